@@ -120,7 +120,7 @@ class FedProto:
 def num_features(theta: Ref) -> int:
     """F: what the head takes."""
     assert theta.architecture is not None
-    return next(s.shape[1] for s in theta.architecture.slices if s.name == "head.weight")
+    return theta.architecture.num_features
 
 
 def class_means(model: Any, batch: Batch, classes: tuple[int, ...]) -> Tensor:

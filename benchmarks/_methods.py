@@ -153,6 +153,7 @@ CASES = (
         name="fedprox_ft",
         reports="trained",
     ),
+    Case("fedbn", LOCAL, reports="mixed"),
     Case("baa", LOCAL, reports="mixed", worlds=("rounds",)),
     Case("ditto", {**LOCAL, "strength": 0.75}, steps=2 * ROUND_STEPS),
     Case("dpsgd", {"local_steps": 1}, name="dpsgd_step", published="peers", steps=1),

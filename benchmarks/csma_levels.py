@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).parent / "ns3"))
 import _netsim
 from _replay import mean_se
 
-from netsim.recording.parquet_parts import read
+from netsim.recording import run_folder
 
 NETWORKS = {  # nodes, radius of the disc [m], wake-ups of a node [Hz], pushed for so long [s]
     "domain": (12, 30.0, (0.02, 0.047, 0.07, 0.085), 60.0),
@@ -86,7 +86,7 @@ def played(
             if "mobility" in changes:
                 del tables["nodes"]["positions_m"]
             _, found[f"{level} CPU s"] = _netsim.play(tables, Path(folder) / "run")
-            log = read(Path(folder) / "run" / "messages")
+            log = run_folder.read(Path(folder), "run" / "messages")
         sent = list(zip(log["src"], log["dst"], log["t_sent_s"], strict=True))
         came = np.asarray(log["outcome"]).astype(str) == "delivered"
         found[f"{level} delivered"] = float(came.mean())

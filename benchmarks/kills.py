@@ -27,7 +27,7 @@ import numpy as np
 import netsim.engine.playing  # noqa: F401 # so that children need not import torch
 from netsim.console.app import app
 from netsim.engine.checkpoints import pace
-from netsim.recording.parquet_parts import read
+from netsim.recording import run_folder
 from netsim.results.summary import load
 from netsim.scenario import from_dict, to_toml
 
@@ -203,7 +203,7 @@ def differences(one: Path, other: Path) -> list[str]:
         if before["engine"][count] != after["engine"][count]
     ]
     for table in TABLES:
-        rows, others = read(one / table), read(other / table)
+        rows, others = run_folder.read(one, table), run_folder.read(other, table)
         found += [
             f"{table}: {column}"
             for column in {**rows, **others}

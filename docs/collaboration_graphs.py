@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.recording.parquet_parts import read, read_part
+from netsim.recording import run_folder
 from netsim.results import heatmaps, plot_style, summary
 
 COLUMNS = 4
@@ -52,7 +52,9 @@ def draw(path: Path, runs: list[Path]) -> None:
             panel.set_axis_off()
         for panel, run in zip(panels, runs, strict=False):
             order, benign = order_of(run)
-            cells, _ = heatmaps.last_weights(read(run / "graph"), len(read_nodes(run)["node"]))
+            cells, _ = heatmaps.last_weights(
+                run_folder.read(run, "graph"), len(read_nodes(run)["node"])
+            )
             top = float(np.nanmax(cells[np.ix_(order, order)]))
             plot_style.heatmap(panel, np.nan_to_num(cells[np.ix_(order, order)]), 1, top or 1.0)
             for ticks in (panel.xaxis, panel.yaxis):
@@ -68,7 +70,7 @@ def draw(path: Path, runs: list[Path]) -> None:
 
 def read_nodes(run: Path) -> dict[str, NDArray[np.generic]]:
     """The table of a run's nodes."""
-    return read_part(run / "nodes.parquet")
+    return run_folder.nodes(run)
 
 
 def order_of(run: Path) -> tuple[list[int], int]:

@@ -72,6 +72,10 @@ class _Call(simpy.Event):
         self._ok, self._value = True, None
         self._action, self._arguments = action, arguments
 
+    def is_of(self, package: str) -> bool:
+        """Whether the function is one of a package."""
+        return getattr(self._action, "__module__", "").startswith(f"{package}.")
+
     def _make(self, _: simpy.Event) -> None:
         self._action(*self._arguments)
 
@@ -116,6 +120,17 @@ class Clock(simpy.Environment):
             if isinstance(process, simpy.Process):
                 return process
         return None
+
+    def next_call_ns(self, package: str) -> int | None:
+        """Instant of the next call that waits of a function of a package; None: there is none."""
+        return min(
+            (
+                at_ns
+                for at_ns, _, _, event in self._queue
+                if isinstance(event, _Call) and event.is_of(package)
+            ),
+            default=None,
+        )  # type: ignore[return-value]
 
     def play(self, until_ns: int, most: int) -> int:
         """Let events happen, as `step` does one by one.

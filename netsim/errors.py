@@ -9,6 +9,7 @@
     │   ├── DeadlockError    every process waits and nothing will ever happen
     │   └── UnsuitableError  a scenario that the algorithm can't play (exit code 2)
     ├── ComputeError     a learning job failed: node, virtual time, job (exit code 1)
+    ├── AlteredError   a file of a run is not what the run has written (exit code 1)
     ├── InvariantError   a run contradicts itself: which fact, node, time, numbers (exit code 1)
     └── FolderError      the folder of results can't be written any more (exit code 1)
         └── FolderLostError    it was removed, or another process took it over
@@ -85,6 +86,10 @@ class FolderError(NetsimError):
 
 class FolderLostError(FolderError):
     """A folder of results was removed, or taken over by another process, during a run."""
+
+
+class AlteredError(NetsimError):
+    """A file of a run folder is missing, or is not what the run has written: which, and how."""
 
 
 class InvariantError(NetsimError):

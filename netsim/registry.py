@@ -8,6 +8,7 @@ user's own, whose components `in_force` puts beside the shipped ones for as long
 import difflib
 import importlib
 import inspect
+import math
 import pkgutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -66,6 +67,37 @@ class Recurs:
     per_node: bool = False
     rate: bool = False
     most: float = 1e9
+
+
+@dataclass(frozen=True)
+class Plausible:
+    """Annotation of a number that is possible beyond some limit, and there most often a slip.
+
+    Whoever plays it is told (`netsim.scenario.plausibility`): in `netsim validate`, `netsim run`
+    and the page of a run.
+
+    Attributes
+    ----------
+    least, most : float
+        The limits, in the key's unit.
+    why : str
+        What is beyond them, in a few words.
+    in_run : bool
+        Whether it is a time [s], or a rate [1/s], that is as long as the run at most.
+    """
+
+    least: float = -math.inf
+    most: float = math.inf
+    why: str = ""
+    in_run: bool = False
+
+
+@dataclass(frozen=True)
+class OffClock:
+    """Annotation of a key in seconds that enters formulas alone, so that it may be below 1 ns.
+
+    Any other key whose name ends in `_s` is zero or at least a tick of the clock, 1e-9.
+    """
 
 
 @dataclass(frozen=True)

@@ -46,9 +46,10 @@ def thawed():
 
 
 @pytest.fixture(autouse=True, scope="session")
-def no_routes_of_ones_own(tmp_path_factory):
-    """Which backend runs what must not depend on what `netsim tune` once wrote on this machine."""
+def nothing_of_ones_own(tmp_path_factory):
+    """No route that `netsim tune` once wrote on this machine; no record of components left here."""
     folder = tmp_path_factory.getbasetemp()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("NETSIM_ROUTES", str(folder / "no routes of one's own.toml"))
+        patch.setenv("XDG_STATE_HOME", str(folder / "state"))
         yield

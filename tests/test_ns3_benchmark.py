@@ -42,8 +42,8 @@ def test_without_ns3_it_says_so_and_does_nothing(module, monkeypatch, capsys):
     monkeypatch.setattr("importlib.metadata.distribution", none)
     run.main(["dcf"])
     assert capsys.readouterr().out == (
-        "skipped: ns-3 is not installed: pip install ns3==3.44, or name the folder of an unpacked "
-        "wheel with --ns3.\n"
+        "skipped: ns-3 is not installed: pip install ns3==3.44.*, or name the folder of an "
+        "unpacked wheel with --ns3.\n"
     )
 
 

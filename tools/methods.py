@@ -44,10 +44,10 @@ nothing the numbers are the same.
 
 Formulas are bits that one node sends one neighbour in a round, if not said otherwise. *b* bits a
 number (`[training] parameter_bits`, 32), *theta* numbers of a model, its running statistics
-included, *P* its parameters, *base* and *head* those of its two parts; *C* classes, *k* classes
-that the node holds, *F* features that the head takes; *N* nodes, *d* neighbours, *S* local steps of
-a round. Losses, gradients and passes over samples take no virtual time; steps do. Headers and
-acknowledgements of a radio come on top.
+included, *P* its parameters, *base* and *head* those of its two parts, *norm* those of its
+normalisation layers; *C* classes, *k* classes that the node holds, *F* features that the head
+takes; *N* nodes, *d* neighbours, *S* local steps of a round. Losses, gradients and passes over
+samples take no virtual time; steps do. Headers and acknowledgements of a radio come on top.
 
 What a peer means whose message is late or lost is for each method's `absent` to say: its weight
 is shared by the others (`renormalise`), stays with the node (`self`), or its last message stands in

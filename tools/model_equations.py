@@ -334,6 +334,7 @@ CHAPTERS = {
             "bonnmotion": Model("from a file of BonnMotion"),
             "ns2": Model("from a movement file of ns-2"),
             "sumo": Model("from SUMO's floating car data"),
+            "the_one": Model("from a movement file of The ONE"),
         },
     ),
     "topology.churn": Chapter(

@@ -64,7 +64,7 @@ arq = { kind = "unlimited" }
 [data]
 kind = "digits"
 validation = 0.2
-partition = { kind = "dirichlet", beta = 0.5 }
+partition = { kind = "dirichlet", alpha = 0.5 }
 """,
     "model": """\
 [model]

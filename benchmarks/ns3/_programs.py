@@ -106,7 +106,7 @@ def find(folder: Path | None = None) -> Ns3:
             folder = Path(str(importlib.metadata.distribution("ns3").locate_file("ns3")))
         except importlib.metadata.PackageNotFoundError:
             raise MissingError(
-                "ns-3 is not installed: pip install ns3==3.44, or name the folder of an unpacked "
+                "ns-3 is not installed: pip install ns3==3.44.*, or name the folder of an unpacked "
                 "wheel with --ns3."
             ) from None
     core = [*(folder / "lib64").glob("libns3.*-core.so")]

@@ -6,7 +6,7 @@
 
 RUN is a run folder, or what `netsim export RUN --for ns3` made of one. Every number of ns-3 is a
 mean over --seeds seeds, with its standard error. CPU times are of playing alone, without setting
-up. Optional: needs the wheel of ns-3 (pip install ns3==3.44) and a C++ compiler, and says so where
+up. Optional: needs the wheel of ns-3 (pip install ns3==3.44.*) and a C++ compiler, says so where
 they are missing.
 """
 
@@ -30,7 +30,7 @@ from _netsim import PAYLOAD_BYTES
 from _programs import Ns3, numbers
 from _replay import mean_se
 
-from netsim.recording.parquet_parts import read
+from netsim.recording import run_folder
 
 Cell = dict[str, Any]
 
@@ -247,7 +247,7 @@ def _senders(
         with tempfile.TemporaryDirectory() as scratch:
             run = Path(scratch) / "run"
             _, cpu_s = _netsim.play(tables, run)
-            rows = read(run / "messages")
+            rows = run_folder.read(run, "messages")
         delivered = rows["outcome"] == "delivered"
         ours.append({"cpu_s": cpu_s})
         if rate_hz:

@@ -8,7 +8,7 @@ A model's route comes from the first of these that has one: the scenario (`[run.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Literal, NamedTuple
 
 import torch
@@ -68,6 +68,8 @@ class Routes:
 
     def way(self, architecture: Architecture, purpose: Purpose) -> str:
         """The backend that runs jobs of this purpose: `native`, `stacked` or `sequential`."""
+        if architecture.alone:
+            return "sequential"
         way: Way = getattr(self._by_architecture[id(architecture)].route, purpose)
         return way.partition("/")[0]
 
@@ -96,6 +98,30 @@ class Routes:
         given = self._by_architecture[id(architecture)].route.lanes
         return given or default_lanes(architecture, activations)
 
+    def leave(self, architecture: Architecture, told: str) -> None:
+        """Take slower ways for a model: stacked in place of native, else one after another.
+
+        Parameters
+        ----------
+        architecture : Architecture
+        told : str
+            Why; in words that follow those of the way that is left.
+        """
+        choice = self._by_architecture[id(architecture)]
+        ways = _ways(choice.route)
+        left = "native" if any(w.startswith("native") for w in ways) else "stacked"
+        other = "stacked" if left == "native" else "sequential"
+        changed = [p for p in PURPOSES if getattr(choice.route, p).startswith(left)]
+        advice = (
+            f"the model {architecture.name} is not trained by the {left} backend, which differs "
+            f"from plain PyTorch: {told}"
+        )
+        self._by_architecture[id(architecture)] = choice._replace(
+            route=choice.route.model_copy(update=dict.fromkeys(changed, other)),
+            source="comparison with PyTorch",
+            advice="; ".join(filter(None, (choice.advice, advice))),
+        )
+
     @property
     def all_sequential(self) -> bool:
         """Whether nothing is stacked."""
@@ -113,6 +139,9 @@ class Routes:
             more = {"source": choice.source} | ({"advice": choice.advice} if choice.advice else {})
             found[choice.signature] = choice.route.model_dump(exclude_none=True) | more
         return found
+
+
+_ONE_BY_ONE = Route(train="sequential", loss="sequential", look="sequential")
 
 
 def default_lanes(architecture: Architecture, activations: int) -> int:
@@ -143,6 +172,7 @@ def choose(
     backend: Literal["auto", "native", "stacked", "sequential"],
     given: Mapping[str, Route],
     native: Mapping[Architecture, str],
+    instruction_sets: Collection[str] = (),
 ) -> Routes:
     """The routes of a run.
 
@@ -158,6 +188,8 @@ def choose(
         The scenario's own, by signature.
     native : mapping of Architecture to str
         The best instruction set for each model that the native kernel knows.
+    instruction_sets : collection of str
+        All that the kernel can run on here.
 
     Raises
     ------
@@ -169,10 +201,15 @@ def choose(
     for architecture, count in nodes.items():
         name, variant = signature(architecture, batch_size), native.get(architecture)
         advice = ""
-        if backend in ("stacked", "sequential"):
+        if architecture.alone:
+            route, source = _ONE_BY_ONE, "the model"
+            if backend != "sequential":
+                advice = f"the model {architecture.name} runs node after node: {architecture.alone}"
+        elif backend in ("stacked", "sequential"):
             route, source = Route(train=backend, loss=backend, look=backend), "[run] backend"
         elif backend == "auto" and name in given:
-            route, source = given[name], "[run.routes]"
+            route, advice = _possible(given[name], variant, instruction_sets)
+            source = "[run.routes]"
         elif name in measured and measured[name].native == variant:
             route, source = measured[name].route, "netsim tune"
         else:
@@ -187,6 +224,32 @@ def choose(
     # launching one kernel per node does.
     on_gpu = any(a.device.type == "cuda" for a in nodes)
     return Routes(found, functions=backend == "stacked" or on_gpu)
+
+
+def _possible(
+    route: Route, variant: str | None, instruction_sets: Collection[str]
+) -> tuple[Route, str]:
+    """A scenario's route with what this machine can do in place of what it can't, and why."""
+    way = "stacked" if variant is None else f"native/{variant}"
+    missing = {
+        purpose: said
+        for purpose in PURPOSES
+        if (said := str(getattr(route, purpose))).startswith("native/")
+        and (variant is None or said.partition("/")[2] not in instruction_sets)
+    }
+    if not missing:
+        return route, ""
+    asked = ", ".join(f'{purpose} = "{said}"' for purpose, said in missing.items())
+    why = (
+        "there is no native kernel for it here"
+        if variant is None
+        else "it does not run on this machine"
+    )
+    advice = (
+        f"[run.routes] {asked}: {why}, so {way} takes its place: numbers may differ in their last "
+        "bits, and what follows from these"
+    )
+    return route.model_copy(update=dict.fromkeys(missing, way)), advice
 
 
 def _outdated(then: str | None, now: str | None) -> str:

@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, Generic, Protocol, TypeVar
 
 import torch
 
 from netsim.backends.dispatch import Routes
 from netsim.backends.job_type import Call, Declined, GroupKernel, Signature, job_type, subject
+from netsim.backends.rounding import beyond_rounding
+from netsim.learning.divergence import Divergences
 from netsim.learning.jobs import Job, JobFailedError
 
 R = TypeVar("R")
 
 Group = tuple[type, Signature]
+
+
+TRIES = 3
+"""On so many jobs a kernel must differ before it counts: see `netsim.backends.rounding`."""
+
+
+class Plainly(Protocol):
+    """The sequential backend."""
+
+    divergences: Divergences
+
+    def execute(self, jobs: Sequence[Job[Any]]) -> int:
+        """Run jobs one after another."""
 
 
 class GroupedExecution(Generic[R]):
@@ -29,6 +44,8 @@ class GroupedExecution(Generic[R]):
         Which model's jobs run in groups.
     fallback : callable
         Runs jobs that are not grouped, and says in how many calls.
+    plain : Plainly
+        Runs jobs in plain PyTorch, with which kernels are compared.
     declined : dict of str to str
         What could not be grouped, and why; filled here.
     names_missing : bool
@@ -47,6 +64,7 @@ class GroupedExecution(Generic[R]):
         resources: R,
         routes: Routes,
         fallback: Callable[[Sequence[Job[Any]]], int],
+        plain: Plainly,
         declined: dict[str, str],
         names_missing: bool = True,
     ) -> None:
@@ -54,6 +72,7 @@ class GroupedExecution(Generic[R]):
         self._fallback, self._declined = fallback, declined
         self._names_missing = names_missing
         self._widest: dict[Group, int] = {}
+        self._plain, self._compared = plain, set[Hashable]()
         self.splits = 0
 
     def execute(self, jobs: Sequence[Job[Any]]) -> int:
@@ -100,11 +119,59 @@ class GroupedExecution(Generic[R]):
         """Run a group in chunks of as many jobs as a call takes."""
         work, signature = key
         kernel: GroupKernel[R] = job_type(work).kernels[self._backend]
+        if not self._agrees(jobs):
+            return self._fallback(jobs)
         call = kernel.prepare(signature, jobs, self._resources)
         width, calls = self._width(key, call.most), 0
         for start in range(0, len(jobs), width):
             calls += self._attempt(call, key, jobs[start : start + width])
         return calls
+
+    def _agrees(self, jobs: Sequence[Job[Any]]) -> bool:
+        """Whether this backend computes what plain PyTorch does; looked at once a loss and model.
+
+        A kernel that fails on the short jobs will say so on the long ones.
+        """
+        take = job_type(type(jobs[0].work)).sample
+        told = None
+        for attempt in range(TRIES if take is not None else 0):
+            assert take is not None
+            ours, plain = (take(jobs[attempt % len(jobs)], attempt) for _ in range(2))
+            if ours is None or plain is None or (attempt == 0 and ours[0] in self._compared):
+                return True
+            self._compared.add(ours[0])
+            told = self._differs(ours[1], plain[1])
+            if told is None:
+                return True
+        if told is not None:
+            self._declined[subject(jobs[0])] = (
+                f"the {self._backend} backend differs from plain PyTorch: {told}"
+            )
+        return told is None
+
+    def _differs(self, ours: Job[Any], plain: Job[Any]) -> str | None:
+        """In what two like jobs differ, of which one is run in plain PyTorch."""
+        kernel: GroupKernel[R] = job_type(type(ours.work)).kernels[self._backend]
+        before = self._plain.divergences.found()
+        try:
+            signature = kernel.signature(ours, self._resources)
+            if signature is None or isinstance(signature, Declined):
+                return None
+            kernel.prepare(signature, [ours], self._resources).run([ours], 1)
+            self._plain.execute([plain])
+        except Exception:  # whatever a loss may raise
+            return None
+        finally:
+            self._plain.divergences.restore(before)
+        starts = [ref.tensor() for ref in ours.inputs]
+        for i, (a, b) in enumerate(zip(ours.outputs, plain.outputs, strict=True)):
+            assert a is not None
+            assert b is not None
+            start = starts[0] if i == 0 else torch.zeros(())
+            told = beyond_rounding(a.materialise(), b.materialise(), start)
+            if told is not None:
+                return f"in two steps result {i} {told}"
+        return None
 
     def _width(self, key: Group, most: int) -> int:
         """How many jobs a call of this group takes: `most`, or fewer if memory ran out before."""

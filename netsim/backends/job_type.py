@@ -7,7 +7,7 @@ by then.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -16,6 +16,7 @@ from torch import Tensor
 from netsim.backends.plain import Plain
 from netsim.backends.route import Purpose
 from netsim.learning.jobs import Job, Work
+from netsim.learning.refs import Cell
 
 Signature = tuple[Any, ...]
 """What jobs of one type must have in common to run in one call."""
@@ -76,6 +77,10 @@ class GroupKernel(Generic[R]):
 RunOne = Callable[[Job[Any], Plain], Sequence[Tensor]]
 
 
+Sample = Callable[[Job[Any], int], tuple[Hashable, Job[Any], list[Cell]] | None]
+"""What names a comparison, a job, and the cells of its results."""
+
+
 @dataclass(frozen=True)
 class JobType:
     """One type of job.
@@ -90,11 +95,16 @@ class JobType:
         summary says so.
     names_model : bool
         Whether what can't be grouped is told per model.
+    sample : callable or None
+        sample(job, attempt): work and inputs of a short job like it, by which kernels are compared
+        with `run_one` at their first use; None where that was done before the run. Attempts differ
+        in what they train on.
     """
 
     run_one: RunOne
     kernels: dict[str, GroupKernel[Any]] = field(default_factory=dict)
     names_model: bool = True
+    sample: Sample | None = None
 
 
 _TYPES: dict[type, JobType] = {}
@@ -105,6 +115,7 @@ def register(
     run_one: RunOne,
     *,
     names_model: bool = True,
+    sample: Sample | None = None,
     **kernels: GroupKernel[Any],
 ) -> None:
     """Register a job type.
@@ -113,12 +124,12 @@ def register(
     ----------
     work : type
         The class that describes the work of such jobs.
-    run_one, names_model
+    run_one, names_model, sample
         As for `JobType`.
     **kernels : GroupKernel
         By name of a backend: `stacked=...`.
     """
-    _TYPES[work] = JobType(run_one, kernels, names_model)
+    _TYPES[work] = JobType(run_one, kernels, names_model, sample)
 
 
 def offer_kernel(work: type[Work], backend: str, kernel: GroupKernel[Any]) -> None:

@@ -190,7 +190,7 @@ class ParameterStore:
         out : torch.Tensor
             (n, padded length), contiguous.
         """
-        if any(r.columns is not None for r in refs):
+        if any(r.ranges is not None for r in refs):
             for row, ref in zip(out, refs, strict=True):
                 row[: ref.num_values] = ref.tensor()
             return

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from netsim.learning.architecture import Architecture
+from netsim.learning.columns import clipped, number_of
 from netsim.learning.divergence import Divergences
 from netsim.learning.jobs import BatchKey, Job
 from netsim.learning.masks import mask_seed, seeded
@@ -55,6 +57,32 @@ class Plain:
         return seeded(self.shards.x.device, mask_seed(self.streams, key))
 
 
+def looking(architecture: Architecture | None) -> AbstractContextManager[None]:
+    """Seed what a look at a model draws, always alike; nothing to do for a model that does not."""
+    if architecture is None or not architecture.traits.draws_in_evaluation:
+        return nullcontext()
+    return seeded(architecture.device, architecture.traits.look_seed)
+
+
+def keep_whole(value: Tensor, models: Sequence[Ref]) -> None:
+    """Put the whole numbers of the first model in place of what was computed of them.
+
+    Parameters
+    ----------
+    value : torch.Tensor
+        A model or a part of one, made of others; changed in place.
+    models : sequence of Ref
+        What it was made of, of the same columns.
+    """
+    for ref in models[:1]:
+        architecture = ref.cell.architecture
+        if architecture is None or not architecture.whole_columns:
+            return
+        whole = architecture.whole_columns[0][0]
+        start = number_of(clipped(ref.ranges or ((0, architecture.num_values),), whole))
+        value[start:] = ref.tensor()[start:]
+
+
 def default_loss(model: nn.Module, batch: Batch, learned: dict[str, Tensor]) -> Tensor:
     """The loss of the task: of a classification, mean cross-entropy of the batch.
 
@@ -74,16 +102,22 @@ def default_loss(model: nn.Module, batch: Batch, learned: dict[str, Tensor]) -> 
 
 
 @torch.no_grad()
-def evaluate(model: nn.Module, x: Tensor) -> Tensor:
-    """Outputs (n, L) of a model in evaluation mode, those of all positions of a sample in a row."""
-    outputs: Tensor = model(x)
+def evaluate(architecture: Architecture | None, row: Tensor, x: Tensor) -> Tensor:
+    """Outputs (n, L) of a model in evaluation mode, those of all positions of a sample in a row.
+
+    Parameters
+    ----------
+    architecture : Architecture or None
+        Of the row, a whole model.
+    row : torch.Tensor
+        (D,)
+    x : torch.Tensor
+        (n, ...)
+    """
+    assert architecture is not None
+    with looking(architecture):
+        outputs: Tensor = architecture.bind(row)(x)
     return outputs.flatten(1) if outputs.dim() > 2 else outputs
-
-
-def model_of(ref: Ref) -> nn.Module:
-    """The model of a Ref in evaluation mode; valid until the next model is bound."""
-    assert ref.architecture is not None
-    return ref.architecture.bind(ref.tensor())
 
 
 def checked_results(result: Any, function: Callable[..., Any], job: Job[Any]) -> list[Tensor]:

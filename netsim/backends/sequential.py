@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from netsim.backends.job_type import job_type
-from netsim.backends.plain import Plain, evaluate, model_of
+from netsim.backends.plain import Plain, evaluate
 from netsim.learning.jobs import Job, JobFailedError
 from netsim.learning.minibatches import Rows
 from netsim.learning.refs import Ref
@@ -49,7 +49,8 @@ class Sequential:
         """Outputs of models in evaluation mode; see `netsim.learning.scheduler.Backend`."""
         found, gathered, x = [], None, self._shards.x
         for ref, rows in asked:
-            if rows is not gathered:  # samples that all nodes share are gathered once
+            # Samples that all nodes share are gathered once, unless a model writes over them.
+            if rows is not gathered or x._version:
                 gathered, x = rows, self._shards.x[torch.from_numpy(rows).to(self._shards.x.device)]
-            found.append(evaluate(model_of(ref), x).cpu())
+            found.append(evaluate(ref.architecture, ref.tensor(), x).cpu())
         return found

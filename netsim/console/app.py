@@ -1,11 +1,15 @@
 """The command `netsim`."""
 
 import json
+import os
+import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from netsim import standard_streams
 from netsim.console import (
     export_command,
     plot_command,
@@ -37,6 +41,7 @@ from netsim.console.options import (
     assignments,
 )
 from netsim.console.run_command import LOADING
+from netsim.errors import ScenarioError, one_line
 
 app = typer.Typer(
     help="A discrete-event network simulator in which nodes learn.",
@@ -227,7 +232,7 @@ def schema(components: Components = None, debug: Debug = False) -> None:
 
         kinds = kinds_of(components or ())
         kinds.read_installed()
-        typer.echo(json.dumps(json_schema(kinds), indent=2))
+        sys.stdout.write(json.dumps(json_schema(kinds), indent=2) + "\n")
 
 
 @app.command()
@@ -326,7 +331,25 @@ app.command("plot", help=plot_command.HELP)(plot_command.plot)
 app.command("report", help=report_command.HELP)(report_command.report)
 
 
+def _require_utf8() -> None:
+    """Raise ScenarioError for names that neither a scenario nor a table of a run can state."""
+    names = sys.argv[1:]
+    with suppress(OSError):  # the working folder has been removed
+        names.append(os.getcwd())
+    wrong = [one_line(name) for name in names if any("\ud800" <= s <= "\udfff" for s in name)]
+    if wrong:
+        raise ScenarioError("\n".join(f"{name}: is not UTF-8; rename it" for name in wrong))
+
+
 def main() -> None:
     """Run the command line and exit."""
+    standard_streams.never_fail()
     stand_ins.this_process_is_the_commands()
-    app()
+    try:
+        with terminal.reported():
+            _require_utf8()
+        app()
+    except typer.Exit as end:
+        raise SystemExit(end.exit_code) from None
+    finally:
+        standard_streams.tell_what_was_lost()

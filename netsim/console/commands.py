@@ -1,19 +1,17 @@
 """What each command does, once its command line has been parsed."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
 from rich.text import Text
 
-from netsim.console import evaluation_cost, live, papers, progress, sweeping, terminal
+from netsim.console import ending, live, papers, progress, sweeping, terminal
 from netsim.console.checking import checked
 from netsim.console.sweep_session import Where
 from netsim.engine import runner
-from netsim.errors import FolderError, ScenarioError
-from netsim.recording import checksums, folder_lock
+from netsim.errors import ScenarioError
+from netsim.recording import folder_lock
 from netsim.results.trackers import tracker
-from netsim.scenario import Scenario
 from netsim.scenario.kinds import kinds_of
 
 
@@ -124,123 +122,13 @@ def run(
                     check=check,
                     observers=observers,
                     doing=None if watch is None else watch.doing,
+                    ending=ending.RunEnding(scenario, figures, report),
+                    warn=None if quiet else warn,
                 )
-            try:
-                conclude(made[0], folders, scenario, figures, quiet, report)
-            except (KeyboardInterrupt, FolderError) as stop:
-                stop.add_note(f"all runs had ended; their results are in {made[0]}")
-                raise
+            ending.tell(made[0], folders, scenario, quiet)
     finally:
         for folder in made:
             folder_lock.release(folder)
-
-
-def conclude(
-    top: Path,
-    folders: Sequence[Path],
-    scenario: Scenario,
-    figures: bool,
-    quiet: bool,
-    report: bool = False,
-) -> None:
-    """Draw and print what runs have found.
-
-    Parameters
-    ----------
-    top : Path
-        The folder of all of them.
-    folders : sequence of Path
-        One an algorithm.
-    scenario : Scenario
-    figures, quiet, report : bool
-        As of `run`.
-    """
-    from netsim.results import network_cost  # here: pictures and tables only once there are any
-    from netsim.results.compare import table
-    from netsim.results.summary import load
-
-    several = len(folders) > 1
-    with terminal.waiting("drawing figures" if figures else "summing up", quiet):
-        compared = table(folders, top / "comparison.csv" if several else None)
-        worlds = network_cost.of_runs(folders, scenario)
-        if figures:
-            from netsim.results.figures import draw, draw_comparison
-
-            for folder in folders:
-                draw(folder)
-                checksums.extend(folder)
-            if several:
-                draw_comparison(top, folders)
-            if worlds is not None:
-                from netsim.results import network_cost_figure
-
-                network_cost_figure.draw(top, worlds)
-        has_page = False
-        if report:
-            from netsim.console import reporting
-
-            has_page = reporting.conclude(top, folders, scenario)
-        if several:
-            checksums.write(top)
-    if not quiet:
-        console = terminal.out()
-        console.print(compared if worlds is None else network_cost.table(worlds))
-        for sentence in network_cost.sentences(worlds) if worlds is not None else ():
-            console.print(Text(sentence))
-        for folder in folders:
-            for warning in warnings_of(folder, names_assumptions=folder == folders[0]):
-                terminal.err().print(Text(warning, style="yellow"))
-        summaries = [load(folder) for folder in folders]
-        remedy = evaluation_cost.remedy(summaries, scenario)
-        if remedy is not None:
-            terminal.err().print(Text(remedy, style="yellow"))
-        cost = evaluation_cost.line(summaries)
-        if cost is not None:
-            console.print(Text(cost))
-        seen = "; report.html in it shows what happened" if has_page else ""
-        console.print(Text("results in ") + Text(str(top), style="bold") + Text(seen))
-
-
-def warnings_of(folder: Path, names_assumptions: bool = False) -> list[str]:
-    """What of a run its user should know before reading its numbers.
-
-    What its links assume and what its routes are holds for all algorithms of a scenario, and is
-    told once.
-    """
-    summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-    environment = json.loads((folder / "environment.json").read_text(encoding="utf-8"))
-    found = environment["assumptions"] if names_assumptions else []
-    if names_assumptions:
-        routes = environment["routes"].values()
-        advice = [route["advice"] for route in routes if "advice" in route]
-        found += list(dict.fromkeys(advice))
-    found += [
-        f"{summary['algorithm']}: {subject} ran node after node: {reason}"
-        for subject, reason in summary["engine"]["one_by_one"].items()
-    ]
-    graph = summary["topology"]
-    if graph["components"] > 1:
-        found.append(
-            f"{summary['algorithm']}: the topology is not connected: {graph['components']} "
-            f"components, the largest of {graph['largest_component']} of {summary['nodes']} nodes, "
-            f"{graph['isolated_nodes']} nodes without neighbours"
-        )
-    found += [
-        f"{summary['algorithm']}: {', '.join(change['unread'])}: no process has read it since the "
-        f"change at {change['at_s']:g} s, which had no effect"
-        for change in summary.get("changes", ())
-        if change["unread"]
-    ]
-    found += [f"{summary['algorithm']}: {warning}" for warning in summary["warnings"]]
-    diverged = summary["diverged"]
-    if diverged:
-        first = min(diverged, key=lambda d: d["t_s"])
-        found.append(
-            f"{summary['algorithm']}: {len(diverged)} of {summary['nodes']} nodes diverged "
-            f"(parameters nan, infinite or beyond 1e9), node {first['node']} first, at "
-            f"{first['t_s']:g} s, in {first['job']}; all are in summary.json"
-        )
-    return found
 
 
 def tune(

@@ -53,7 +53,7 @@ def explain(path: Path, node: int | None, queries: bool) -> None:
 def _head(run: RunTables, whose: str = "") -> None:
     of, state = run.played, run.played.state
     ended = "" if state == "done" else f"; the run is not done ({state}): as far as it came"
-    about = f"{len(run.names['nodes'])} nodes, {of.virtual_s:,.6g} virtual s, {run.schedule}{ended}"
+    about = f"{len(run.nodes)} nodes, {of.virtual_s:,.6g} virtual s, {run.schedule}{ended}"
     _print(one_line(f"{of.folder}: {of.label}" + (f", {whose}" if whose else "")))
     _print(f"{one_line(about)}\n")
 

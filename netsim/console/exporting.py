@@ -6,6 +6,7 @@ from pathlib import Path
 
 from netsim.engine.runner import DATA_VARIABLE
 from netsim.errors import ScenarioError
+from netsim.recording import run_folder
 from netsim.results import exports, replays
 from netsim.results.played import folders as begun_runs
 from netsim.results.summary import run_folders
@@ -64,7 +65,7 @@ def export(
         return exports.write_run(_only(begun_runs(run), run), form, out)
     folders = run_folders(run)
     folder = folders[0] if simulator is None else _only(folders, run)
-    scenario = load(str(folder / "scenario.toml"), kinds=kinds_of(components))
+    scenario = load(str(run_folder.scenario_file(folder)), kinds=kinds_of(components))
     if any(
         later.radio != scenario.radio or later.link != scenario.link for _, later in scenario.later
     ):

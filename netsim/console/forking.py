@@ -8,16 +8,15 @@ from typing import Any
 from rich.text import Text
 
 from netsim.console import progress, terminal
-from netsim.console.commands import warnings_of
+from netsim.console.ending import warnings_of
 from netsim.engine import runner
-from netsim.errors import FolderError, ScenarioError, one_line
-from netsim.recording import checksums, folder_lock
+from netsim.errors import ScenarioError
+from netsim.recording import folder_lock, run_folder
 from netsim.results.summary import load, run_folders
 from netsim.scenario import Scenario, check, draft_of
 from netsim.scenario.draft import Draft, parse_assignment
 from netsim.scenario.file_paths import with_absolute_paths
 from netsim.scenario.kinds import Kinds, keys_on_disk, kinds_of
-from netsim.traces import bounded
 
 
 def fork(
@@ -108,7 +107,7 @@ def forked(
     ScenarioError
         If the run's scenario can't be read, or an assignment is none.
     """
-    draft = draft_of(str(folder / "scenario.toml"), always, modules)
+    draft = draft_of(str(run_folder.scenario_file(folder)), always, modules)
     draft.raw.pop("sweep", None)
     named, change = keys_on_disk(modules), {}
     for text in sets:
@@ -166,6 +165,7 @@ def _play(
             progress.announce(console, scenario)
         return made[0]
 
+    ending = _ForkEnding(original, at_s, change, figures)
     try:
         with progress.watched(console, scenario, quiet) as watch:
             runner.play(
@@ -176,61 +176,68 @@ def _play(
                 watch,
                 components=components,
                 doing=None if watch is None else watch.doing,
+                ending=ending,
             )
-        try:
-            _conclude(original, made[0], at_s, change, figures, quiet)
-        except (KeyboardInterrupt, FolderError) as stop:
-            stop.add_note(f"the fork had ended; its results are in {made[0]}")
-            raise
+        if not quiet:
+            ending.tell(made[0])
     finally:
         for folder in made:
             folder_lock.release(folder)
 
 
-def _conclude(
-    original: Path, folder: Path, at_s: float, change: dict[str, Any], figures: bool, quiet: bool
-) -> None:
-    """Compare a fork that has ended with its original.
+class _ForkEnding:
+    """Compares a fork all of whose events have happened with its original; see `runner.Ending`.
 
     Parameters
     ----------
-    original, folder : Path
-        Their run folders.
+    original : Path
+        The folder of the run that was forked.
     at_s : float
         When the change came.
     change : dict
         What was otherwise from then on.
-    figures, quiet : bool
+    figures : bool
     """
-    from netsim.results import fork_comparison as forks  # here: once there is something to compare
 
-    pair = forks.Pair(original, folder, at_s)
-    compared = forks.require_equal_past(pair)
-    table = forks.write(pair, change, compared, int(load(folder)["nodes"]))
-    if figures:
-        from netsim.results.figures import draw, draw_comparison
+    def __init__(self, original: Path, at_s: float, change: dict[str, Any], figures: bool) -> None:
+        self._original, self._at_s, self._change = original, at_s, change
+        self.drawn = (figures, False)
+        self._compared: dict[str, int] = {}
+        self._table: Any = None
 
-        draw(folder)
-        draw_comparison(folder, [original, folder])  # its curves beside the original's
-    checksums.extend(folder)
-    if quiet:
-        return
-    shown = terminal.out()
-    shown.print(table)
-    rows = ", ".join(f"{count:,} rows of {name}" for name, count in compared.items() if count)
-    if rows:
-        shown.print(Text(f"equal to {original} before {at_s:g} s: {rows}"))
-    for warning in warnings_of(folder):
-        terminal.err().print(Text(warning, style="yellow"))
-    shown.print(Text("results in ") + Text(str(folder), style="bold"))
+    def run(self, folder: Path, alone: bool) -> None:
+        """Write what differs, and draw the curves of both beside each other."""
+        from netsim.results import fork_comparison as forks  # here: once there is something
+
+        pair = forks.Pair(self._original, folder, self._at_s)
+        self._compared = forks.require_equal_past(pair)
+        nodes = run_folder.nodes_of(folder, load(folder))
+        self._table = forks.write(pair, self._change, self._compared, nodes)
+        if self.drawn[0]:
+            from netsim.results.figures import draw, draw_comparison
+
+            draw(folder)
+            draw_comparison(folder, [self._original, folder])
+
+    def together(self, top: Path, folders: Sequence[Path]) -> None:
+        """Do nothing: a fork is of one algorithm."""
+
+    def tell(self, folder: Path) -> None:
+        """Print what was found."""
+        shown = terminal.out()
+        shown.print(self._table)
+        compared = self._compared.items()
+        rows = ", ".join(f"{count:,} rows of {name}" for name, count in compared if count)
+        if rows:
+            shown.print(Text(f"equal to {self._original} before {self._at_s:g} s: {rows}"))
+        for warning in warnings_of(folder):
+            terminal.err().print(Text(warning, style="yellow"))
+        shown.print(Text("results in ") + Text(str(folder), style="bold"))
 
 
 def _environment(folder: Path) -> dict[str, Any]:
-    path = folder / "environment.json"
-    try:
-        found = json.loads(bounded.content(path, str(path), bounded.MOST_TEXT_BYTES))
-    except (OSError, ValueError, RecursionError) as error:
-        raise ScenarioError(f"{path}: cannot be read: {one_line(error)}") from None
-    if not isinstance(found, dict) or not isinstance(found.get("timing_only"), bool):
+    found = run_folder.environment(folder)
+    if "timing_only" not in found:
+        path = folder / "environment.json"
         raise ScenarioError(f"{path}: does not say whether the run had timing_only")
     return found

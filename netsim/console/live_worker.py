@@ -7,21 +7,23 @@ they were is worked out from the scenario once more.
 import sys
 from pathlib import Path
 
+from netsim import standard_streams
 from netsim.errors import ScenarioError
+from netsim.recording import run_folder
 from netsim.results.live.builder import answer
 from netsim.results.report.run_tables import Places, nowhere
-from netsim.traces.bounded_toml import read_toml
 
 
 def main() -> None:
     """Answer on standard output what is asked on standard input."""
     answers, sys.stdout = sys.stdout.buffer, sys.stderr  # what components print goes elsewhere
+    standard_streams.never_fail()
     components = [Path(name) for name in sys.argv[1:]]
 
     def places(folder: Path) -> Places:
         """Where the nodes of a run were, if they move."""
         try:
-            moves = "mobility" in read_toml(folder / "scenario.toml", str(folder))
+            moves = "mobility" in run_folder.scenario(folder)
         except ScenarioError:
             moves = False
         if not moves:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from netsim.errors import ScenarioError, one_line
+from netsim.recording import run_folder
 from netsim.results import plot_style
 from netsim.results.played import folders as begun_runs
 from netsim.results.plot_sheets import Sheet, paper, width_in
@@ -14,7 +15,6 @@ from netsim.results.plots import cdf, curves, graph, numbers, runs
 from netsim.results.plots.estimates import Band
 from netsim.results.plots.numbers import Drawn
 from netsim.results.plots.runs import Run
-from netsim.traces.bounded_toml import read_toml
 from netsim.traces.files import is_file
 
 VIEWS = ("accuracy", "bytes", "graph", "cdf", "sweep")
@@ -95,15 +95,10 @@ def plot(paths: Sequence[Path], wanted: Wanted) -> list[Path]:
     _require_free(out, wanted)
     _require_sense(view, wanted)
     with plot_style.style(sheet):
-        try:
-            if view == "sweep":
-                drawn = _sweep(paths[0], wanted, sheet)
-            else:
-                drawn = _runs(paths, view, wanted, sheet)
-        except (LookupError, TypeError, ValueError, ArithmeticError) as problem:
-            raise ScenarioError(
-                f"{one_line(paths[0])}: a table in it is none of a run: {one_line(problem)}"
-            ) from problem
+        if view == "sweep":
+            drawn = _sweep(paths[0], wanted, sheet)
+        else:
+            drawn = _runs(paths, view, wanted, sheet)
         return numbers.write(drawn, out, form, wanted.with_table)
 
 
@@ -218,7 +213,7 @@ def _is_sweep(folder: Path) -> bool:
     """Whether a folder is that of a sweep."""
     if not is_file(folder / "scenario.toml"):
         return False
-    return isinstance(read_toml(folder / "scenario.toml", str(folder)).get("sweep"), dict)
+    return isinstance(run_folder.scenario(folder).get("sweep"), dict)
 
 
 def _require_one_task(found: Sequence[Run]) -> None:

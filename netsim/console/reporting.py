@@ -5,15 +5,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from netsim.console import sweep_tables
 from netsim.engine import search_record
 from netsim.engine.runner import DATA_VARIABLE
 from netsim.errors import ScenarioError, one_line
-from netsim.recording import checksums
-from netsim.recording.parquet_parts import part_files
+from netsim.recording import checksums, run_folder
 from netsim.results.played import folders as begun_runs
 from netsim.results.report import run_page, sweep_page
 from netsim.results.report.run_tables import Places
@@ -88,7 +86,6 @@ def conclude(top: Path, folders: Sequence[Path], scenario: Scenario) -> bool:
     if sum(map(_messages, folders)) > MOST_MESSAGES:
         return False
     run_page.report(folders, top / run_page.NAME, _places(scenario, None))
-    checksums.renew(top, run_page.NAME)
     return True
 
 
@@ -113,7 +110,7 @@ def conclude_sweep(top: Path, design: SweepDesign) -> bool:
 
 
 def _messages(folder: Path) -> int:
-    return sum(pq.read_metadata(path).num_rows for path in part_files(folder / "messages"))
+    return run_folder.rows(folder, "messages")
 
 
 def places_of(folder: Path, components: Sequence[Path], data: Path | None) -> Places:
@@ -131,7 +128,9 @@ def places_of(folder: Path, components: Sequence[Path], data: Path | None) -> Pl
     if not is_file(folder / "scenario.toml"):
         return lambda _: None
     try:
-        return _places(load(str(folder / "scenario.toml"), kinds=kinds_of(components)), data)
+        return _places(
+            load(str(run_folder.scenario_file(folder)), kinds=kinds_of(components)), data
+        )
     except ScenarioError:
         return lambda _: None
 

@@ -1,64 +1,85 @@
-"""`netsim resume`: going on with a run that was killed or interrupted."""
+"""`netsim resume`: going on with a run or a sweep that was killed or interrupted."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 from rich.text import Text
 
-from netsim.console import commands, live, progress, terminal
-from netsim.engine import resuming
-from netsim.engine.checkpoints.command import Command
-from netsim.recording import folder_lock
+from netsim.console import ending, live, progress, sweeping, terminal
+from netsim.console.sweep_session import Where
+from netsim.engine import component_record, resuming, sweep_definition
+from netsim.errors import ScenarioError
+from netsim.recording import checksums, folder_lock
 from netsim.recording.observers import Observers
+from netsim.results import status
+from netsim.scenario import check, draft_of
 from netsim.scenario.kinds import kinds_of
 
 
 def resume(
     folder: Path,
     components: Sequence[Path],
-    figures: bool,
+    figures: bool | None,
     quiet: bool,
-    report: bool = True,
+    report: bool | None = None,
     live_port: int | None = None,
+    with_changes: bool = False,
 ) -> None:
-    """Go on with an unfinished run.
+    """Go on with an unfinished run, or with a sweep.
 
     Parameters
     ----------
     folder : Path
         Of the run.
     components : sequence of Path
-        Folders of components of the user's own; none: those that the run was begun with.
-    figures : bool
-        Whether to draw figures.
+        Folders of components of the user's own; none: those that this user began the run with, as
+        the user's own record has them.
+    figures, report : bool or None
+        Whether to draw figures, and to write a page of what happened; None: as the run was begun.
     quiet : bool
         Neither progress nor tables.
-    report : bool
-        Whether to write a page of what happened.
     live_port : int or None
         Where the page is to be seen meanwhile; 0: a port that is free; None: nowhere.
+    with_changes : bool
+        Whether what `scenario.toml` has changed since shall hold from where the run goes on.
 
     Raises
     ------
     ScenarioError
         If it can't go on; what was written stays as it was.
+    AlteredError
+        If a file is not what the run has written; everything stays as it is.
     RunFailedError
         If it failed on its way.
     """
     console = terminal.err()
-    if resuming.has_ended(folder):
-        terminal.out().print(Text(f"{folder}: has ended; there is nothing to go on with"))
-        return
-    components = components or Command.read(folder).components
-    modules = kinds_of(components)
-    run = resuming.found(folder, modules)
-    if not quiet:
-        progress.announce(console, run.scenario)
 
     def tell(text: str) -> None:
         if not quiet:
             console.print(Text(text))
 
+    is_sweep = bool(sweep_definition.definition(folder))
+    if _has_ended(folder) if is_sweep else resuming.has_ended(folder):
+        with folder_lock.held(folder, take_over=True):  # one that a killed process left goes, too
+            pass
+        terminal.out().print(Text(f"{folder}: has ended; there is nothing to go on with"))
+        return
+    if not components:
+        components, changes = component_record.recall(folder)
+        for change in changes:
+            tell(change)
+    if is_sweep:
+        _sweep(folder, components, quiet, report, with_changes)
+        return
+    modules = kinds_of(components)
+    run = resuming.found(folder, modules, with_changes)
+    if not quiet:
+        progress.announce(console, run.scenario)
+    drawn = ending.RunEnding(
+        run.scenario,
+        run.command.figures if figures is None else figures,
+        run.command.report if report is None else report,
+    )
     with (
         folder_lock.held(folder, take_over=True),
         live.served(live_port, run.scenario, components) as page,
@@ -69,5 +90,31 @@ def resume(
             watch = shown if page is None else page.told_with(shown)
             every_s = live.write_every_s(page)
             observers = None if every_s is None else Observers(write_every_s=every_s)
-            folders = resuming.play(run, modules, tell, watch, observers)
-        commands.conclude(folder, folders, run.scenario, figures, quiet, report)
+            folders = resuming.play(run, modules, tell, watch, observers, drawn)
+        ending.tell(folder, folders, run.scenario, quiet)
+
+
+def _has_ended(folder: Path) -> bool:
+    """Whether the folder of a sweep has its tables, and a state that was said after these."""
+    name = "status.json"
+    if status.read(folder).get("state") != "done" or not (folder / checksums.NAME).is_file():
+        return False
+    return checksums.read(folder).get(name) == checksums.sha256(folder / name)
+
+
+def _sweep(
+    folder: Path,
+    components: Sequence[Path],
+    quiet: bool,
+    report: bool | None,
+    with_changes: bool,
+) -> None:
+    """Go on with a sweep as `netsim sweep` does that says the same again."""
+    if with_changes:
+        raise ScenarioError(f"{folder}: --with-changes: a sweep is of one scenario; leave it out")
+    modules = kinds_of(components)
+    draft = draft_of(str(folder / sweep_definition.DEFINITION), (), modules)
+    timing_only = sweep_definition.said_there(folder).get("timing_only") is True
+    where = Where(report=report is not False)
+    scenario = check(draft, modules)
+    sweeping.play(draft, scenario, folder, tuple(components), timing_only, quiet, where)

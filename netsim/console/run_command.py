@@ -29,7 +29,7 @@ from netsim.console.options import (
 
 LOADING = "loading PyTorch"
 RUN_HELP = "Play a scenario and write what happened."
-RESUME_HELP = "Go on with a run that was killed or interrupted."
+RESUME_HELP = "Go on with a run or a sweep that was killed or interrupted."
 
 
 def run(
@@ -88,10 +88,25 @@ def run(
 
 
 def resume(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of an unfinished run.")],
+    run: Annotated[
+        Path, typer.Argument(metavar="RUN", help="The folder of an unfinished run or sweep.")
+    ],
     components: Components = None,
-    figures: Figures = True,
-    report: Report = True,
+    with_changes: Annotated[
+        bool,
+        typer.Option(
+            "--with-changes",
+            help="What scenario.toml has changed since holds from where the run goes on.",
+        ),
+    ] = False,
+    figures: Annotated[
+        bool | None,
+        typer.Option("--figures/--no-figures", help="Draw figures \\[as the run was begun]."),
+    ] = None,
+    report: Annotated[
+        bool | None,
+        typer.Option("--report/--no-report", help="Write report.html \\[as the run was begun]."),
+    ] = None,
     watch: Watch = False,
     watch_port: WatchPort = None,
     quiet: Quiet = False,
@@ -101,7 +116,7 @@ def resume(
 
     Parameters
     ----------
-    run, components, figures, report, quiet
+    run, components, with_changes, figures, report, quiet
         See `resuming.resume`.
     watch, watch_port
         Whether the page is to be seen meanwhile, and at which port.
@@ -113,4 +128,4 @@ def resume(
             from netsim.console import resuming
 
         port = live_port(watch, watch_port)
-        resuming.resume(run, components or (), figures, quiet, report, port)
+        resuming.resume(run, components or (), figures, quiet, report, port, with_changes)

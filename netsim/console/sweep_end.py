@@ -7,11 +7,15 @@ from rich.text import Text
 from netsim.console import reporting, terminal
 from netsim.console.sweep_tables import design, point_table
 from netsim.engine.trials import best_trials
+from netsim.recording import checksums
+from netsim.recording.whole_files import Digests
 from netsim.scenario import Scenario
 from netsim.scenario.labels import shown
 
 
-def conclude(scenario: Scenario, top: Path, quiet: bool, report: bool = False) -> None:
+def conclude(
+    scenario: Scenario, top: Path, quiet: bool, last: Digests, report: bool = False
+) -> None:
     """Write the tables and the page of what has been played, and print the tables.
 
     Parameters
@@ -22,6 +26,8 @@ def conclude(scenario: Scenario, top: Path, quiet: bool, report: bool = False) -
         The sweep's folder, in which at least one run is done.
     quiet : bool
         Print nothing.
+    last : dict of str to str
+        SHA-256 of the file that will be written last, by its name.
     report : bool
         Whether to write the page, unless that would keep its user waiting.
     """
@@ -51,6 +57,7 @@ def conclude(scenario: Scenario, top: Path, quiet: bool, report: bool = False) -
     has_page = False
     if report:
         has_page = reporting.conclude_sweep(top, swept)
+    checksums.write(top, last)
     if quiet:
         return
     console = terminal.out()

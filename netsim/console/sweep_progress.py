@@ -1,5 +1,6 @@
 """How a sweep goes: a line for each run, and `status.json` in the sweep's folder."""
 
+import hashlib
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +11,8 @@ from rich.text import Text
 
 from netsim.engine.sweep import Job, Outcome
 from netsim.engine.workers.reports import Progress, Started
-from netsim.results.summary import write_json
+from netsim.recording.whole_files import Digests
+from netsim.results.summary import json_text, write_json
 
 NAMED = 12
 """Runs that did not end are listed up to this many."""
@@ -106,9 +108,17 @@ class SweepProgress:
         if state == "running" and not at_once and now_s < self._written_s + WRITTEN_EVERY_S:
             return
         self._written_s = now_s
+        write_json(self._file, self._content(state, done))
+
+    def digest(self, state: str, done: int | None = None) -> Digests:
+        """By the file's name the SHA-256 of what `write` is about to write."""
+        text = json_text(self._content(state, done))
+        return {self._file.name: hashlib.sha256(text.encode()).hexdigest()}
+
+    def _content(self, state: str, done: int | None) -> dict[str, Any]:
         failed = [o for o in self.outcomes if o.problem]
         good = [o for o in self.outcomes if not o.problem]
-        found = {
+        return {
             "state": state,
             "runs": self._runs,
             "done": self._done + len(good) if done is None else done,
@@ -116,7 +126,6 @@ class SweepProgress:
             "played_again": self._tried,
             "running": self._running if state == "running" else {},
         }
-        write_json(self._file, found)
 
 
 def listed(lines: Sequence[str], most: int) -> list[str]:

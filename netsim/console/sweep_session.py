@@ -140,21 +140,23 @@ class Session:
             return
         # A run may be done and its worker end before it says so.
         done = None if self._sweep.trials else len(self._mine) - len(self._undone())
-        told.write(state, done=done)
+        last = told.digest(state, done)  # the state is said when all else is there
         if not self._quiet and told.tried_again:
             console = terminal.err()
             console.print(Text("played more than once, as a process was lost:", style="yellow"))
             for line in listed(told.tried_again, NAMED):
                 console.print(Text(f"  {line}"))
+        left: list[sweeps.Job] = []
         if self._where.only is None:
             if has_results(self._scenario, self._top):
-                conclude(self._scenario, self._top, self._quiet, self._where.report)
-            return
-        left = [j for j in self._jobs if sweep_folder.missing(j.folder, j.names)]
-        if not left:
-            with sweep_folder.locked(self._top):
-                conclude(self._scenario, self._top, self._quiet, self._where.report)
-        elif not self._quiet:
+                conclude(self._scenario, self._top, self._quiet, last, self._where.report)
+        else:
+            left = [j for j in self._jobs if sweep_folder.missing(j.folder, j.names)]
+            if not left:
+                with sweep_folder.locked(self._top):
+                    conclude(self._scenario, self._top, self._quiet, last, self._where.report)
+        told.write(state, done=done)
+        if left and not self._quiet:
             terminal.out().print(
                 f"{len(self._jobs) - len(left)} of {len(self._jobs)} runs of the whole sweep are "
                 f"done; netsim compare {self._top} shows them"

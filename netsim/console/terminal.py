@@ -80,7 +80,7 @@ def reported(debug: bool = False) -> Iterator[None]:
     except KeyboardInterrupt as stop:
         _say("interrupted", "\n".join(getattr(stop, "__notes__", []) or ["nothing was written"]))
         raise typer.Exit(getattr(stop, "exit_code", INTERRUPTED)) from None
-    except (typer.Exit, typer.Abort, BrokenPipeError):
+    except (typer.Exit, typer.Abort):
         raise
     except Exception as error:
         _say_failed(error)

@@ -82,14 +82,22 @@ def _told(
     from netsim.console.checking import checked
     from netsim.engine import runner
     from netsim.engine import sweep as sweeps
+    from netsim.scenario import plausibility
 
     draft, scenario = checked(name, sets, {}, kinds, None, False)
     if scenario.sweep is not None:
         sweeps.plan(draft, scenario, Path(), components)
+    notes = plausibility.remarks(scenario)
     if world:
-        runner.build_all(scenario, draft.path)
+        from netsim.world.remarks import remarks  # here: it brings torch
+
+        worlds = list({id(w): w for w in runner.build_all(scenario, draft.path).values()}.values())
+        notes = [note for one in worlds for note in remarks(one)]
+        need = max((one.need for one in worlds), key=lambda need: need.size)
+        notes.append(need.remark or f"takes about {need}")
     said = Text(f"{one_line(name)}: ") + Text(progress.headline(scenario))
-    return Text("ok ", style="green") + said
+    lines = [Text(f"\n  {one_line(note)}", style="yellow") for note in dict.fromkeys(notes)]
+    return Text("").join([Text("ok ", style="green"), said, *lines])
 
 
 def _named_kinds(name: str, sets: Sequence[str]) -> Any:

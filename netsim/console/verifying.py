@@ -8,6 +8,8 @@ from rich.text import Text
 
 from netsim.console import progress, terminal
 from netsim.engine import verification
+from netsim.engine.sweep_definition import ARGUMENTS
+from netsim.engine.sweep_folder import UNFINISHED
 from netsim.errors import ScenarioError, one_line
 from netsim.scenario.kinds import kinds_of
 
@@ -34,33 +36,45 @@ def verify(path: Path, components: Sequence[Path], data: Path | None, rerun: boo
     Raises
     ------
     ScenarioError
-        If there is no finished run.
+        If there is no finished run, or some can't be checked here while nothing differs.
     """
     modules = kinds_of(components)
     sets = [] if data is None else [f"data.path={json.dumps(str(data.absolute()))}"]
     folders = run_folders(path)
-    same = path in folders or _told(verification.verify_files(path))
-    for folder in folders:
+    same, unchecked = True, []
+    for folder in dict.fromkeys((path, *folders)):
         try:
+            if folder not in folders:
+                same &= _told(verification.verify_files(folder, folders))
+                continue
             with progress.watched(terminal.err(), quiet=not rerun) as watch:
                 report = verification.verify(folder, modules, sets, rerun, watch)
+            same &= _told(report)
         except ScenarioError as error:
-            if len(folders) == 1:
-                raise
-            report = verification.Report(folder, differences=str(error).splitlines())
-        same &= _told(report)
+            unchecked += str(error).splitlines()
+    if unchecked and same:
+        raise ScenarioError("\n".join(unchecked))
+    if unchecked:
+        terminal.problems(unchecked)
     return same
 
 
 def run_folders(path: Path) -> list[Path]:
-    """The folders of runs at or anywhere below a path, by name.
+    """The folders of runs at or anywhere below a path, by name; none that a sweep has put aside.
 
     Raises
     ------
     ScenarioError
         If there are none.
     """
-    found = sorted({p.parent for p in path.rglob("status.json")})
+    found = sorted(
+        {
+            file.parent
+            for file in path.rglob("status.json")
+            if not (file.parent / ARGUMENTS).is_file()  # of a sweep
+            and not any(UNFINISHED in name for name in file.relative_to(path).parts)
+        }
+    )
     if not found:
         raise ScenarioError(f"{path}: no run here or below (no status.json)")
     return found

@@ -17,6 +17,8 @@ from netsim.registry import did_you_mean
 from netsim.traces import bounded
 
 _MOST_IMAGE_BYTES = 1 << 26
+_MANY_ROWS = 100
+"""From so many rows on, whole numbers most of which differ are hardly classes."""
 
 
 class Targets(NamedTuple):
@@ -41,10 +43,23 @@ class Source(NamedTuple):
     ----------
     name : str
     folder : Path or None
+    parts : tuple of (str, Path or None, int)
+        The files whose rows lie below one another: what a part is called, its file, and how many
+        rows it has.
     """
 
     name: str
     folder: Path | None = None
+    parts: tuple[tuple[str, Path | None, int], ...] = ()
+
+    def place(self, row: int) -> str:
+        """Where a row of the table stands: its file, and the line or the row there."""
+        for name, path, rows in self.parts:
+            if row < rows:
+                line = None if path is None else files.line_of(path, row)
+                return f"{name} row {row + 1}" if line is None else f"{name} line {line}"
+            row -= rows
+        return f"row {row + 1}"
 
     def wrong(self, key: str, value: object, what: str) -> DataError:
         """An error, to be raised, about a column.
@@ -86,8 +101,12 @@ def present(table: pa.Table, name: str, key: str, source: Source) -> pa.ChunkedA
         )
     column = table.column(name)
     if column.null_count:
+        row = int(np.argmax(np.asarray(column.is_null().to_numpy())))
         raise source.wrong(
-            key, name, f"{column.null_count} cells of the column are empty; leave out these rows"
+            key,
+            name,
+            f"{column.null_count:,} cells of the column are empty, the first at "
+            f"{source.place(row)}; leave out these rows",
         )
     return column
 
@@ -103,7 +122,8 @@ def holds_numbers(kind: pa.DataType) -> bool:
     return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))
 
 
-def _is_list(kind: pa.DataType) -> bool:
+def is_list(kind: pa.DataType) -> bool:
+    """Whether a column has a list a row."""
     types = pa.types
     return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
 
@@ -125,14 +145,17 @@ def numbers(table: pa.Table, name: str, key: str, source: Source) -> NDArray[Any
     values, shape = column.combine_chunks(), [len(column)]
     if isinstance(values, pa.ChunkedArray):  # of no chunk, or of too many bytes for one
         values = pa.concat_arrays(values.chunks) if values.num_chunks else pa.array([], column.type)
-    while _is_list(values.type):
-        lengths = pc.unique(pc.list_value_length(values)).to_pylist()
+    while is_list(values.type):
+        every = pc.list_value_length(values)
+        lengths = pc.unique(every).drop_null().to_pylist()
         if len(lengths) > 1:
+            inner = len(values) // max(1, len(column))
+            odd = int(np.argmax(np.asarray(every) != every[0].as_py())) // max(1, inner)
             raise source.wrong(
                 key,
                 name,
-                f"its lists have {min(lengths)} to {max(lengths)} entries; fill them up to one "
-                "length",
+                f"its lists have {min(lengths)} to {max(lengths)} entries, the first of another "
+                f"length than row 1's at {source.place(odd)}; fill them up to one length",
             )
         shape.append(lengths[0] if lengths else 0)
         values = values.flatten()
@@ -145,8 +168,14 @@ def numbers(table: pa.Table, name: str, key: str, source: Source) -> NDArray[Any
     found = np.asarray(values.to_numpy(zero_copy_only=False)).reshape(shape)
     if found.dtype == bool:
         found = found.astype(np.int64)
-    if not np.isfinite(found).all():
-        raise source.wrong(key, name, "the column has values that are nan or infinite")
+    finite = np.isfinite(found).reshape(len(found), -1).all(axis=1)
+    if not finite.all():
+        raise source.wrong(
+            key,
+            name,
+            f"{int((~finite).sum()):,} cells of the column are nan or infinite, the first at "
+            f"{source.place(int(np.argmin(finite)))}; leave out these rows",
+        )
     return found
 
 
@@ -223,7 +252,7 @@ def targets(table: pa.Table, name: str, source: Source, as_numbers: bool | None 
     """
     column = present(table, name, "target", source)
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    if not holds_numbers(kind) and not _is_list(kind):
+    if not holds_numbers(kind) and not is_list(kind):
         values = column.to_pylist()
         if as_numbers or not all(isinstance(value, str) for value in values):
             raise source.wrong(
@@ -232,6 +261,18 @@ def targets(table: pa.Table, name: str, source: Source, as_numbers: bool | None 
         return _ranked(np.array(values))
     found = numbers(table, name, "target", source)
     whole = np.issubdtype(found.dtype, np.integer)
+    if as_numbers is False and not whole and found.ndim == 1 and (found % 1 == 0).all():
+        found, whole = found.astype(np.int64), True  # classes that were written as 0.0, 1.0
+    if as_numbers is None and whole and found.ndim == 1 and not files.schema_names(table, name):
+        different = len(np.unique(found))
+        if len(found) >= _MANY_ROWS and different > len(found) // 2:
+            raise source.wrong(
+                "target",
+                name,
+                f"has {different:,} different whole numbers in {len(found):,} rows, which would be "
+                'as many classes; say learn = "numbers" if they are to be predicted, learn = '
+                '"classes" if they are classes, or name another target',
+            )
     if as_numbers or (as_numbers is None and not whole):
         return Targets(found.astype(np.float64), ())
     names = files.schema_names(table, name)

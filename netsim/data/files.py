@@ -122,6 +122,33 @@ def read_table(files: Sequence[Path]) -> pa.Table:
     DataError
         If a file can't be read, or the files' columns differ.
     """
+    return below(read_parts(files))
+
+
+def below(tables: Sequence[pa.Table]) -> pa.Table:
+    """Tables below one another; whole numbers and others are numbers together.
+
+    Raises
+    ------
+    DataError
+        If a column is of one type here and of another there.
+    """
+    try:
+        return pa.concat_tables(tables, promote_options="permissive")
+    except pa.ArrowException as error:
+        raise DataError(
+            f"[data] files of a table differ in the type of a column: {one_line(error)}"
+        ) from error
+
+
+def read_parts(files: Sequence[Path]) -> list[pa.Table]:
+    """Read tables, one a file; see `read_table`.
+
+    Raises
+    ------
+    DataError
+        If a file can't be read, or the files' columns differ.
+    """
     tables = []
     for file in files:
         try:
@@ -138,7 +165,35 @@ def read_table(files: Sequence[Path]) -> pa.Table:
     for file, table in zip(files, tables, strict=True):
         if table.column_names != tables[0].column_names:
             raise DataError(f"{file}: its columns differ from those of {files[0].name}")
-    return pa.concat_tables(tables, promote_options="permissive")
+    return tables
+
+
+def line_of(path: Path, row: int) -> int | None:
+    """The line of a text file at which a row of its table begins, from 1; None: it has no lines.
+
+    Parameters
+    ----------
+    path : Path
+        Of CSV with a header, or of JSON lines.
+    row : int
+        From 0.
+    """
+    name = path.name.removesuffix(".gz")
+    if name.endswith((".parquet", ".arrow")):
+        return None
+    try:
+        lines = bounded.content(path, str(path), bounded.MOST_BYTES).splitlines()
+    except BROKEN:
+        return None
+    left = row if name.endswith((".jsonl", ".ndjson")) else row + 1
+    is_quoted = False
+    for number, line in enumerate(lines, start=1):
+        begins = not is_quoted and bool(line.strip())
+        if begins and left == 0:
+            return number
+        left -= begins
+        is_quoted ^= line.count(b'"') % 2 == 1
+    return None
 
 
 def column(table: pa.Table, names: Sequence[str], file: Path) -> str:

@@ -9,6 +9,7 @@ from types import ModuleType
 
 import numpy as np
 
+from netsim.backends.comparison import compare
 from netsim.backends.dispatch import Routes, choose
 from netsim.backends.job_types.mix import Mix
 from netsim.backends.job_types.replace_columns import ReplaceColumns
@@ -165,15 +166,20 @@ def open_learning(
     Raises
     ------
     ScenarioError
-        If the user's table of routes can't be read.
+        If the user's table of routes can't be read, or a model can't be played as plain PyTorch
+        plays it.
     """
     training = world.scenario.training_of(entry)
     shards = world.shards.in_batches_of(training.batch_size)
     backend, routes = open_backend(world, shards)
+    optimizer = optimizer_of(training)
+    if not timing_only:
+        for architecture in dict.fromkeys(world.architectures):
+            compare(architecture, shards, world.streams, optimizer, backend, routes)
     limits = Limits.of(world.scenario.nodes.count)
     backend_or_none = None if timing_only else backend
     scheduler = Scheduler(backend_or_none, limits, now_ns, ReplaceColumns, past, Mix)
-    optimizer, initial = optimizer_of(training), _initial(world, scheduler)
+    initial = _initial(world, scheduler)
     return Learning(shards, scheduler, routes, optimizer, initial, training.parameter_bits)
 
 
@@ -236,13 +242,20 @@ def open_backend(world: World, shards: Shards) -> tuple[Backend, Routes]:
     Raises
     ------
     ScenarioError
-        If the user's table of routes can't be read, or a route needs the native kernel and this
-        machine can't run it.
+        If the user's table of routes can't be read, or `[run] backend` is `native` and there is no
+        kernel.
     """
     run, nodes = world.scenario.run, Counter(world.architectures)
     support = native_support(nodes, tuple(shards.x.shape[1:]), shards.task)
-    require(support, run.backend, run.routes)
-    routes = choose(nodes, shards.batch_size, run.backend, run.routes, support.variants)
+    require(support, run.backend)
+    routes = choose(
+        nodes,
+        shards.batch_size,
+        run.backend,
+        run.routes,
+        support.variants,
+        support.instruction_sets,
+    )
     if routes.all_sequential:
         return Sequential(shards, world.streams), routes
     device, dtype = shards.x.device, world.architectures[0].dtype

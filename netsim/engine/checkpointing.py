@@ -67,6 +67,7 @@ class Checkpointing:
         contents = {
             "moment": moment,
             "extents": recorder.extents(),
+            "written": self._journal.written(),
             "event_log_sha256": recorder.event_log_sha256(),
             "counters": scheduler.counters(),
             "submitted": scheduler.cells,

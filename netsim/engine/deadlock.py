@@ -64,8 +64,8 @@ def require_no_deadlock(nodes: Sequence[Processes], off: Set[int], now_ns: int) 
         )
 
 
-def in_vain(nodes: Sequence[Processes], now_ns: int, horizon_s: float) -> str | None:
-    """A warning if everybody listens at the end of a run at which nothing is left to happen.
+def in_vain(nodes: Sequence[Processes], off: Set[int], now_ns: int, horizon_s: float) -> str | None:
+    """A warning if everybody listens, or is off, when nothing is left to happen.
 
     Processes that listen beside others which have ended are as they should be.
 
@@ -73,6 +73,8 @@ def in_vain(nodes: Sequence[Processes], now_ns: int, horizon_s: float) -> str | 
     ----------
     nodes : sequence of Processes
         By node.
+    off : set of int
+        Nodes that are off.
     now_ns : int
         When the last thing happened [ns].
     horizon_s : float
@@ -84,9 +86,12 @@ def in_vain(nodes: Sequence[Processes], now_ns: int, horizon_s: float) -> str | 
     every = [(i, *named) for i, processes in enumerate(nodes) for named in processes]
     if not every or not all(process.is_alive for _, _, process in every):
         return None
+    said = f"nothing happened after {to_s(now_ns):g} s of {horizon_s:g} s"
+    if len(off) == len(nodes):
+        return f"{said}: all nodes were off, and none comes back before the end"
     return (
-        f"nothing happened after {to_s(now_ns):g} s of {horizon_s:g} s: every process waits for "
-        f"messages, and nobody sends any: {_listed([_waits(*one) for one in every])}"
+        f"{said}: every process waits for messages, and nobody sends any: "
+        f"{_listed([_waits(*one) for one in every])}"
     )
 
 

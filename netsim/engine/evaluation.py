@@ -1,6 +1,7 @@
 """Measuring the models that nodes have published, at fixed virtual times and at no cost."""
 
 import hashlib
+import math
 import time
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -9,6 +10,7 @@ from weakref import ref as weak
 import torch
 from torch import Tensor
 
+from netsim.backends.plain import looking
 from netsim.engine.assembly import Learning
 from netsim.engine.scores import SPLITS, Metrics, Pass, Scores
 from netsim.errors import ProtocolError
@@ -97,7 +99,7 @@ class Evaluator:
         self.values_told: list[Callable[[int, Mapping[str, Mapping[int, float]]], None]] = []
 
     def run(self, time_ns: int) -> float | None:
-        """Measure now; the mean of the main metric over benign nodes, if any published a model."""
+        """Measure now; the mean of the main metric over benign nodes; None without one."""
         self._recorder.spent(time_ns)
         if not self._scheduler.computes:
             for node in self._nodes:
@@ -136,7 +138,8 @@ class Evaluator:
         self.wall_s += time.perf_counter() - started_s
         for told in self.values_told:
             told(time_ns, values)
-        return sum(reached) / len(reached) if reached else None
+        mean = sum(reached) / len(reached) if reached else math.nan
+        return mean if math.isfinite(mean) else None
 
     def _write_recorded(self) -> None:
         """Write what nodes have recorded since the last evaluation."""
@@ -185,7 +188,20 @@ class Evaluator:
                     passes[key].found.append((shard, found))
         for some in _in_parts(list(passes.values())):
             self._scores.add(some, self._outputs(some))
+        self._note_broken(shown, measured)
         return measured
+
+    def _note_broken(
+        self, shown: Sequence[tuple[NodeParts, Publication]], measured: Sequence[Metrics]
+    ) -> None:
+        """Tell of nodes whose outputs are not finite; their training may have been sound."""
+        backend = self._scheduler.backend
+        assert backend is not None
+        for (node, publication), found in zip(shown, measured, strict=True):
+            if any(map(math.isnan, found.values())):
+                refs = [one for one in publication.given if isinstance(one, Ref)]
+                now_ns = self._scheduler.now_ns
+                backend.divergences.showed(node.id, now_ns, [publication.ref, *refs])
 
     def _outputs(self, passes: Sequence[Pass]) -> list[Tensor]:
         """Outputs of each model on its samples, (n, L) on the CPU."""
@@ -208,7 +224,8 @@ class Evaluator:
         model = architecture.bind(publication.ref.tensor())
         given = [g.tensor() if isinstance(g, Ref) else g for g in publication.given]
         x = self._shards.x
-        outputs: Tensor = predict(model, x[torch.from_numpy(rows).to(x.device)], *given)
+        with looking(architecture):
+            outputs: Tensor = predict(model, x[torch.from_numpy(rows).to(x.device)], *given)
         return outputs.cpu()
 
     def log_weights(self) -> None:
@@ -246,7 +263,7 @@ def _identity(publication: Publication) -> Identity:
     found: list[Hashable] = [weak(publication.ref.cell), publication.predict]
     for given in publication.given:
         if isinstance(given, Ref):
-            found += [weak(given.cell), given.columns]
+            found += [weak(given.cell), given.ranges]
         elif isinstance(given, bool | int | float | str | Table):
             found.append(repr(given))
         else:

@@ -1,4 +1,4 @@
-"""What a run keeps of the models that nodes published last: features of test samples, heads."""
+"""What a run keeps of the models that nodes published last: all of it, features, heads."""
 
 from collections.abc import Collection
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 import torch
 from numpy.typing import NDArray
 
+from netsim.backends.plain import looking
 from netsim.learning.shards import Shards
 from netsim.node.parts import NodeParts
 
@@ -23,14 +24,15 @@ def kept_of(parts: NodeParts, shards: Shards, keep: Collection[str]) -> dict[str
         The node.
     shards : Shards
         The samples of all nodes.
-    keep : collection of {"features", "head"}
+    keep : collection of {"theta", "features", "head"}
 
     Returns
     -------
     dict of str to numpy.ndarray
-        `features` (n, F) of its test samples, what leaves the model's features and its head takes,
-        and their `labels` (n,); of the head each parameter, such as `head.weight` (C, F). Nothing
-        of a node that has no samples or has published nothing.
+        `theta` (D,), the model as a row; `features` (n, F) of its test samples, what leaves the
+        model's features and its head takes, and their `labels` (n,); of the head each parameter,
+        such as `head.weight` (C, F). Nothing of a node that has no samples or has published
+        nothing.
     """
     last = parts.publishing.last_published()
     if last is None or not shards.train_size(shards.held[parts.id]):
@@ -38,10 +40,14 @@ def kept_of(parts: NodeParts, shards: Shards, keep: Collection[str]) -> dict[str
     assert last.ref.architecture is not None
     model: Any = last.ref.architecture.bind(last.ref.tensor())
     found: dict[str, Any] = {}
+    if "theta" in keep:
+        found["theta"] = last.ref.tensor()
     if "head" in keep:
         found |= {f"head.{name}": p for name, p in model.head.named_parameters()}
     if "features" in keep:
         test = shards.split(shards.held[parts.id], "test")
-        found["features"] = torch.cat([model.features(x) for x in torch.split(test.x, AT_ONCE)])
+        with looking(last.ref.architecture):
+            some = [model.features(x) for x in torch.split(test.x, AT_ONCE)]
+        found["features"] = torch.cat(some)
         found["labels"] = test.y
     return {name: values.detach().cpu().numpy().copy() for name, values in found.items()}

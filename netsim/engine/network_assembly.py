@@ -90,7 +90,8 @@ def open_network(
     )
     speed, speed_factor = _speeds(world, batch_size)
     slot_s = scenario.exchange.slot_s or speed.mean_step_s() or 1.0
-    devices = Devices(speed, speed_factor, to_ns(slot_s), availability, meter)
+    slot_ns = max(1, to_ns(slot_s))  # slots of no time would never pass
+    devices = Devices(speed, speed_factor, slot_ns, availability, meter)
     link = _open_link(world, clock, recorder, devices, last_wakeup)
     recorder.airtime_ahead_ns = link.airtime_ahead_ns
     # The link first: it takes back from the meter what a switch cuts short.

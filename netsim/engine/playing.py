@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 from netsim.engine import endless_step, process_settings
-from netsim.engine.checkpoints.journal import Journal
+from netsim.engine.checkpoints.journal import Ended, Journal
 from netsim.engine.failures import failure_text
 from netsim.engine.interruption import Interruption, asked_by_signals
 from netsim.engine.past import Past
 from netsim.engine.progress import Watcher
 from netsim.engine.simulation import Simulation
-from netsim.errors import ReplayError, ScenarioError
+from netsim.errors import AlteredError, ReplayError, ScenarioError
 from netsim.recording import checksums, folder_lock
 from netsim.recording.observers import Observers
+from netsim.recording.whole_files import recorded, written_into
 from netsim.results import status
 from netsim.scenario.tables import AlgorithmEntry
 from netsim.units import to_s
 from netsim.world.builder import World
+
+Ending = Callable[[Path], object]
+
+
+def _nothing_more(folder: Path) -> None:
+    """What a run leaves beside tables and summary, where nobody wants more."""
 
 
 def play(
@@ -32,6 +40,7 @@ def play(
     past: Past | None = None,
     check: bool = False,
     observers: Observers | None = None,
+    ending: Ending = _nothing_more,
 ) -> dict[str, Any]:
     """Play one algorithm on a world.
 
@@ -54,6 +63,9 @@ def play(
         Whether to check the invariants (`netsim.engine.invariants`) while the run goes on, too.
     observers : Observers or None
         Told of messages, wake-ups and evaluations as they happen.
+    ending : callable
+        (folder) -> anything; draws what belongs into the folder beside tables and summary, before
+        its checksums are listed and it says that the run is done.
 
     Returns
     -------
@@ -76,13 +88,68 @@ def play(
             f"[algorithm] {entry.name}: its set makes a world of its own; build scenario.of(entry) "
             "and play the entry of this name in its scenario"
         )
-    with process_settings.of_runs(world.scenario.run.tf32):
-        found, left_behind = _played_alone(
-            world, entry, folder, timing_only, on_progress, past, check, observers
+    with _owned(folder):
+        with process_settings.of_runs(world.scenario.run.tf32):
+            found, left_behind = _played_alone(
+                world, entry, folder, timing_only, on_progress, past, check, observers
+            )
+        ended = None if folder is None else Journal(folder).ended()
+        if ended is None:
+            _check_all(left_behind)
+        else:
+            assert folder is not None
+            conclude(folder, ended, _ending_with(left_behind, ending))
+    return found
+
+
+def conclude(folder: Path, ended: Ended, ending: Ending) -> None:
+    """Do what is left to do of a run all of whose events have happened; `done` is said last.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the run, which this process holds and whose files it records.
+    ended : Ended
+    ending : callable
+        Draws what follows from the tables; is called unless that had been done.
+
+    Raises
+    ------
+    NetsimError
+        If it failed; `netsim resume` does what is missing.
+    """
+    done = {"state": "done", "virtual_s": ended.virtual_s}
+    try:
+        if not (folder / checksums.NAME).is_file():
+            ending(folder)
+            drawn = checksums.results_in(written_into(folder))
+            said = {"status.json": hashlib.sha256(status.content(done).encode()).hexdigest()}
+            checksums.write(folder, {**ended.written, **drawn, **said})
+        status.write(folder, done)
+    except BaseException as error:
+        interrupted = isinstance(error, KeyboardInterrupt)
+        told = {"error": "" if interrupted else failure_text(error), "virtual_s": ended.virtual_s}
+        state = "interrupted" if interrupted else "failed"
+        status.write_at_any_cost(folder, {"state": state, **told})
+        error.add_note(
+            f"all events had happened; the results are in {folder}, and netsim resume {folder} "
+            "does what is missing"
         )
+        raise
+    Journal(folder).end()
+
+
+def _ending_with(left_behind: Sequence[Callable[[], None]], ending: Ending) -> Ending:
+    def checked_first(folder: Path) -> None:
+        _check_all(left_behind)
+        ending(folder)
+
+    return checked_first
+
+
+def _check_all(left_behind: Sequence[Callable[[], None]]) -> None:
     for checked in left_behind:
         checked()
-    return found
 
 
 def _played_alone(
@@ -102,7 +169,6 @@ def _played_alone(
     """
     with (
         _asked(folder) as interruption,
-        _owned(folder),
         endless_step.watched(),
         _same_course(folder, past),
     ):
@@ -124,7 +190,7 @@ def _owned(folder: Path | None) -> Iterator[None]:
         yield
         return
     folder.mkdir(parents=True, exist_ok=True)
-    with folder_lock.held(folder):
+    with folder_lock.held(folder), recorded(folder):
         yield
 
 
@@ -154,9 +220,8 @@ def _played(run: Simulation, folder: Path | None) -> dict[str, Any]:
         run.tell("writing tables and summary")
         found = run.finish(folder)
         if folder is not None:
-            status.write(folder, {"state": "done", "virtual_s": to_s(run.clock.now)})
-            Journal(folder).end()
-            checksums.write(folder)
+            Journal(folder).end_events(to_s(run.clock.now))
+            run.tell("drawing figures")
         return found
     except BaseException as error:
         if folder is not None and run.past is None:
@@ -166,7 +231,8 @@ def _played(run: Simulation, folder: Path | None) -> dict[str, Any]:
 
 def _leave(run: Simulation, folder: Path, error: BaseException) -> None:
     """Write what waits of a run that has ended before its time, and what ended it."""
-    written, virtual_s = run.recorder.salvage(), to_s(run.clock.now)
+    altered = isinstance(error, AlteredError)  # all stays as it was found
+    written, virtual_s = {} if altered else run.recorder.salvage(), to_s(run.clock.now)
     interrupted = isinstance(error, KeyboardInterrupt)
     told = status.write_at_any_cost(
         folder,
@@ -177,7 +243,7 @@ def _leave(run: Simulation, folder: Path, error: BaseException) -> None:
             "rows_written": written,
         },
     )
-    if not interrupted:
+    if not interrupted and not altered:
         rows = ", ".join(f"{rows} rows of {table}" for table, rows in written.items()) or "no rows"
         error.add_note(f"it had come to {virtual_s:g} s of virtual time and written {rows}")
         if not told and folder.exists():

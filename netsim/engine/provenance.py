@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from netsim.data.sets import Samples
 from netsim.engine.assembly import Learning, Membership
 from netsim.engine.network_assembly import Devices
 from netsim.engine.versions import algorithm_files, component_files, versions
@@ -14,6 +15,7 @@ from netsim.learning.tasks import Task
 from netsim.topology import component_sizes
 from netsim.units import NS_PER_S
 from netsim.world.builder import World
+from netsim.world.remarks import remarks
 
 
 def environment(
@@ -44,7 +46,7 @@ def environment(
         "inputs": [asdict(file) for file in world.inputs],
         "algorithm": [asdict(file) for file in algorithm_files(algorithm)],
         "components": [asdict(file) for file in component_files(world.scenario)],
-        "data": {"name": world.samples.name, "notes": world.samples.notes},
+        "data": _data(world.samples),
         "model_parameters": sorted({a.num_parameters for a in world.architectures}),
         "threshold_db": world.threshold_db,
         "tx_power_dbm": sorted(set(world.tx_power_dbm)),
@@ -52,6 +54,14 @@ def environment(
         "on_arrival": world.scenario.training.on_arrival,
         "assumptions": _assumptions(world),
     }
+
+
+def _data(samples: Samples) -> dict[str, Any]:
+    """What is known of the data set; of a user's table also what became of its columns."""
+    found = {"name": samples.name, "notes": samples.notes}
+    if samples.columns is None:
+        return found
+    return {**found, "columns": samples.columns.described()}
 
 
 def made_with(world: World, algorithm: ModuleType) -> dict[str, Any]:
@@ -70,10 +80,10 @@ def made_with(world: World, algorithm: ModuleType) -> dict[str, Any]:
 
 
 def _assumptions(world: World) -> list[str]:
-    """What the models of the links assume that a reader of the results has to know."""
+    """What a reader of the results has to know: limits of the links' models, remarks."""
     radio = world.scenario.radio
     if radio is None or world.budget is None:
-        return []
+        return remarks(world)
     by_distance = world.positions_m is not None
     found = [radio.path_loss.assumes] if by_distance and radio.path_loss.assumes else []
     left_out = world.budget.mean_snr.pairs_left_out
@@ -84,7 +94,7 @@ def _assumptions(world: World) -> list[str]:
             f"pairs over {world.budget.range_m:.0f} m apart never hear each other: a packet would "
             "be decoded less than once in a million times"
         )
-    return found
+    return found + remarks(world)
 
 
 def backend_name(scheduler: Scheduler) -> str:
@@ -122,6 +132,8 @@ def node_table(world: World, devices: Devices) -> dict[str, list[Any]]:
         del table["class_counts"]
     if world.positions_m is not None:
         table["x_m"], table["y_m"] = (list(column) for column in world.positions_m.T)
+    for name, called in world.notes.ids.items():
+        table[f"{name}_id"] = [*called, *[None] * len(ids)][: len(ids)]
     if world.heights_m:
         table["z_m"] = list(world.heights_m)
     if world.tx_power_dbm:

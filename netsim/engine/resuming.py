@@ -1,28 +1,36 @@
 """Going on with runs that were killed: `netsim resume`."""
 
+import hashlib
 import importlib
-import json
+import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from netsim.engine import runner
+from netsim.engine import runner, sweep_definition
 from netsim.engine.checkpoints.command import FILE, FOLDER, Command
-from netsim.errors import ScenarioError
-from netsim.recording import folder_lock
+from netsim.errors import ScenarioError, one_line
+from netsim.recording import checksums, folder_lock, run_folder
+from netsim.recording.whole_files import recorded, write_text, written_into
 from netsim.results import status
 from netsim.results.summary import write_json
-from netsim.scenario import AlgorithmEntry, Scenario, check, draft_of
+from netsim.scenario import AlgorithmEntry, Scenario, check, draft_of, to_toml
+from netsim.scenario.labels import shown
 from netsim.units import to_s
 
 if TYPE_CHECKING:
+    from netsim.engine.checkpoints.journal import Journal
+    from netsim.engine.playing import Ending
     from netsim.engine.progress import Watcher
     from netsim.recording.observers import Observers
     from netsim.world.builder import World
 
 Tell = Callable[[str], object]
+Edits = dict[str, tuple[Any, Any]]
+"""By key path the value before and now."""
+_NO_CHECKPOINT = "there is no checkpoint"
 UNSPOKEN = {
     "netsim_sources_sha256": "netsim's sources have changed",
     "native_kernel": "the native kernel is another one",
@@ -44,32 +52,35 @@ class Unfinished:
         All of it.
     path : str
         The scenario's file.
-    sub_folders : bool
-        Whether each algorithm has a folder of its own.
-    timing_only : bool
-        Without tensor work.
+    command : Command
+        How it was begun.
+    edits : dict of Path to dict
+        By the folder of an algorithm that is under way: the keys that its `scenario.toml` has
+        changed since, each with the value before and now. They hold from where the run goes on.
     """
 
     folder: Path
     scenario: Scenario
     path: str
-    sub_folders: bool
-    timing_only: bool
+    command: Command
+    edits: Mapping[Path, Edits] = field(default_factory=dict)
 
     def own(self, entry: AlgorithmEntry) -> Path:
         """The folder of one algorithm."""
-        return self.folder / entry.name if self.sub_folders else self.folder
+        return self.folder / entry.name if self.command.sub_folders else self.folder
 
 
 def has_ended(folder: Path) -> bool:
-    """Whether the folder is that of a run of which nothing is left to play."""
+    """Whether the folder is that of a run of which nothing is left to do."""
     if (folder / FOLDER / FILE).is_file():
         return False
     runs = [path.parent for path in folder.glob("*/status.json")]
     return _is_done(folder) or (bool(runs) and all(map(_is_done, runs)))
 
 
-def found(folder: Path, modules: Mapping[str, ModuleType]) -> Unfinished:
+def found(
+    folder: Path, modules: Mapping[str, ModuleType], with_changes: bool = False
+) -> Unfinished:
     """What is in the folder of a run.
 
     Parameters
@@ -77,19 +88,22 @@ def found(folder: Path, modules: Mapping[str, ModuleType]) -> Unfinished:
     folder : Path
     modules : mapping of str to module
         The algorithms.
+    with_changes : bool
+        Whether what `scenario.toml` has changed since the run was begun shall hold from where it
+        goes on.
 
     Raises
     ------
     ScenarioError
-        If it is no folder of a run, or its scenario can't be played here.
+        If it is no folder of a run, its scenario can't be played here, or has changed.
     """
-    path = folder / "scenario.toml"
+    path = run_folder.scenario_file(folder)
     if not folder.is_dir():
         raise ScenarioError(f"{folder}: is not a folder; name the folder of a run, as in runs/NAME")
-    if not path.is_file():
+    if not runner.has_begun(folder):
         raise ScenarioError(
-            f"{folder}: has no scenario.toml, so no run has begun in it; play the scenario anew "
-            "with netsim run"
+            f"{folder}: has no scenario.toml, so no run has begun in it; play the scenario with "
+            f"netsim run SCENARIO --out {folder}"
         )
     scenario = _scenario(path, modules)
     if scenario.sweep is not None:
@@ -100,7 +114,115 @@ def found(folder: Path, modules: Mapping[str, ModuleType]) -> Unfinished:
     problems = runner.machine_problems(scenario, str(path), modules, command.timing_only)
     if problems:
         raise ScenarioError("\n".join(problems))
-    return Unfinished(folder, scenario, str(path), command.sub_folders, command.timing_only)
+    run = Unfinished(folder, scenario, str(path), command)
+    return replace(run, edits=_allowed_edits(run, modules, with_changes))
+
+
+def _allowed_edits(
+    run: Unfinished, modules: Mapping[str, ModuleType], with_changes: bool
+) -> dict[Path, Edits]:
+    """What has changed in the scenarios of what is left to play.
+
+    Raises
+    ------
+    ScenarioError
+        If anything has, and that is not wanted.
+    """
+    from netsim.engine.checkpoints.journal import Journal
+
+    owns = [run.own(entry) for entry in run.scenario.algorithm]
+    found = {own: _edits(own, modules) for own in owns if own != run.folder}
+    found = {own: edits for own, edits in found.items() if edits and not _is_done(own)}
+    of_all = _edits(run.folder, modules)
+    lines = [
+        f"{own / 'scenario.toml'}: {key}: {_shown(was)} when the run was begun, {_shown(now)} now"
+        for own, edits in {run.folder: of_all, **found}.items()
+        for key, (was, now) in edits.items()
+    ]
+    if lines and run.command.sub_folders and of_all:
+        lines.append(
+            f"{run.folder}: several algorithms are compared on one scenario; put back what it "
+            "said, or play the other scenario in a folder of its own: netsim run"
+        )
+        raise ScenarioError("\n".join(lines))
+    if lines and not with_changes:
+        lines.append(
+            f"{run.folder}: put it back, or add --with-changes: what is new then holds from where "
+            "the run goes on, and its record says so"
+        )
+        raise ScenarioError("\n".join(lines))
+    found = found if run.command.sub_folders else {run.folder: of_all}
+    for own, edits in found.items():
+        kept = Journal(own).scenario()
+        if kept is not None and edits and next(own.glob("journal/checkpoint-*.json"), None):
+            _changed_at(own / "scenario.toml", kept.text, edits, to_s(1), modules)
+    return found
+
+
+def _edits(folder: Path, modules: Mapping[str, ModuleType]) -> Edits:
+    """What has changed in a `scenario.toml` since it was written: before and now, by key."""
+    from netsim.engine.checkpoints.journal import Journal
+
+    path, kept = run_folder.scenario_file(folder), Journal(folder).scenario()
+    if kept is None or not path.is_file():
+        return {}
+    if _holds(path, kept.text) or checksums.sha256(path) in kept.instead_of:
+        return {}
+    scenario = _scenario(path, modules)
+    entry = scenario.algorithm[0] if len(scenario.algorithm) == 1 else None
+    draft = draft_of(str(path), (), modules)
+    draft.raw = tomllib.loads(kept.text)
+    before = check(draft, modules)
+    own = before.algorithm[0] if len(before.algorithm) == 1 else None
+    both = sweep_definition.pairs(
+        tomllib.loads(to_toml(before, own)), tomllib.loads(to_toml(scenario, entry))
+    )
+    return {key: (was, is_now) for key, (was, is_now) in both.items() if was != is_now}
+
+
+def _changed_at(
+    path: Path, begun: str, edits: Edits, at_s: float, modules: Mapping[str, ModuleType]
+) -> Scenario:
+    """A scenario in which edits hold from a time on.
+
+    Parameters
+    ----------
+    path : Path
+        Of the file that was edited, for errors.
+    begun : str
+        What it held.
+    edits : dict
+    at_s : float
+        When they come.
+    modules : mapping of str to module
+        The algorithms.
+
+    Raises
+    ------
+    ScenarioError
+        If one of them can't change while a run goes on.
+    """
+    draft = draft_of(str(path), (), modules)
+    draft.raw = tomllib.loads(begun)
+    if not edits:
+        return check(draft, modules)
+    gone = [key for key, (_, now) in edits.items() if now is None]
+    own = {"at_s": at_s, "set": {key: now for key, (_, now) in edits.items()}}
+    before = [change for change in draft.raw.get("changes", ()) if change["at_s"] != at_s]
+    draft.raw["changes"] = sorted([*before, own], key=lambda change: float(change["at_s"]))
+    try:
+        if gone:
+            raise ScenarioError(f"{path}: {', '.join(gone)}: can't be taken away in mid-run")
+        return check(draft, modules)
+    except ScenarioError as error:
+        raise ScenarioError(
+            f"{error}\n{path}: what can't change while a run goes on is played anew: put back "
+            "what it said, and call netsim run with the other scenario"
+        ) from None
+
+
+def _shown(value: Any) -> str:
+    return "nothing" if value is None else one_line(shown(value))
 
 
 def play(
@@ -109,8 +231,9 @@ def play(
     tell: Tell,
     watch: runner.Watch | None,
     observers: "Observers | None" = None,
+    ending: "runner.Ending | None" = None,
 ) -> list[Path]:
-    """Play what is left of a run.
+    """Do what is left of a run: play, draw, list checksums, say that it is done.
 
     Parameters
     ----------
@@ -123,6 +246,8 @@ def play(
         Told of the progress.
     observers : Observers or None
         Told of what happens, what is played once more included.
+    ending : Ending or None
+        Draws what belongs beside the tables.
 
     Returns
     -------
@@ -133,6 +258,9 @@ def play(
     ------
     ScenarioError
         If it can't go on; what was written stays as it was.
+    AlteredError
+        If a file is not what the run has written; all of its algorithm stays as it is, and
+        the others are played.
     RunFailedError
         If it failed on its way.
     """
@@ -140,89 +268,168 @@ def play(
     from netsim.engine.checkpoints.journal import Journal
 
     worlds: dict[int, World] = {}
+    drawing = runner.drawing(ending, alone=not run.command.sub_folders)
 
     def begin(entry: AlgorithmEntry, own: Path, told: "Watcher") -> None:
         own.mkdir(exist_ok=True)
-        with folder_lock.held(own, take_over=True):
-            path = own / "scenario.toml"
-            if path.is_file() and status.read(own):
-                scenario = _scenario(path, modules)
-                world, entry = runner.build(scenario, str(path)), scenario.algorithm[0]
-                _go_on(world, entry, own, run.timing_only, told, tell, observers)
+        with folder_lock.held(own, take_over=True), recorded(own):
+            ended = Journal(own).ended()
+            if ended is not None:
+                checksums.require_as_written(own, ended.written)
+                tell(f"{own}: all events had happened; what was missing is written")
+                playing.conclude(own, ended, drawing)
+                return
+            if run_folder.scenario_file(own).is_file() and status.read(own):
+                going = _Going(own, run.command.timing_only, run.edits.get(own, {}), told, tell)
+                going.on(modules, observers, drawing)
                 return
             scenario = run.scenario.of(entry)
             if id(scenario) not in worlds:
                 worlds[id(scenario)] = runner.build(scenario, run.path)
             entry = next(e for e in scenario.algorithm if e.name == entry.name)
             playing.play(
-                worlds[id(scenario)], entry, own, run.timing_only, told, observers=observers
-            )
+                worlds[id(scenario)], entry, own, run.command.timing_only, told,
+                observers=observers, ending=drawing,
+            )  # fmt: skip
 
+    folders = [run.own(entry) for entry in run.scenario.algorithm]
     with folder_lock.held(run.folder, take_over=True):
-        for entry in run.scenario.algorithm:
-            own = run.own(entry)
+        unfinished = []
+        for entry, own in zip(run.scenario.algorithm, folders, strict=True):
             if _is_done(own):
+                with folder_lock.held(own, take_over=True):  # what a killed process left goes
+                    if own != run.folder:
+                        Journal(own).end()
                 tell(f"{own}: has ended already")
             else:
-                runner.play_one(entry, run.folder, own, begin, watch)
-        Journal(run.folder).end()
-    return [run.own(entry) for entry in run.scenario.algorithm]
+                unfinished.append((entry, own))
+        runner.play_each(unfinished, run.folder, begin, watch)
+        runner.conclude(run.folder, folders, run.command.sub_folders, ending)
+    return folders
 
 
-def _go_on(
-    world: "World",
-    entry: AlgorithmEntry,
-    folder: Path,
-    timing_only: bool,
-    told: "Watcher",
-    tell: Tell,
-    observers: "Observers | None",
-) -> None:
-    """Play one algorithm from its newest checkpoint, or anew if there is none.
+@dataclass(frozen=True)
+class _Going:
+    """Goes on with one algorithm from its newest checkpoint, or plays it anew if there is none.
 
-    Parameters
+    Attributes
     ----------
-    world : World
-    entry : AlgorithmEntry
     folder : Path
         Of its run, which this process holds.
     timing_only : bool
         Without tensor work: always played anew.
+    edits : dict
+        What holds from there on: by key the value before and then.
     told : callable
         Told of the progress.
     tell : callable
         Told in words from where it goes on.
-    observers : Observers or None
     """
-    from netsim.engine import playing
-    from netsim.engine.checkpoints.journal import Journal
-    from netsim.engine.past import Past
-    from netsim.engine.provenance import made_with
 
-    journal = Journal(folder)
-    checkpoint, numbers, damaged = journal.read()
-    for problem in damaged:
-        tell(f"{problem}; goes on from the checkpoint before it, or from the beginning")
-    if checkpoint is None or timing_only:
-        aside = journal.go_on(None)
-        why = "--timing-only keeps no checkpoints" if timing_only else "there is no checkpoint"
-        tell(f"{folder}: {why}: played again from the beginning{_moved(aside)}")
-        playing.play(world, entry, folder, timing_only, told, observers=observers)
-        return
-    now = made_with(world, importlib.import_module(type(entry.params).__module__))
-    changed = _changed(checkpoint.made_with, now)
-    for change in changed:
-        tell(f"{folder}: {change}: from the checkpoint on the same numbers are not promised")
-    then_s = to_s(checkpoint.moment.time_ns)
-    tell(f"{folder}: played again without learning up to its checkpoint at {then_s:g} s")
+    folder: Path
+    timing_only: bool
+    edits: Edits
+    told: "Watcher"
+    tell: Tell
 
-    def when_there(aside: Path | None) -> None:
-        status.write(folder, {"state": "running"})
-        _note(folder / "environment.json", {"virtual_s": then_s, **now})
-        tell(f"{folder}: goes on at {then_s:g} s{_moved(aside)}")
+    def on(
+        self,
+        modules: Mapping[str, ModuleType],
+        observers: "Observers | None",
+        drawing: "Ending",
+    ) -> None:
+        """Go on."""
+        from netsim.engine import playing
+        from netsim.engine.checkpoints.journal import Journal
+        from netsim.engine.past import Past
+        from netsim.engine.provenance import made_with
 
-    past = Past(journal, checkpoint, numbers, changed, when_there)
-    playing.play(world, entry, folder, timing_only, told, past, observers=observers)
+        folder, tell = self.folder, self.tell
+        journal = Journal(folder)
+        checkpoint, numbers, damaged = journal.read()
+        for problem in damaged:
+            tell(f"{problem}; goes on from the checkpoint before it, or from the beginning")
+        if checkpoint is None or self.timing_only:
+            scenario = _scenario(run_folder.scenario_file(folder), modules)
+            world, entry = self._world(scenario)
+            if self.edits:
+                tell(f"{folder}: what has changed in scenario.toml holds from the beginning")
+            self._give_way(journal, None)
+            aside = journal.go_on(None)
+            why = "--timing-only keeps no checkpoints" if self.timing_only else _NO_CHECKPOINT
+            tell(f"{folder}: {why}: played again from the beginning{_moved(aside)}")
+            playing.play(
+                world, entry, folder, self.timing_only, self.told,
+                observers=observers, ending=drawing,
+            )  # fmt: skip
+            return
+        written = {n: d for n, d in checkpoint.written.items() if n != "scenario.toml"}
+        checksums.require_as_written(folder, written, later=True)
+        scenario = self._from_then_on(journal, checkpoint.moment.time_ns, modules)
+        world, entry = self._world(scenario)
+        now = made_with(world, importlib.import_module(type(entry.params).__module__))
+        changed = _changed(checkpoint.made_with, now)
+        for change in changed:
+            tell(f"{folder}: {change}: from the checkpoint on the same numbers are not promised")
+        then_s = to_s(checkpoint.moment.time_ns)
+        tell(f"{folder}: played again without learning up to its checkpoint at {then_s:g} s")
+
+        def when_there(aside: Path | None) -> None:
+            self._give_way(journal, to_toml(scenario, entry))
+            path = folder / "scenario.toml"
+            written_into(folder)[path.name] = checksums.sha256(path)
+            status.write(folder, {"state": "running"})
+            _note(folder / "environment.json", {"virtual_s": then_s, **now})
+            tell(f"{folder}: goes on at {then_s:g} s{_moved(aside)}")
+
+        past = Past(journal, checkpoint, numbers, changed, when_there)
+        playing.play(
+            world, entry, folder, self.timing_only, self.told, past,
+            observers=observers, ending=drawing,
+        )  # fmt: skip
+
+    def _world(self, scenario: Scenario) -> "tuple[World, AlgorithmEntry]":
+        return runner.build(scenario, str(self.folder / "scenario.toml")), scenario.algorithm[0]
+
+    def _from_then_on(
+        self, journal: "Journal", time_ns: int, modules: Mapping[str, ModuleType]
+    ) -> Scenario:
+        """The scenario that was begun, in which edits hold from the checkpoint on."""
+        path, kept = run_folder.scenario_file(self.folder), journal.scenario()
+        if kept is None:
+            return _scenario(path, modules)
+        at_s = to_s(time_ns + 1)  # after what has happened at the instant of the checkpoint
+        for key, (was, now) in self.edits.items():
+            held = f"{_shown(was)} until {at_s:g} s, {_shown(now)} from then on"
+            self.tell(f"{path}: {key}: {held}")
+        return _changed_at(path, kept.text, self.edits, at_s, modules)
+
+    def _give_way(self, journal: "Journal", text: str | None) -> None:
+        """Set aside a `scenario.toml` that somebody has edited, before it is written anew.
+
+        Parameters
+        ----------
+        journal : Journal
+        text : str or None
+            What it is to hold; None: it will be written by the run.
+        """
+        path, kept = run_folder.scenario_file(self.folder), journal.scenario()
+        if kept is None or _holds(path, kept.text):
+            return
+        digest = checksums.sha256(path)
+        instead_of = kept.instead_of
+        if text is not None and self.edits:
+            instead_of = (*instead_of, digest)
+            journal.keep_scenario(text, instead_of)
+        if text is None or digest in instead_of:
+            self.tell(f"{path}: as it was edited is now in {journal.set_aside_scenario()}")
+        if text is not None and digest in instead_of:
+            write_text(path, text)
+
+
+def _holds(path: Path, text: str) -> bool:
+    """Whether a file is a text, byte for byte."""
+    return checksums.sha256(path) == hashlib.sha256(text.encode()).hexdigest()
 
 
 def _scenario(path: Path, modules: Mapping[str, ModuleType]) -> Scenario:
@@ -230,7 +437,8 @@ def _scenario(path: Path, modules: Mapping[str, ModuleType]) -> Scenario:
 
 
 def _is_done(folder: Path) -> bool:
-    return status.read(folder).get("state") == "done" and (folder / "summary.json").is_file()
+    whole = all((folder / name).is_file() for name in ("summary.json", checksums.NAME))
+    return whole and status.read(folder).get("state") == "done"
 
 
 def _moved(aside: Path | None) -> str:
@@ -249,8 +457,8 @@ def _changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
 def _note(path: Path, resumed: Mapping[str, Any]) -> None:
     """Add to `environment.json` that a run has gone on, and with what."""
     try:
-        environment = json.loads(path.read_text(encoding="utf-8"))
-        environment["resumed"] = [*environment.get("resumed", []), resumed]
-    except (OSError, ValueError, TypeError, AttributeError):
+        environment = run_folder.json_file(path)
+    except (FileNotFoundError, ScenarioError):
         return  # the run itself does not need it
+    environment["resumed"] = [*environment.get("resumed", []), resumed]
     write_json(path, environment)

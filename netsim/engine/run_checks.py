@@ -47,27 +47,34 @@ class RunChecks:
     def nothing_left(self, nodes: Sequence[deadlock.Processes]) -> None:
         """Look at a run at whose end nothing is left to happen."""
         now_ns, horizon_s = self._run.clock.now, self._run.world.scenario.horizon_s
-        found = deadlock.in_vain(nodes, now_ns, horizon_s)
+        off = self._run.availability.off
+        found = deadlock.in_vain(nodes, off, now_ns, horizon_s)
         if found is not None:
             self._run.recorder.warnings.once("nobody sends", found)
 
     def rounds(
-        self, barrier: Barrier | None, end_ns: int, delay: Mapping[str, Any]
+        self, barrier: Barrier | None, end_ns: int, totals: Mapping[str, Any], in_flight: int
     ) -> dict[str, int]:
         """Count the rounds that outlast their interval; warn where nodes' work alone is why.
+
+        It is where every message arrived at once, or none was sent at all.
 
         Parameters
         ----------
         barrier : Barrier or None
             None under other schedules.
         end_ns : int
-        delay : mapping
-            Delays of messages, as the summary has them.
+        totals : mapping
+            What `Recorder.close` counted.
+        in_flight : int
+            Messages that have not ended.
         """
         outlasting = 0 if barrier is None else barrier.outlasting(end_ns)
         if barrier is None or not outlasting:
             return {}
-        if not delay.get("max_s", 0.0):
+        messages = totals["messages"]
+        all_came = messages["sent"] == messages["delivered"] and not in_flight
+        if all_came and not totals["delay"].get("max_s", 0.0):
             self._warn_of_rounds(outlasting, barrier)
         return {"rounds_outlasting_interval": outlasting}
 
@@ -78,6 +85,18 @@ class RunChecks:
             f"= {to_s(barrier.interval_ns):g}, by the nodes' own work: methods that do less in a "
             "round play more of them in the same horizon_s. A longer interval_s or a shorter "
             "[compute] step_s gives all as many",
+        )
+
+    def _unended(self, in_flight: int) -> str:
+        """How long the first message would have taken, as far as the link knows."""
+        horizon_s = self._run.world.scenario.horizon_s
+        end_ns = self._run.clock.next_call_ns("netsim.links")
+        needed = "" if end_ns is None else f"at least {to_s(end_ns):,.4g} s needed, "
+        few = "message was" if in_flight == 1 else "messages were"
+        return (
+            f"no message ended: {needed}{horizon_s:,.12g} s there; {in_flight:,} {few} on their "
+            "way at the end. Shares and delays of messages are those of none; send less, over "
+            "faster links, or lengthen horizon_s"
         )
 
     def after(self, summary: Mapping[str, Any]) -> None:
@@ -104,10 +123,13 @@ class RunChecks:
         in_flight : int
             Messages that have not ended.
         """
-        horizon_s = self._run.world.scenario.horizon_s
         ended, nodes = totals["messages"]["sent"], len(self._run.parts)
+        horizon_s = self._run.world.scenario.horizon_s
+        stuck = in_flight > 0 and not ended
+        if stuck:
+            self._run.recorder.warnings.once("no message ended", self._unended(in_flight))
         share = queued_share(in_flight, ended, totals["wakes"]["woke"], nodes)
-        if share >= 0.05:
+        if share >= 0.05 and ended:
             self._run.recorder.warnings.once(
                 "messages queue",
                 f"{in_flight:,} of {in_flight + ended:,} messages had not come through at the end: "
@@ -119,10 +141,19 @@ class RunChecks:
         shards = self._run.world.shards
         learners = [parts for parts in self._run.parts if shards.train_size(parts.id)]
         if learners and not any(parts.publishing.published for parts in learners):
+            why = "an algorithm shows its model by node.publish(theta, stage)"
+            if all(parts.id in self._run.availability.off for parts in learners):
+                why = "all were off at the end"
+            elif not totals["wakes"]["woke"]:
+                why = "no node has woken"
+            elif stuck:
+                why = "no message has come through, for which they may wait"
+            elif all(p.processor.busy_until_ns > self._run.clock.now for p in learners):
+                free_ns = min(parts.processor.busy_until_ns for parts in learners)
+                why = f"all were training, the first until {to_s(free_ns):,.4g} s"
             self._run.recorder.warnings.once(
                 "never published",
                 f"none of {len(learners)} nodes with data has published a model in "
-                f"{horizon_s:g} s, so none was measured; an algorithm "
-                "shows its model by node.publish(theta, stage)",
+                f"{horizon_s:g} s, so none was measured; {why}",
             )
         return self._run.recorder.warnings.all()

@@ -3,15 +3,19 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from traceback import clear_frames
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
+from netsim.engine import component_record
 from netsim.engine.checkpoints import command
-from netsim.engine.checkpoints.command import Command
+from netsim.engine.checkpoints.command import SCENARIO, Command
 from netsim.engine.progress import Doing
 from netsim.errors import FolderBusyError, NetsimError, ReplayError, ScenarioError, one_line
 from netsim.recording import folder_lock
+from netsim.recording.checksums import JOURNAL
 from netsim.recording.folder_lock import is_lock
 from netsim.recording.whole_files import write_text
 from netsim.scenario import AlgorithmEntry, Scenario, algorithm_files, to_toml
@@ -25,6 +29,34 @@ if TYPE_CHECKING:
 Watch = Callable[[AlgorithmEntry, "Progress"], None]
 DATA_VARIABLE = "NETSIM_DATA"
 RUNS = Path("runs")
+
+
+BEFORE_BEGUN = (
+    f"{JOURNAL}/{command.FILE}",
+    f"{JOURNAL}/.{command.FILE}.partial",
+    f"{JOURNAL}/{SCENARIO}",
+    f"{JOURNAL}/.{SCENARIO}.partial",
+    ".scenario.toml.partial",
+)
+"""Files that are written before `scenario.toml`, with which a run has begun."""
+
+
+EMPTY_BEFORE = (JOURNAL, "messages", "wakes", "metrics", "traffic", "graph", "intervals")
+"""Folders that a run makes before that."""
+
+
+class Ending(Protocol):
+    """Draws what belongs beside the tables of a run, before the run is said to be done."""
+
+    def run(self, folder: Path, alone: bool) -> object:
+        """Draw what belongs to one algorithm's run; `alone`: its folder is that of the whole."""
+
+    def together(self, top: Path, folders: Sequence[Path]) -> object:
+        """Draw and list what belongs to several algorithms, each in a folder of its own."""
+
+    @property
+    def drawn(self) -> tuple[bool, bool]:
+        """Whether there are figures, and a page."""
 
 
 class RunFailedError(NetsimError):
@@ -88,31 +120,47 @@ def out_problem(out: Path, option: str = "--out") -> str | None:
 def _occupied(out: Path, option: str) -> str | None:
     """Why a folder that is there is not free for results, or None."""
     taken = _taken(out, option)
-    if taken is not None or all(map(is_lock, out.iterdir())):
+    if taken is not None or is_left_empty(out):
         return taken
     taken = _taken(out, option)  # whoever writes locks first, perhaps since the look at the lock
     if taken is not None:
         return taken
     said = f"{option} {one_line(out)}"
-    if (out / command.FOLDER / command.FILE).is_file():
-        return (
-            f"{said}: holds an unfinished run; go on with netsim resume {one_line(out)}, "
-            "or choose another folder"
-        )
+    if has_begun(out):
+        dead = folder_lock.left_by(out)
+        left = f"holds what {dead}, which no longer runs, left unfinished" if dead else ""
+        if not dead and (out / command.FOLDER / command.FILE).is_file():
+            left = "holds an unfinished run"
+        if left:
+            goes_on = f"go on with netsim resume {one_line(out)}"
+            return f"{said}: {left}; {goes_on}, or choose another folder"
     return f"{said}: is not empty; results never go into an existing folder"
 
 
 def _taken(out: Path, option: str) -> str | None:
-    """Who holds a folder, or left it unfinished; None: nobody."""
-    holder, dead = folder_lock.holder(out), folder_lock.left_by(out)
-    if holder is not None and holder.pid != os.getpid():
-        return f"{option} {out}: {holder} writes into it; wait for its end or choose another folder"
-    if dead is not None:
-        return (
-            f"{option} {out}: holds what {dead}, which no longer runs, left unfinished; go on with "
-            f"netsim resume {out}, or choose another folder"
-        )
-    return None
+    """Who writes into a folder; None: nobody."""
+    holder = folder_lock.holder(out)
+    if holder is None or holder.pid == os.getpid():
+        return None
+    said = f"{option} {one_line(out)}"
+    return f"{said}: {holder} writes into it; wait for its end or choose another folder"
+
+
+def has_begun(folder: Path) -> bool:
+    """Whether there is a run in a folder with which `resume` goes on, or that has ended.
+
+    A run that was killed before has written nothing that matters: `netsim run` takes its folder.
+    """
+    return (folder / "scenario.toml").is_file()
+
+
+def is_left_empty(folder: Path) -> bool:
+    """Whether a folder holds nothing, or only what a run writes before it has begun."""
+    return all(
+        is_lock(path) or path.relative_to(folder).as_posix() in BEFORE_BEGUN
+        for path in folder.rglob("*")
+        if not (path.is_dir() and path.parent == folder and path.name in EMPTY_BEFORE)
+    )
 
 
 def claim(out: Path | None, name: str) -> Path:
@@ -130,7 +178,7 @@ def claim(out: Path | None, name: str) -> Path:
         if problem:
             raise ScenarioError(problem)
         _made(out, exist_ok=True)
-        folder_lock.acquire(out)
+        folder_lock.acquire(out, take_over=not has_begun(out))
         problem = out_problem(out)  # another process may have come and gone
         if problem:
             folder_lock.release(out)
@@ -160,7 +208,7 @@ def _made(folder: Path, exist_ok: bool) -> Path:
 def release(folder: Path) -> bool:
     """Remove a claimed folder in which nothing has been played; whether it is gone."""
     inside = [path for path in sorted(folder.rglob("*"), reverse=True) if not is_lock(path)]
-    begun = (folder / "scenario.toml", folder / command.FOLDER / command.FILE)
+    begun = [folder / name for name in (*BEFORE_BEGUN, "scenario.toml")]
     if not all(path.is_dir() or path in begun for path in inside):
         return False
     for path in begun:
@@ -243,6 +291,8 @@ def play(
     check: bool = False,
     observers: "Observers | None" = None,
     doing: Doing | None = None,
+    ending: Ending | None = None,
+    warn: Callable[[str], object] | None = None,
 ) -> list[Path]:
     """Build the world and play every algorithm on it.
 
@@ -261,13 +311,18 @@ def play(
     sub_folders : bool or None
         Whether each algorithm gets a folder of its own; None: if there are several.
     components : sequence of Path
-        Folders of components of the user's own; `netsim resume` looks there, too.
+        Folders of components of the user's own, which `netsim resume` looks for where this user's
+        own record says (`component_record`).
     check : bool
         Whether to check the invariants while a run goes on, too.
     observers : Observers or None
         Told of messages, wake-ups and evaluations as they happen.
     doing : callable or None
         Told what is done before the first algorithm begins.
+    ending : Ending or None
+        Draws what belongs beside the tables.
+    warn : callable or None
+        Told, before anything is played, if memory may not suffice.
 
     Returns
     -------
@@ -286,12 +341,18 @@ def play(
 
     worlds = build_all(scenario, path, doing)
     folder = make_folder()
+    need = max((world.need for world in worlds.values()), key=lambda need: need.size)
+    if warn is not None and need.remark is not None:
+        warn(need.remark)
     if sub_folders is None:
         sub_folders = len(scenario.algorithm) > 1
+    alone = not sub_folders
     try:
+        component_record.remember(folder, components)
+        Command(sub_folders, timing_only, *(ending.drawn if ending else ())).write(folder)
         if sub_folders:
+            Journal(folder).keep_scenario(to_toml(scenario))
             write_text(folder / "scenario.toml", to_toml(scenario))
-        Command(sub_folders, timing_only, tuple(components)).write(folder)
     except BaseException:
         release(folder)
         raise
@@ -300,15 +361,96 @@ def play(
         built = worlds[entry.name]
         entry = next(e for e in built.scenario.algorithm if e.name == entry.name)
         try:
-            engine.play(built, entry, own, timing_only, told, check=check, observers=observers)
+            engine.play(
+                built, entry, own, timing_only, told,
+                check=check, observers=observers, ending=drawing(ending, alone),
+            )  # fmt: skip
         except ScenarioError as error:
             raise _in_file(path, error) from error
 
     done = [folder / e.name if sub_folders else folder for e in scenario.algorithm]
-    for entry, own in zip(scenario.algorithm, done, strict=True):
-        play_one(entry, folder, own, begin, watch)
-    Journal(folder).end()
+    play_each(list(zip(scenario.algorithm, done, strict=True)), folder, begin, watch)
+    conclude(folder, done, sub_folders, ending)
     return done
+
+
+def play_each(
+    entries: Sequence[tuple[AlgorithmEntry, Path]],
+    folder: Path,
+    begin: Callable[[AlgorithmEntry, Path, "Watcher"], object],
+    watch: Watch | None,
+) -> None:
+    """Play algorithms in turn; one that fails keeps the others from nothing.
+
+    Parameters
+    ----------
+    entries : sequence of (AlgorithmEntry, Path)
+        Each with its own folder.
+    folder, begin, watch
+        As of `play_one`.
+
+    Raises
+    ------
+    Exception
+        That of the first one that failed, once the others have been played; it says what became
+        of them.
+    """
+    failed: list[tuple[AlgorithmEntry, Exception]] = []
+    for entry, own in entries:
+        try:
+            play_one(entry, folder, own, begin, watch)
+        except (FolderBusyError, ReplayError):
+            raise
+        except Exception as error:
+            if len(entries) == 1 or not folder.exists():
+                raise
+            clear_frames(error.__traceback__)  # they hold all of the run
+            failed.append((entry, error))
+    if not failed:
+        return
+    (first, cause), others = failed[0], failed[1:]
+    names = [entry.name for entry, _ in failed]
+    played = [str(own) for entry, own in entries if entry.name not in names]
+    cause.add_note(f"this was {first.name}, algorithm of {folder / first.name}")
+    for entry, other in others:
+        cause.add_note(f"{entry.name} failed, too: {type(other).__name__}: {one_line(other)}")
+    if played:
+        cause.add_note(f"the others were played to their end: {', '.join(played)}")
+    raise cause
+
+
+def drawing(ending: Ending | None, alone: bool) -> Callable[[Path], object]:
+    """Draw of one algorithm's run what there is to be drawn."""
+    return (lambda folder: None) if ending is None else partial(ending.run, alone=alone)
+
+
+def conclude(
+    folder: Path, folders: Sequence[Path], sub_folders: bool, ending: Ending | None
+) -> None:
+    """Do what is left once every algorithm is done; the journal of the whole goes last.
+
+    Parameters
+    ----------
+    folder : Path
+    folders : sequence of Path
+        One an algorithm.
+    sub_folders : bool
+        Whether they are not the same.
+    ending : Ending or None
+    """
+    from netsim.engine.checkpoints.journal import Journal
+
+    try:
+        if sub_folders and ending is not None:
+            ending.together(folder, folders)
+    except BaseException as error:
+        error.add_note(
+            f"all runs had ended; their results are in {folder}, and netsim resume {folder} does "
+            "what is missing"
+        )
+        raise
+    Journal(folder).end()
+    component_record.forget(folder)
 
 
 def play_one(

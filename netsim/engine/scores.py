@@ -2,7 +2,8 @@
 
 Each is taken on four sets of samples and named after them. A classification has `accuracy` on all
 of them and `loss` on a node's own test samples; any other task has `loss` and the metrics of its
-own on all of them.
+own on all of them. Metrics of a model whose outputs are not finite are nan; samples without a
+target that counts are in none.
 """
 
 import math
@@ -51,12 +52,15 @@ class Pass:
         Row numbers of the samples.
     found : list of (int, dict)
         The shard of each of these nodes, and its metrics so far; `Scores.add` adds to them.
+    is_finite : bool
+        Whether its outputs are numbers that it can be judged by; else its metrics are nan.
     """
 
     split: str
     publication: Publication
     rows: Rows
     found: list[tuple[int, Metrics]] = field(default_factory=list)
+    is_finite: bool = True
 
 
 class Scores:
@@ -94,13 +98,21 @@ class Scores:
         end = suffix(split, task.has_classes)
         sizes = np.array([len(p.rows) for p in passes])
         targets = self._targets[torch.from_numpy(np.concatenate([p.rows for p in passes]))]
+        each = torch.split(targets, sizes.tolist())
         hits = self._add_accuracies(f"accuracy{end}", passes, outputs, targets, sizes)
-        for one, given, wanted in zip(
-            passes, outputs, torch.split(targets, sizes.tolist()), strict=True
-        ):
+        for one, given, wanted in zip(passes, outputs, each, strict=True):
+            counted = task.counted(wanted)
+            if counted is not None and not counted.all():
+                given, wanted = given[counted], wanted[counted]
+            if not len(wanted):
+                continue  # no target counts: there is nothing to measure
             more = {f"{name}{end}": v for name, v in task.metrics(given, wanted).items()}
             if split == "test" or not task.has_classes:
                 more[f"loss{end}"] = float(task.loss(given, wanted))
+            one.is_finite = task.are_finite(given, wanted)
+            if not one.is_finite:
+                accuracy = (f"accuracy{end}",) if task.has_classes else ()
+                more = dict.fromkeys([*more, *accuracy], math.nan)
             for _, found in one.found:
                 found |= more
         if split == "common_test" and hits is not None:  # on the same samples for all
@@ -157,9 +169,9 @@ class Scores:
             weights = shares.gather(1, labels[which])
             right = weights * hits[which]
             values = (right.sum(1) / weights.sum(1)).tolist()
-            for (_, _, found), value in zip(some, values, strict=True):
+            for (k, _, found), value in zip(some, values, strict=True):
                 if not math.isnan(value):  # the common samples have none of its classes
-                    found["accuracy_personal"] = value
+                    found["accuracy_personal"] = value if passes[k].is_finite else math.nan
 
     def _shares_of_classes(self, shard: int) -> Tensor:
         """The class distribution of a shard's training and validation samples, (C,)."""

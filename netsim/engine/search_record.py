@@ -1,11 +1,10 @@
 """`trials.json` of a sweep's folder: for readers, what each trial of a search was."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 from netsim.errors import ScenarioError
-from netsim.traces import bounded
+from netsim.recording import run_folder
 
 TRIALS = "trials.json"
 
@@ -13,19 +12,11 @@ TRIALS = "trials.json"
 def recorded(top: Path) -> list[dict[str, Any]]:
     """The trials of a sweep's folder: `point algorithm values state score` of each."""
     try:
-        content = bounded.content(top / TRIALS, str(top), bounded.MOST_TEXT_BYTES)
-        found = json.loads(content)
-        return [
-            {
-                **trial,
-                "point": str(trial["point"]),
-                "state": trial["state"],
-                "values": dict(trial["values"]),
-            }
-            for trial in found
-        ]
-    except (OSError, ValueError, TypeError, KeyError, RecursionError, ScenarioError):
+        found: Any = run_folder.json_file(top / TRIALS)
+    except (FileNotFoundError, ScenarioError):
         return []
+    needed = {"point", "state", "values"}
+    return list(found) if all(needed <= trial.keys() for trial in found) else []
 
 
 def played_points(top: Path) -> dict[str, dict[str, Any]]:

@@ -11,7 +11,6 @@ from types import ModuleType
 from typing import Any
 
 from netsim.clock import Clock
-from netsim.devices.energy import Energy
 from netsim.engine import deadlock
 from netsim.engine.assembly import (
     age_limit_s,
@@ -47,8 +46,8 @@ from netsim.messaging.barrier import Barrier
 from netsim.node.node import Node
 from netsim.node.process_guard import start_processes
 from netsim.node.publishing_verbs import LoggedWeights
-from netsim.recording import artifacts
-from netsim.recording.whole_files import write_text
+from netsim.recording import artifacts, checksums
+from netsim.recording.whole_files import write_text, written_into
 from netsim.results import summary
 from netsim.results.timeline import states
 from netsim.scenario import algorithm_files, to_toml
@@ -314,7 +313,9 @@ class Simulation:
         world, scenario = self.world, self.world.scenario
         played = scenario.run.model_copy(update={"routes": self.learning.routes.by_signature()})
         scenario = scenario.model_copy(update={"run": played})
-        write_text(folder / "scenario.toml", to_toml(scenario, self.entry))
+        text = to_toml(scenario, self.entry)
+        Journal(folder).keep_scenario(text)
+        write_text(folder / "scenario.toml", text)
         made_of = environment(world, self.learning, self.link.discovery, self._algorithm)
         summary.write_json(folder / "environment.json", made_of)
         self.recorder.nodes(node_table(world, self.devices))
@@ -336,6 +337,7 @@ class Simulation:
         self.checks.after(found)
         if folder is None:
             return summary.summarise(self.recorder.metric_rows(), found, ties)
+        checksums.require_as_written(folder, checksums.results_in(written_into(folder)))
         if not self.learning.timing_only:
             keep, shards = self.world.scenario.metrics.keep, self.learning.shards
             kept = {
@@ -373,7 +375,7 @@ class Simulation:
                 "messages_in_flight": self.link.in_flight,
                 "messages_superseded": sum(parts.inbox.superseded() for parts in self.parts),
                 **self.counts,
-                **self.checks.rounds(self.barrier, end_ns, totals["delay"]),
+                **self.checks.rounds(self.barrier, end_ns, totals, self.link.in_flight),
             },
             "engine": {
                 "events": self.events,
@@ -388,6 +390,7 @@ class Simulation:
             },
             "topology": graph_summary(self.membership),
             "diverged": scheduler.diverged(),
+            "diverged_by_message": scheduler.caught(),
             "warnings": self.checks.warnings(totals, self.link.in_flight),
             "parameters_sha256": parameters_sha256(self.parts, scheduler),
         }
@@ -395,8 +398,7 @@ class Simulation:
             found["links"] = world.budget.described()
         if not availability.always_on:
             found["power"] = availability.summary(end_ns)
-        if scenario.energy != Energy() or any(world.batteries_j):
-            found["energy"] = meter.summary(end_ns)
+        found["energy"] = meter.summary(end_ns)
         if world.data_changes:
             found["drift"] = self._drifting.summary()
         if scenario.changes:

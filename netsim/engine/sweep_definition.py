@@ -14,12 +14,11 @@ from types import ModuleType
 from typing import Any
 
 from netsim.errors import ScenarioError
+from netsim.recording import run_folder
 from netsim.recording.whole_files import write_text
 from netsim.results import summary
 from netsim.scenario import Scenario, to_toml
 from netsim.scenario.kinds import as_kinds
-from netsim.traces import bounded
-from netsim.traces.bounded_toml import read_toml
 
 DEFINITION, ARGUMENTS = "scenario.toml", "sweep.json"
 
@@ -33,7 +32,7 @@ SHOWN = 3
 def definition(folder: Path) -> dict[str, Any]:
     """The tables of a folder's `scenario.toml`; empty where it is no folder of a sweep."""
     try:
-        tables = read_toml(folder / DEFINITION, str(folder))
+        tables = run_folder.scenario(folder)
     except ScenarioError:
         return {}
     return tables if isinstance(tables.get("sweep"), dict) else {}
@@ -108,7 +107,7 @@ def define(top: Path, scenario: Scenario, said: Mapping[str, Any]) -> bool:
     differing = _differences(there, tomllib.loads(text))
     differing += [
         f"{_spoken(key)}{_value(was)} there, {_value(now)} here"
-        for key, (was, now) in _pairs(_said(top), said).items()
+        for key, (was, now) in pairs(said_there(top), said).items()
         if was != now
     ]
     if differing:
@@ -121,23 +120,27 @@ def define(top: Path, scenario: Scenario, said: Mapping[str, Any]) -> bool:
     return False
 
 
-def _said(top: Path) -> dict[str, Any]:
+def said_there(top: Path) -> dict[str, Any]:
+    """What the command line of the sweep in a folder said beside its scenario.
+
+    Raises
+    ------
+    ScenarioError
+        If that can't be read.
+    """
     try:
-        content = bounded.content(top / ARGUMENTS, str(top), bounded.MOST_TEXT_BYTES)
-        found = json.loads(content)
-    except (OSError, ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
+        return run_folder.json_file(top / ARGUMENTS)
+    except (FileNotFoundError, ScenarioError) as problem:
+        told = f" ({problem})" if isinstance(problem, ScenarioError) else ""
         raise ScenarioError(
-            f"--out {top}: {ARGUMENTS} is missing or no JSON, so this sweep can't be gone on with; "
-            "choose another folder"
-        )
-    return found
+            f"--out {top}: {ARGUMENTS} is missing or no JSON{told}, so this sweep can't be gone on "
+            "with; choose another folder"
+        ) from None
 
 
 def _differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:
     found = []
-    for key, (was, now) in _pairs(there, here).items():
+    for key, (was, now) in pairs(there, here).items():
         if was != now and key not in NOT_COMPARED:
             found.append(f"{key} = {_value(was)} there, {_value(now)} here")
     return found
@@ -161,7 +164,7 @@ def _value(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _pairs(there: Mapping[str, Any], here: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+def pairs(there: Mapping[str, Any], here: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
     """The values of both by dotted key."""
     was, now = dict(_flat(there)), dict(_flat(here))
     return {key: (was.get(key), now.get(key)) for key in (was | now)}

@@ -21,7 +21,7 @@ from netsim.recording import checksums, folder_lock
 from netsim.results import status
 from netsim.scenario import Scenario
 
-PARTS = ".parts"
+PARTS, UNFINISHED = ".parts", ".unfinished-"
 
 Part = tuple[int, int]
 """A part of a sweep: which, from 1, of how many."""
@@ -180,7 +180,7 @@ def put_aside(folder: Path, names: Sequence[str]) -> None:
     if not there:
         return
     for k in itertools.count(1):
-        aside = folder.with_name(f"{folder.name}.unfinished-{k}")
+        aside = folder.with_name(f"{folder.name}{UNFINISHED}{k}")
         try:
             aside.mkdir()
             break

@@ -13,6 +13,7 @@ from netsim.backends.route import PURPOSES, Purpose
 from netsim.backends.route_tables import MeasuredRoute
 from netsim.engine.assembly import optimizer_of
 from netsim.engine.route_timing import RouteTiming
+from netsim.recording.whole_files import write_text
 from netsim.scenario import file as scenario_file
 from netsim.world.builder import World
 
@@ -106,16 +107,11 @@ def write_table(found: Sequence[Measurement], path: Path) -> None:
     ------
     ScenarioError
         If the table that is there can't be read.
-    OSError
+    OSError, FolderError
         If it can't be written.
     """
     table = route_tables.read_measured(path) | {m.signature: m.route for m in found}
     tables = {"route": {n: r.model_dump(exclude_none=True) for n, r in sorted(table.items())}}
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_suffix(".part")
-    partial.write_text(
-        "# Written by netsim tune; which backend runs which model here.\n"
-        + scenario_file.write(tables),
-        encoding="utf-8",
-    )
-    partial.replace(path)
+    head = "# Written by netsim tune; which backend runs which model here.\n"
+    write_text(path, head + scenario_file.write(tables))

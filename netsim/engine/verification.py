@@ -1,25 +1,23 @@
 """Whether the folder of a run is what the run has left, and whether playing it again gives it."""
 
-import json
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from netsim.backends.native.library import why_missing
 from netsim.engine import runner
+from netsim.engine.checkpoints import command
 from netsim.engine.versions import versions
 from netsim.errors import ScenarioError, one_line
-from netsim.recording import checksums, folder_lock
+from netsim.recording import checksums, folder_lock, run_folder
+from netsim.recording.checksums import JOURNAL
 from netsim.results import run_difference, status, summary
 from netsim.scenario import Scenario, check, draft_of
 from netsim.scenario.kinds import Kinds
 from netsim.scenario.shipped import algorithms_package
-from netsim.traces.bounded import opened
 from netsim.traces.input_files import InputFile
-
-MOST_JSON_BYTES = 1 << 26
-"""A larger `environment.json` is not read."""
 
 _NEEDED = {"scenario.toml", "environment.json"}
 """Files without which a run can't be played again as it was."""
@@ -77,13 +75,7 @@ def verify(
     ScenarioError
         If it is not the folder of a finished run, or it can't be played again here.
     """
-    state = status.read(folder).get("state")
-    if state in ("running", "failed", "interrupted"):
-        if state == "running" and folder_lock.left_by(folder) is not None:
-            state = "cut off"
-        goes_on = state in ("cut off", "interrupted")
-        remedy = f"; netsim resume {one_line(folder)} goes on with it" if goes_on else ""
-        raise ScenarioError(f"{folder}: not the folder of a finished run: it is {state}{remedy}")
+    require_finished(folder)
     report = Report(folder)
     changed = _check_files(folder, report)
     made_of = _environment(folder)
@@ -99,21 +91,73 @@ def verify(
     timing_only = bool(made_of.get("timing_only"))
     with tempfile.TemporaryDirectory(prefix="netsim-verify-") as place:
         again = Path(place) / "run"
-        scenario, path = _scenario(folder, modules, sets, timing_only)
+        scenario, path = _scenario(
+            folder, modules, _possible_here(folder, sets, report), timing_only
+        )
         runner.play(scenario, lambda: _made(again), path, timing_only, watch, sub_folders=False)
+        routes = _environment(again).get("routes") or {}
+        report.notes += [route["advice"] for route in routes.values() if "advice" in route]
         _compare(folder, again, report)
     return report
 
 
-def verify_files(folder: Path) -> Report:
-    """Check the files of a folder of results that is not itself a run's, if it has a list."""
+def _possible_here(folder: Path, sets: Sequence[str], report: Report) -> list[str]:
+    """Assignments for the rerun, with another backend where the run's own is not there."""
+    missing = why_missing()
+    try:
+        run = run_folder.scenario(folder).get("run")
+    except ScenarioError:
+        return list(sets)  # `_scenario` says what is wrong
+    if missing is None or not isinstance(run, dict) or run.get("backend") != "native":
+        return list(sets)
+    report.notes.append(f'[run] backend = "native": {missing}; "auto" in its place')
+    return [*sets, "run.backend=auto"]
+
+
+def require_finished(folder: Path) -> None:
+    """Refuse the folder of a run, or of several runs or a sweep, that something is left to do in.
+
+    Raises
+    ------
+    ScenarioError
+        Says how to go on.
+    """
+    state = status.read(folder).get("state")
+    if state in ("running", "failed", "interrupted"):
+        holder = folder_lock.holder(folder)
+        if state == "running" and holder is None and folder_lock.left_by(folder) is not None:
+            state = "cut off"
+        remedy = "" if holder else f"; netsim resume {one_line(folder)} goes on with it"
+        raise ScenarioError(f"{folder}: not the folder of a finished run: it is {state}{remedy}")
+    if any((folder / JOURNAL / name).is_file() for name in (command.FILE, "ended.json")):
+        raise ScenarioError(
+            f"{folder}: not the folder of a finished run: its last files are missing; "
+            f"netsim resume {one_line(folder)} writes them"
+        )
+
+
+def verify_files(folder: Path, runs: Sequence[Path]) -> Report:
+    """Check the files of a folder of results that is not itself a run's, if it has a list.
+
+    Parameters
+    ----------
+    folder : Path
+    runs : sequence of Path
+        Folders below it that are checked for themselves.
+
+    Raises
+    ------
+    ScenarioError
+        If something is left to do in it.
+    """
+    require_finished(folder)
     report = Report(folder)
     if (folder / checksums.NAME).exists():
-        _check_files(folder, report)
+        _check_files(folder, report, runs)
     return report
 
 
-def _check_files(folder: Path, report: Report) -> set[str]:
+def _check_files(folder: Path, report: Report, runs: Sequence[Path] = ()) -> set[str]:
     """Compare every file with its checksum; returns the names of those that differ."""
     try:
         known = checksums.read(folder)
@@ -125,9 +169,15 @@ def _check_files(folder: Path, report: Report) -> set[str]:
     for name, digest in known.items():
         if name not in there:
             wrong[name] = "missing"
-        elif checksums.sha256(folder / name) != digest:
-            wrong[name] = "changed"
+            continue
+        try:
+            if checksums.sha256(folder / name) != digest:
+                wrong[name] = "changed"
+        except (ScenarioError, OSError) as error:
+            wrong[name] = f"can't be read ({one_line(error)})"
     wrong |= dict.fromkeys(there - known.keys(), "not of the run")
+    own = {name for name in checksums.apart(folder) if folder / name not in runs}
+    wrong |= dict.fromkeys(own, "not of the run: has a list of checksums of its own")
     report.differences += [f"{folder / name}: {what}" for name, what in sorted(wrong.items())]
     if not wrong:
         report.same.append(f"{len(known)} files of the run")
@@ -163,13 +213,11 @@ def _input_files(made_of: dict[str, Any], name: str) -> Iterator[InputFile]:
 
 
 def _environment(folder: Path) -> dict[str, Any]:
-    path = folder / "environment.json"
+    """What a run was made of; empty where that can't be read, as its checksum then says."""
     try:
-        with opened(path, str(path)) as file:
-            found = json.loads(file.read(MOST_JSON_BYTES + 1))
-    except (OSError, ValueError, RecursionError, ScenarioError):
+        return run_folder.environment(folder)
+    except ScenarioError:
         return {}
-    return found if isinstance(found, dict) else {}
 
 
 def version_notes(then: dict[str, Any], now: dict[str, Any]) -> list[str]:
@@ -204,7 +252,7 @@ def _scenario(
 ) -> tuple[Scenario, str]:
     """The scenario of a run folder, and the name of its file."""
     try:
-        draft = draft_of(str(folder / "scenario.toml"), sets, modules)
+        draft = draft_of(str(run_folder.scenario_file(folder)), sets, modules)
         scenario = check(draft, modules)
         problems = runner.machine_problems(scenario, draft.path, modules, timing_only)
     except ScenarioError as error:

@@ -37,6 +37,12 @@ def torch_state() -> bytes:
     return torch.default_generator.get_state().numpy().tobytes()
 
 
+def set_torch_state(state: bytes) -> None:
+    """Give torch's global generator on the CPU a state that it has had."""
+    values = np.frombuffer(state, dtype=np.uint8).copy()
+    torch.default_generator.set_state(torch.from_numpy(values))
+
+
 def drawing_job(jobs: Sequence[Job[Any]], run: Callable[[Job[Any]], object]) -> str | None:
     """Which of some jobs draws from torch's global generator, once one has.
 
@@ -56,7 +62,7 @@ def drawing_job(jobs: Sequence[Job[Any]], run: Callable[[Job[Any]], object]) -> 
         function = getattr(job.work, "function", None)
         if function is None:
             continue
-        if all(_draws(job, run) for _ in range(TRIES)):
+        if draws(job, run):
             return (
                 f"node {job.node} at {to_s(job.time_ns):g} s: {job.work.describe()}: "
                 f"{place_of(function)} draws from torch's global random numbers, {REMEDY}"
@@ -64,8 +70,12 @@ def drawing_job(jobs: Sequence[Job[Any]], run: Callable[[Job[Any]], object]) -> 
     return None
 
 
-def _draws(job: Job[Any], run: Callable[[Job[Any]], object]) -> bool:
-    """Whether torch's global generator has another state when a job has run again."""
+def draws(job: Job[Any], run: Callable[[Job[Any]], object]) -> bool:
+    """Whether torch's global generator has another state whenever a job has run again."""
+    return all(_moves(job, run) for _ in range(TRIES))
+
+
+def _moves(job: Job[Any], run: Callable[[Job[Any]], object]) -> bool:
     before = torch_state()
     run(job)
     return torch_state() != before

@@ -12,6 +12,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 from weakref import ref as weak
 
 from netsim.learning.calling_place import Place
+from netsim.learning.origins import Origin
 from netsim.learning.refs import Cell, Ref
 
 
@@ -116,6 +117,8 @@ class Job(Generic[W]):
         That of its first result.
     place : Place or None
         The line of an algorithm's file that asked for it, where that is known.
+    origin : Origin or None
+        Says where its results come from.
     """
 
     work: W
@@ -126,6 +129,7 @@ class Job(Generic[W]):
     shapes: tuple[tuple[int, ...], ...]
     number: int = -1
     place: Place | None = None
+    origin: Origin | None = None
 
     @property
     def cells(self) -> range:

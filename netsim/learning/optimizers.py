@@ -24,7 +24,7 @@ def step(
     constants: Optimizer,
     learning_rate: float,
     rows: Sequence[Tensor],
-    gradients: Sequence[Tensor],
+    gradients: Sequence[Tensor | None],
     state: Tensor,
 ) -> None:
     """One optimiser step, in place on rows and state.
@@ -37,7 +37,7 @@ def step(
     rows : sequence of torch.Tensor
         Flat parameters, (n_1,), (n_2,), ...
     gradients : sequence of torch.Tensor
-        Their gradients, which are not changed.
+        Their gradients, which are not changed; None for parameters that the step leaves alone.
     state : torch.Tensor
         (state_size(kind, n_1 + n_2 + ...),), zeros at first.
     """
@@ -46,7 +46,7 @@ def step(
         gradients = _clipped(gradients, c.clip_norm)
     if c.weight_decay:
         pairs = zip(gradients, rows, strict=True)
-        gradients = [g.add(row, alpha=c.weight_decay) for g, row in pairs]
+        gradients = [None if g is None else g.add(r, alpha=c.weight_decay) for g, r in pairs]
     sizes = [r.numel() for r in rows]
     if c.kind == "sgd":
         _sgd(c, learning_rate, rows, gradients, torch.split(state, sizes))
@@ -56,21 +56,24 @@ def step(
         )
 
 
-def _clipped(gradients: Sequence[Tensor], largest: float) -> list[Tensor]:
+def _clipped(gradients: Sequence[Tensor | None], largest: float) -> list[Tensor | None]:
     """All gradients scaled by one factor so that their joint L2 norm is at most `largest`."""
-    norm = torch.linalg.vector_norm(torch.stack([g.norm() for g in gradients]))
+    norms = [g.norm() for g in gradients if g is not None]
+    norm = torch.linalg.vector_norm(torch.stack(norms))
     factor = (largest / (norm + CLIP_EPSILON)).clamp(max=1.0)
-    return [g * factor for g in gradients]
+    return [None if g is None else g * factor for g in gradients]
 
 
 def _sgd(
     c: Optimizer,
     learning_rate: float,
     rows: Sequence[Tensor],
-    gradients: Sequence[Tensor],
+    gradients: Sequence[Tensor | None],
     velocities: Sequence[Tensor],
 ) -> None:
     for row, gradient, velocity in zip(rows, gradients, velocities, strict=True):
+        if gradient is None:
+            continue
         if c.momentum:
             gradient = velocity.mul_(c.momentum).add_(gradient)
         row.add_(gradient, alpha=-learning_rate)
@@ -80,7 +83,7 @@ def _adam(
     c: Optimizer,
     learning_rate: float,
     rows: Sequence[Tensor],
-    gradients: Sequence[Tensor],
+    gradients: Sequence[Tensor | None],
     steps: Tensor,
     moments: Sequence[Tensor],
 ) -> None:
@@ -89,6 +92,8 @@ def _adam(
     for row, gradient, first, second in zip(
         rows, gradients, moments[:half], moments[half:], strict=True
     ):
+        if gradient is None:
+            continue
         first.lerp_(gradient, 1 - c.beta1)
         second.mul_(c.beta2).addcmul_(gradient, gradient, value=1 - c.beta2)
         corrected = torch.sqrt(second).div_((1 - c.beta2**count) ** 0.5).add_(ADAM_EPSILON)

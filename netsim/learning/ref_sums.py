@@ -83,7 +83,7 @@ class RefSums:
 
     def _term(self, ref: Ref, weight: float) -> tuple[Ref, float]:
         """What a term is made of: another Ref, if it is that Ref times a number."""
-        known = self._scaled.get(ref.cell) if ref.columns is None else None
+        known = self._scaled.get(ref.cell) if ref.ranges is None else None
         if known is None or known[0].owner != ref.owner:  # another node's, which sent it
             return ref, weight
         return known[0], weight * known[1]

@@ -1,7 +1,7 @@
 """Refs: immutable handles to values that may not have been computed yet.
 
 A `Cell` holds one value: its shape is known when it is created, its tensor once the job that
-computes it has run. A `Ref` is one node's handle to a cell, or to a range of its columns. A node
+computes it has run. A `Ref` is one node's handle to a cell, or to some of its columns. A node
 gets another node's values in messages only; delivery makes a Ref of the receiver's own to the same
 cell, so a message in flight holds the model as it was sent.
 """
@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from netsim.errors import ProtocolError
 from netsim.learning.calling_place import ALGORITHMS, calling_line
+from netsim.learning.columns import Columns, number_of, take
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from netsim.learning.architecture import Architecture
+    from netsim.learning.origins import Origin
 
 NUMBERS_OF_A_REF = (
     "a Ref stands for a value that may not be computed yet: its numbers come by "
@@ -67,7 +69,7 @@ class Recipe(Protocol):
 class RefJobs(Protocol):
     """Records the jobs that methods of Refs need, as `netsim.learning.scheduler` does."""
 
-    def replace_columns(self, row: Ref, part: Ref, start: int, stop: int) -> Ref:
+    def replace_columns(self, row: Ref, part: Ref, columns: Columns) -> Ref:
         """A new row equal to `row` but for some columns.
 
         Parameters
@@ -75,9 +77,9 @@ class RefJobs(Protocol):
         row : Ref
             (D,)
         part : Ref
-            (stop - start,) what takes their place.
-        start, stop : int
-            The columns.
+            (n,) what takes their place.
+        columns : Columns
+            n of them.
         """
 
     def weighted_sum(self, terms: Sequence[tuple[Ref, float]]) -> Ref:
@@ -120,6 +122,8 @@ class Cell:
     number : int
         How many cells of the run jobs had been submitted for before this one; -1 if none computes
         it. A run that is played again gives a value the same number.
+    origin : Origin or None
+        The job that computes it; None: a value that was given, such as an initial model.
     slab : RowStorage or None
         Where a long value lies, in row `row`; the row is free again when the cell is gone.
     recipe : Recipe or None
@@ -132,6 +136,7 @@ class Cell:
         "architecture",
         "level",
         "number",
+        "origin",
         "recipe",
         "row",
         "scheduler",
@@ -151,6 +156,7 @@ class Cell:
         self.architecture = architecture
         self.level = 0
         self.number = -1
+        self.origin: Origin | None = None
         self.slab: RowStorage | None = None
         self.row = -1
         self.recipe: Recipe | None = None
@@ -213,8 +219,8 @@ class Ref:
         The node that may use it.
     cell : Cell
         The value.
-    columns : (int, int) or None
-        The range [start, stop) of its columns that this is a handle to; None for all of it.
+    columns : Columns or None
+        Those of its columns that this is a handle to; None for all of it.
     origin : Origin or None
         The message that brought it, which is told when a job reads it.
 
@@ -233,7 +239,7 @@ class Ref:
         self,
         owner: int,
         cell: Cell,
-        columns: tuple[int, int] | None = None,
+        columns: Columns | None = None,
         origin: Origin | None = None,
     ) -> None:
         self.owner = owner
@@ -245,12 +251,30 @@ class Ref:
     def shape(self) -> tuple[int, ...]:
         if self._columns is None:
             return self.cell.shape
-        return (self._columns[1] - self._columns[0],)
+        return (number_of(self._columns),)
+
+    @property
+    def ranges(self) -> Columns | None:
+        """Those of the cell's columns that this is a handle to; None for all of them."""
+        return self._columns
 
     @property
     def columns(self) -> tuple[int, int] | None:
-        """The range [start, stop) of the cell's columns; None for all of them."""
-        return self._columns
+        """The one range [start, stop) of the cell's columns that this is; None for all of them.
+
+        Raises
+        ------
+        ProtocolError
+            If this part of a model is several ranges: `ranges` has them.
+        """
+        if self._columns is None:
+            return None
+        if len(self._columns) > 1:
+            raise ProtocolError(
+                f"this part has {len(self._columns)} ranges of columns; `ranges` names them"
+                f"{calling_line()}"
+            )
+        return self._columns[0]
 
     @property
     def num_values(self) -> int:
@@ -261,13 +285,15 @@ class Ref:
         return self.cell.architecture if self._columns is None else None
 
     def part(self, name: str) -> Ref:
-        """A named range of a model's columns.
+        """A named part of a model's columns.
 
         Parameters
         ----------
         name : str
-            `parameters`, `buffers`, `backbone`, `head`, `fully_connected` (all linear layers), or
-            the dotted name of a submodule.
+            `parameters`, `buffers`, `backbone`, `head`, `fully_connected` (all linear layers),
+            `normalisation` (all layers that normalise), `trained` (what is not frozen), `frozen`,
+            or the dotted name of a submodule: the parameters in it. With `not` before it all other
+            parameters: `"not normalisation"`.
 
         Raises
         ------
@@ -291,14 +317,14 @@ class Ref:
         ProtocolError
             If `ref` belongs to another node or its shape is not that of the part.
         """
-        start, stop = self._model().columns(name)
+        columns = self._model().columns(name)
         ref.require_owner(self.owner)
-        if ref.shape != (stop - start,):
+        shape = (number_of(columns),)
+        if ref.shape != shape:
             raise ProtocolError(
-                f"part {name} has shape {(stop - start,)}, the given Ref has {ref.shape}"
-                f"{calling_line()}"
+                f"part {name} has shape {shape}, the given Ref has {ref.shape}{calling_line()}"
             )
-        return self.cell.scheduler.replace_columns(self, ref, start, stop)
+        return self.cell.scheduler.replace_columns(self, ref, columns)
 
     def owned_by(self, node: int, origin: Origin | None = None) -> Ref:
         """The handle that `node` gets when a message, `origin`, brings this one to it."""
@@ -318,7 +344,7 @@ class Ref:
             )
 
     def tensor(self) -> Tensor:
-        """The value, or this range of its columns; for use after the job that computes it ran.
+        """The value, or these columns of it; for use after the job that computes it ran.
 
         Raises
         ------
@@ -328,7 +354,7 @@ class Ref:
         if sys._getframe(1).f_globals.get("__name__", "").startswith(ALGORITHMS):
             raise ProtocolError(f"an algorithm can't read tensors: {NUMBERS_OF_A_REF}")
         value = self.cell.materialise()
-        return value if self._columns is None else value[self._columns[0] : self._columns[1]]
+        return value if self._columns is None else take(value, self._columns)
 
     def _model(self) -> Architecture:
         if self.architecture is None:

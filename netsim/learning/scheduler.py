@@ -18,11 +18,20 @@ from weakref import ref as weak
 from torch import Tensor
 
 from netsim.errors import ComputeError, NetsimError
+from netsim.learning.architecture import Architecture
 from netsim.learning.calling_place import Place, line_of
+from netsim.learning.columns import Columns
 from netsim.learning.divergence import Divergences
-from netsim.learning.global_draws import ALONE, drawing_job, torch_state
+from netsim.learning.global_draws import (
+    ALONE,
+    drawing_job,
+    draws,
+    set_torch_state,
+    torch_state,
+)
 from netsim.learning.jobs import Job, JobFailedError, Work
 from netsim.learning.minibatches import Rows
+from netsim.learning.origins import Origin
 from netsim.learning.ref_sums import RefSums
 from netsim.learning.refs import Cell, Origin, Ref
 from netsim.learning.replay import Numbers, Replay
@@ -105,13 +114,14 @@ class Limits:
 
 
 class Counters(NamedTuple):
-    """What a scheduler counts; see the attributes of `Scheduler`, `one_by_one` and `diverged`."""
+    """What a scheduler counts; see `Scheduler`."""
 
     flushes: int
     jobs: int
     calls: int
     one_by_one: dict[str, str]
     diverged: list[dict[str, Any]]
+    caught: list[dict[str, Any]] = []
 
 
 def _note_use(origin: Origin, work: Work, place: int, now_ns: int) -> None:
@@ -156,7 +166,7 @@ class Scheduler:
         backend: Backend | None,
         limits: Limits,
         now_ns: Callable[[], int],
-        column_work: Callable[[int, int], Work],
+        column_work: Callable[[Columns], Work],
         past: Replay | None = None,
         sum_work: Callable[[tuple[float, ...]], Work] | None = None,
     ) -> None:
@@ -212,18 +222,19 @@ class Scheduler:
             if below > above:
                 above = below
         number = first = self.cells
+        now_ns, results = self._now_ns(), tuple(map(weak, outputs))
+        origin = Origin(work, node, now_ns, [ref.cell.origin for ref in inputs], results)
         for cell in outputs:
             cell.level = above + 1
             cell.number = number
+            cell.origin = origin
             number += 1
         self.cells = number
         levels = self._levels
         while len(levels) <= above - done:
             levels.append([])
         shapes = tuple([cell.shape for cell in outputs])
-        job: Job[Any] = Job(
-            work, node, self._now_ns(), inputs, tuple(map(weak, outputs)), shapes, first, place
-        )
+        job: Job[Any] = Job(work, node, now_ns, inputs, results, shapes, first, place, origin)
         levels[above - done].append(job)
         self._pending += 1
         if len(levels[0]) >= self._limits.ready or self._pending >= self._limits.pending:
@@ -234,13 +245,20 @@ class Scheduler:
     ) -> None:
         """Number the results of a job of the past; arguments as of `submit`."""
         first = self.cells
+        now_ns, results = self._now_ns(), tuple(map(weak, outputs))
+        origin = Origin(work, node, now_ns, [ref.cell.origin for ref in inputs], results)
         for cell in outputs:
             cell.number = self.cells
+            cell.origin = origin
             self.cells += 1
         if not past.kept.isdisjoint(range(first, self.cells)):
             shapes = tuple([cell.shape for cell in outputs])
-            results = tuple(map(weak, outputs))
-            past.jobs[first] = Job(work, node, self._now_ns(), inputs, results, shapes, first)
+            past.jobs[first] = Job(work, node, now_ns, inputs, results, shapes, first, None, origin)
+
+    @property
+    def now_ns(self) -> int:
+        """The virtual time [ns]."""
+        return self._now_ns()
 
     @property
     def computes(self) -> bool:
@@ -334,6 +352,8 @@ class Scheduler:
                 self.calls += self.backend.execute(jobs)
                 if torch_state() != drawn_before:
                     self._refuse_draws(jobs, self.backend)
+                    self._seed_models(jobs, self.backend)
+                    set_torch_state(drawn_before)
         except JobFailedError as failure:
             job, error = failure.job, failure.__cause__
             if isinstance(error, NetsimError):
@@ -349,9 +369,28 @@ class Scheduler:
         if found is not None:
             raise ComputeError(found)
 
+    def _seed_models(self, jobs: Sequence[Job[Any]], backend: Backend) -> None:
+        """Run jobs again, with seeds, whose models draw though their first passes did not."""
+        late: set[Architecture] = set()
+        for job in jobs:
+            models = {r.architecture for r in job.inputs if r.architecture is not None} - late
+            may = any(not a.is_random for a in models)
+            if may and draws(job, lambda job: backend.execute([job])):
+                late |= models
+        for architecture in late:
+            architecture.found_random = True
+            told = f"the model {architecture.name}"
+            self._one_by_one_before.setdefault(told, str(architecture.alone))
+        if late:
+            self.calls += backend.execute(jobs)
+
     def diverged(self) -> list[dict[str, Any]]:
-        """Nodes whose models became nan, infinite or huge; see `Divergences.found`."""
+        """Nodes whose training made nan, infinite or huge models; see `Divergences.found`."""
         return [] if self.backend is None else self.backend.divergences.found()
+
+    def caught(self) -> list[dict[str, Any]]:
+        """Nodes that got such models from others; see `Divergences.caught`."""
+        return [] if self.backend is None else self.backend.divergences.caught()
 
     @property
     def one_by_one(self) -> dict[str, str]:
@@ -361,20 +400,21 @@ class Scheduler:
 
     def counters(self) -> Counters:
         """What has been counted so far."""
-        return Counters(self.flushes, self.jobs, self.calls, self.one_by_one, self.diverged())
+        counted = self.flushes, self.jobs, self.calls, self.one_by_one
+        return Counters(*counted, self.diverged(), self.caught())
 
     def restore(self, counters: Counters) -> None:
         """Count on from what another run of the same course had counted."""
-        self.flushes, self.jobs, self.calls, self._one_by_one_before, diverged = counters
+        self.flushes, self.jobs, self.calls, self._one_by_one_before = counters[:4]
         if self.backend is not None:
-            self.backend.divergences.restore(diverged)
+            self.backend.divergences.restore(counters.diverged, counters.caught)
 
     @property
     def mean_batch_width(self) -> float:
         """Jobs per call of the backend."""
         return self.jobs / self.calls if self.calls else 0.0
 
-    def replace_columns(self, row: Ref, part: Ref, start: int, stop: int) -> Ref:
+    def replace_columns(self, row: Ref, part: Ref, columns: Columns) -> Ref:
         """A new row equal to `row` but for some columns; lazy.
 
         Parameters
@@ -382,12 +422,12 @@ class Scheduler:
         row : Ref
             (D,)
         part : Ref
-            (stop - start,) the new columns.
-        start, stop : int
-            Where they go: columns [start, stop).
+            (n,) the new columns.
+        columns : Columns
+            Where they go.
         """
         cell = Cell(self, row.shape, row.architecture)
-        self.submit(self._column_work(start, stop), row.owner, (row, part), (cell,))
+        self.submit(self._column_work(columns), row.owner, (row, part), (cell,))
         return Ref(row.owner, cell)
 
     def weighted_sum(self, terms: Sequence[tuple[Ref, float]]) -> Ref:

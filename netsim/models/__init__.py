@@ -34,7 +34,7 @@ class ModelKind(Component):
     """Base of the models. A subclass states `kind` and builds its network."""
 
     @abstractmethod
-    def build(self, input_shape: tuple[int, ...], num_classes: int) -> Network:
+    def build(self, input_shape: tuple[int, ...], num_classes: int) -> nn.Module:
         """Build the network.
 
         Parameters
@@ -45,9 +45,10 @@ class ModelKind(Component):
 
         Returns
         -------
-        Network
-            With PyTorch's default initial values, drawn from the global generator: whoever builds
-            it for a run sets the values from its own stream.
+        torch.nn.Module
+            A `Network`, or another module, which methods that treat its head apart refuse unless it
+            has `features` and `head`. With PyTorch's default initial values, drawn from the global
+            generator: whoever builds it for a run sets the values from its own stream.
 
         Raises
         ------

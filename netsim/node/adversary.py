@@ -8,6 +8,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from netsim.attacks import Attack, Forgery
+from netsim.learning.columns import Columns
 from netsim.learning.refs import Cell, Ref
 from netsim.messaging.message import Message, refs_in, with_refs
 
@@ -30,9 +31,7 @@ class Adversary:
     ) -> None:
         self._id, self._seed, self._compute = node_id, seed, compute
         self._forgery: Forgery | None = attack.forgery()
-        self._forged: WeakKeyDictionary[Cell, dict[tuple[int, int] | None, Ref]] = (
-            WeakKeyDictionary()
-        )
+        self._forged: WeakKeyDictionary[Cell, dict[Columns | None, Ref]] = WeakKeyDictionary()
         self._num_forged = 0
         self._ignores_values = not attack.runs_algorithm
 
@@ -54,12 +53,12 @@ class Adversary:
         if self._forgery is None:
             return ref
         forged = self._forged.setdefault(ref.cell, {})
-        if ref.columns not in forged:
+        if ref.ranges not in forged:
             # A model's buffers are statistics (variances, say), no parameters: they stay.
             honest = ref if ref.architecture is None else ref.part("parameters")
             lie = self._compute(
                 self._forgery, honest, self._seed, self._id, self._num_forged, like=honest
             )
             self._num_forged += 1
-            forged[ref.columns] = lie if honest is ref else ref.with_part("parameters", lie)
-        return forged[ref.columns]
+            forged[ref.ranges] = lie if honest is ref else ref.with_part("parameters", lie)
+        return forged[ref.ranges]

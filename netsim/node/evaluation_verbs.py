@@ -48,7 +48,7 @@ class EvaluationVerbs:
 
     def loss(self, ref: Ref, split: str) -> Ref:
         """See `Node.loss`."""
-        if ref.cell.architecture is None or ref.columns is not None:
+        if ref.cell.architecture is None or ref.ranges is not None:
             architecture_of(ref)  # which refuses it
         shard = require_samples(self._shards, self._id, split)
         (out,) = self._submission.submit(Loss(shard, split), (ref,), [()])

@@ -6,8 +6,8 @@ from netsim.clock import FIRST, Clock
 from netsim.devices.availability import Availability
 from netsim.devices.energy.meter import EnergyMeter
 from netsim.devices.speed import Speed
-from netsim.recording.intervals import COMPUTE, TRAIN
 from netsim.recording.recorder import Recorder
+from netsim.recording.schema import COMPUTE, TRAIN
 from netsim.rng import Streams
 from netsim.units import to_ns
 
@@ -78,6 +78,11 @@ class Processor:
     def steps_begun(self) -> int:
         """Steps of local training so far, those of the job in progress included."""
         return self.local_steps
+
+    @property
+    def busy_until_ns(self) -> int:
+        """When it will have done all that it has been given so far."""
+        return self._free_ns
 
     def occupy(self, duration_s: float) -> None:
         """Keep the processor busy for so long after what it is at."""

@@ -13,6 +13,7 @@ from netsim.errors import ProtocolError
 from netsim.learning import optimizers
 from netsim.learning.architecture import Architecture
 from netsim.learning.calling_place import calling_line, verb_place
+from netsim.learning.columns import number_of
 from netsim.learning.functions import require_module_level, to_slots, uniforms_of
 from netsim.learning.jobs import Batches, BatchKey, Optimizer
 from netsim.learning.privacy import Privacy
@@ -155,7 +156,8 @@ class TrainingVerbs:
             inputs += (anchor[0],)
         if optimizer is not None:
             inputs += (optimizer,)
-        of_model = architecture.num_parameters if part is None else self._size(architecture, part)
+        of_part = number_of(architecture.columns(part or "parameters"))
+        of_model = architecture.num_trained(part)
         trained = of_model + sum(r.num_values for r in learned_too.values())
         size = optimizers.state_size(constants.kind, trained)
         if optimizer is not None and optimizer.shape != (size,):
@@ -166,7 +168,7 @@ class TrainingVerbs:
             )
         if anchor is not None:
             given_values = anchor[0].num_values
-            if given_values < architecture.num_parameters and given_values != of_model:
+            if given_values < architecture.num_parameters and given_values != of_part:
                 raise ProtocolError(
                     "train: the anchor must be a model like theta, its parameters, or the `part` "
                     f"that is trained; it has shape {anchor[0].shape}{calling_line()}"
@@ -186,20 +188,14 @@ class TrainingVerbs:
         problem = None
         if architecture.normalises_batches or architecture.is_random:
             problem = f"model {architecture.name} normalises batches or drops units at random"
+        elif architecture.alone:
+            problem = f"of model {architecture.name}, {architecture.alone}"
         elif uniforms_of(loss):
             problem = "the loss asks for draws"
         elif others:
             problem = "learn, anchor, batch and part are not for it"
         if problem is not None:
             raise ProtocolError(f"train: private training takes gradients of samples: {problem}")
-
-    @staticmethod
-    def _size(architecture: Architecture, part: str) -> int:
-        """How many parameters a part has."""
-        start, stop = architecture.columns(part)
-        if part == "buffers":
-            raise ProtocolError("train: running statistics are not trained; name another part")
-        return stop - start
 
     def batch(self, stream: str) -> BatchKey:
         """See `Node.batch`."""

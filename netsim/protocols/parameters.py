@@ -8,8 +8,9 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.func import functional_call, grad
+from torch.func import grad
 
+from netsim.learning.calling import call_with
 from netsim.learning.shards import Batch
 
 
@@ -40,7 +41,7 @@ def call_at(module: Any, row: Tensor, x: Tensor) -> Tensor:
     ...     halfway = (parameters_of(model) + learned["v"]) / 2
     ...     return batch.loss(call_at(model, halfway, batch.x))
     """
-    found: Tensor = functional_call(module, _named(module, row), (x,))
+    found: Tensor = call_with(module, _named(module, row), (x,))
     return found
 
 
@@ -62,7 +63,7 @@ def gradient_at(model: Any, row: Tensor, batch: Batch) -> Tensor:
     """
 
     def loss(row: Tensor, buffers: dict[str, Tensor]) -> Tensor:
-        return batch.loss(functional_call(model, _named(model, row) | buffers, (batch.x,)))
+        return batch.loss(call_with(model, _named(model, row) | buffers, (batch.x,)))
 
     # As an argument, since a function that is differentiated may not change what it captures.
     gradient: Tensor = grad(loss)(row, {n: b.clone() for n, b in model.named_buffers()})

@@ -7,11 +7,11 @@ from netsim.console import sweep_tables
 from netsim.errors import ScenarioError, one_line
 from netsim.python_api.runs import Run, Sweep
 from netsim.python_api.scenario import Scenario
+from netsim.recording import run_folder
 from netsim.results.compare import csv_cell
 from netsim.results.frames import PlayedRun
 from netsim.results.summary import load, run_folders
 from netsim.results.sweep_comparison import SweepDesign
-from netsim.traces.bounded_toml import read_toml
 
 
 def open_folder(folder: str | Path) -> Run:
@@ -94,7 +94,7 @@ def _played(folder: Path) -> PlayedRun:
 def _order(folder: Path) -> dict[str, int]:
     """Places of the algorithms in a folder's scenario; empty where it does not say."""
     try:
-        entries = read_toml(folder / "scenario.toml", str(folder)).get("algorithm", [])
+        entries = run_folder.scenario(folder).get("algorithm", [])
     except ScenarioError:
         return {}
     entries = entries if isinstance(entries, list) else [entries]

@@ -157,6 +157,9 @@ def _rows(part: Any, name: str) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any
             f"{where}: users have shape {users.shape} and type {users.dtype}; give (n,) whole "
             "numbers or texts"
         )
+    if users is not None and users.dtype.kind == "U" and (np.char.strip(users) == "").any():
+        row = int(np.argmax(np.char.strip(users) == ""))
+        raise DataError(f"{where}: the user of sample {row} is empty; leave out such samples")
     is_whole = x.dtype.kind in "biu" and x.dtype != np.uint8
     inputs = np.ascontiguousarray(x, dtype=np.int64 if is_whole else np.float32)
     return inputs, y.astype(np.int64 if y.dtype.kind in "biu" else np.float64), users

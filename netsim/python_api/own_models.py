@@ -8,25 +8,40 @@ from typing import Any, ClassVar, Literal
 from pydantic import create_model
 from torch import nn
 
-from netsim.errors import ScenarioError
+from netsim.errors import ScenarioError, one_line
 from netsim.models import ModelKind, Network
+from netsim.models._head import name_head, without_head
 
 GIVEN = ("input_shape", "num_classes")
 """What a factory may ask for, by name."""
 
 
 class OwnModel(ModelKind):
-    """A model that was given as a Python object."""
+    """A model that was given as a Python object.
+
+    Attributes
+    ----------
+    head
+        Dotted name of the submodule that is the head, for methods that treat it apart; what is
+        before it are the features. Absent: `head`, or the last layer of an nn.Sequential.
+    """
 
     kind: str
+    head: str | None = None
     factory: ClassVar[Callable[..., nn.Module]]
 
-    def build(self, input_shape: tuple[int, ...], num_classes: int) -> Network:
+    def build(self, input_shape: tuple[int, ...], num_classes: int) -> nn.Module:
         """Build the network; see the base class."""
         factory = type(self).factory
         asked = [name for name in GIVEN if name in _parameters(factory)]
         given = {"input_shape": input_shape, "num_classes": num_classes}
-        return _in_two_parts(factory(**{name: given[name] for name in asked}), self.kind)
+        module = factory(**{name: given[name] for name in asked})
+        where = f'[model] kind = "{self.kind}"'
+        if not isinstance(module, nn.Module):
+            raise ScenarioError(f"{where}: is a {type(module).__name__}, no torch.nn.Module")
+        if self.head is not None and self.head != "head":
+            return name_head(module, self.head, where)
+        return without_head(_in_two_parts(module), where)
 
 
 def model_kind(model: Any, name: str) -> type[OwnModel]:
@@ -45,7 +60,7 @@ def model_kind(model: Any, name: str) -> type[OwnModel]:
     ScenarioError
         If it asks for anything else.
     """
-    factory = (lambda: copy.deepcopy(model)) if isinstance(model, nn.Module) else model
+    factory = _copies(model, name) if isinstance(model, nn.Module) else model
     if not callable(factory):
         raise ScenarioError(
             f"[model] kind = {model!r}: is no model; give a name, an nn.Module, or a function that "
@@ -80,15 +95,24 @@ def _is_required(parameter: inspect.Parameter) -> bool:
     return parameter.default is parameter.empty and not takes_any
 
 
-def _in_two_parts(module: Any, name: str) -> Network:
-    """The module, whose head algorithms can address."""
-    if isinstance(module, nn.Module) and hasattr(module, "features") and hasattr(module, "head"):
-        return module  # type: ignore[return-value]
-    if isinstance(module, nn.Sequential) and len(module) > 1:
-        *features, head = module
-        return Network(nn.Sequential(*features), head)
-    raise ScenarioError(
-        f'[model] kind = "{name}": is a {type(module).__name__} without submodules `features` and '
-        "`head`; name them so, return netsim.models.Network(features, head), or an nn.Sequential, "
-        "whose last layer is the head"
-    )
+def _copies(model: nn.Module, name: str) -> Callable[[], nn.Module]:
+    """A function that copies a module, which must have all that makes it what it is."""
+    where, remedy = f'[model] kind = "{name}"', "give a function that makes it, in its place"
+    for key, parameter in model.named_parameters():
+        if parameter._backward_hooks or getattr(parameter, "_post_accumulate_grad_hooks", None):
+            raise ScenarioError(f"{where}: {key} has a hook, which copies of it lose; {remedy}")
+    try:
+        copy.deepcopy(model)
+    except Exception as error:  # whatever a copy may raise
+        said = one_line(str(error).partition("\n")[0])
+        raise ScenarioError(f"{where}: can't be copied ({said}); {remedy}") from error
+    return lambda: copy.deepcopy(model)
+
+
+def _in_two_parts(module: nn.Module) -> nn.Module:
+    """The module; one that is no more than a sequence has its last layer as head."""
+    hooks = (module._forward_hooks, module._forward_pre_hooks, module._backward_hooks)
+    if type(module) is not nn.Sequential or len(module) < 2 or any(hooks):
+        return module
+    *features, head = module
+    return Network(nn.Sequential(*features), head)

@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from netsim.console import commands, sweeping
+from netsim.console import sweeping
+from netsim.console.ending import RunEnding
 from netsim.engine import runner
 from netsim.errors import ScenarioError
 from netsim.python_api import progress as shown
@@ -103,8 +104,9 @@ def run(
                 components=folders,
                 check=check,
                 observers=observers,
+                ending=RunEnding(chosen.tables, figures=False, report=False),
+                warn=lambda text: warnings.warn(text, RunWarning, stacklevel=4),
             )
-        commands.conclude(made[0], played, chosen.tables, figures=False, quiet=True)
     finally:
         for folder in made:
             folder_lock.release(folder)

@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 
 from netsim.console import sweep_tables
 from netsim.errors import ScenarioError
+from netsim.recording import run_folder
 from netsim.recording.summary_fields import MEASURES, named
 from netsim.registry import did_you_mean
 from netsim.results import graph_figure, heatmaps, node_map, plot_style
@@ -204,7 +205,7 @@ class Plots:
         [run] = self._runs
         summary = load(run.folder)
         with plot_style.style():
-            found = draw(run.folder, int(summary["nodes"]), title_of(summary))
+            found = draw(run.folder, run_folder.nodes_of(run.folder, summary), title_of(summary))
         if found is None:
             raise ScenarioError(f"plot: {run.folder}: {why}")
         return found

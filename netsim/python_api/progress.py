@@ -3,7 +3,7 @@
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -84,8 +84,9 @@ def _stderr_line() -> Callable[[str, bool], None]:
 
     def write(text: str, last: bool) -> None:
         nonlocal width
-        sys.stderr.write("\r" + text.ljust(width) + ("\n" if last else ""))
-        sys.stderr.flush()
+        with suppress(OSError, ValueError, AttributeError):  # its reader has gone, or it is closed
+            sys.stderr.write("\r" + text.ljust(width) + ("\n" if last else ""))
+            sys.stderr.flush()
         width = len(text)
 
     return write

@@ -4,9 +4,8 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 
-from netsim.console import commands
-from netsim.engine import resuming
-from netsim.engine.checkpoints.command import Command
+from netsim.console.ending import RunEnding
+from netsim.engine import component_record, resuming
 from netsim.python_api import progress as shown
 from netsim.python_api.opening import opened_run
 from netsim.python_api.runs import Run
@@ -53,16 +52,16 @@ def resume(
     path = Path(folder)
     if resuming.has_ended(path):
         return opened_run(path, run_folders(path), scenario)
-    known = (
-        nullcontext(kinds_of(Command.read(path).components))
-        if scenario is None
-        else kinds_for(scenario)
-    )
+    told = tell or _say_nothing
+    folders, changes = component_record.recall(path)
+    for change in changes if scenario is None else ():
+        told(change)
+    known = nullcontext(kinds_of(folders)) if scenario is None else kinds_for(scenario)
     with known as kinds, shown.line(progress) as watch:
         run = resuming.found(path, kinds)
         with folder_lock.held(path, take_over=True):
-            played = resuming.play(run, kinds, tell or _say_nothing, watch)
-            commands.conclude(path, played, run.scenario, figures=False, quiet=True)
+            ending = RunEnding(run.scenario, run.command.figures, run.command.report)
+            played = resuming.play(run, kinds, told, watch, ending=ending)
     return opened_run(path, played, scenario)
 
 

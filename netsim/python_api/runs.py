@@ -7,9 +7,10 @@ from typing import Any
 
 import pandas as pd
 
-from netsim.console.commands import warnings_of
+from netsim.console.ending import warnings_of
 from netsim.python_api.plots import Plots, SweepPlots
 from netsim.python_api.scenario import Scenario, load
+from netsim.recording import run_folder
 from netsim.registry import did_you_mean
 from netsim.results import frames, paired
 from netsim.results.frames import PlayedRun
@@ -52,7 +53,7 @@ class Run:
             If it names kinds that are not known here, as those of objects of another session.
         """
         if self._scenario is None:
-            self._scenario = load(self.folder / "scenario.toml")
+            self._scenario = load(run_folder.scenario_file(self.folder))
         return self._scenario
 
     def __getitem__(self, algorithm: str) -> "Run":

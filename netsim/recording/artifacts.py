@@ -1,14 +1,14 @@
 """Arrays that algorithms save with `node.keep`: `kept/<name>.npz` in the run folder."""
 
 from collections.abc import Mapping
-from functools import partial
+from io import RawIOBase
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.recording.whole_files import write_whole
+from netsim.recording.whole_files import make_folder, write_whole
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -28,10 +28,9 @@ def write(folder: Path, kept: Mapping[int, Arrays]) -> None:
         for name, values in arrays.items():
             by_name.setdefault(name, {})[f"node_{node}"] = values
     for name, columns in by_name.items():
-        folder.mkdir(exist_ok=True)
-        write_whole(folder / f"{name}.npz", partial(_save, columns))
+        make_folder(folder)
 
+        def save(file: RawIOBase, columns: Arrays = columns) -> None:
+            np.savez(file, **columns)  # type: ignore[arg-type]
 
-def _save(arrays: Arrays, path: Path) -> None:
-    with path.open("wb") as file:  # given a path, numpy would append .npz to it
-        np.savez(file, **arrays)  # type: ignore[arg-type]
+        write_whole(folder / f"{name}.npz", save)

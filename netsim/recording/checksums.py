@@ -2,14 +2,18 @@
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from netsim.errors import ScenarioError
-from netsim.recording.whole_files import write_text
-from netsim.traces.bounded import opened
+from netsim.errors import AlteredError, ScenarioError
+from netsim.recording.run_folder import json_file
+from netsim.recording.whole_files import Digests, write_text
+from netsim.traces.bounded import kind_problem, opened
 
 NAME = "checksums.json"
+
+JOURNAL, SET_ASIDE = "journal", "set_aside-"
+"""The folder of what an unfinished run goes on from, and what in it outlives the run."""
 
 NOT_LISTED = ("tensorboard", "wandb")
 """Folders that belong to other programs, which may add to them at any time."""
@@ -19,26 +23,68 @@ MOST_BYTES = 1 << 28
 
 
 def sha256(path: Path) -> str:
-    """The SHA-256 of a file, in hexadecimal digits."""
-    with opened(path, str(path)) as file:
+    """The SHA-256 of a plain file, in hexadecimal digits; raises DataError for any other."""
+    with opened(path, str(path), follow_links=False) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def write(folder: Path) -> None:
-    """List every file of a folder; a folder inside that has a list of its own is left to it."""
-    _write(folder, {name: sha256(folder / name) for name in files(folder)})
+def write(folder: Path, written: Digests | None = None) -> None:
+    """List every file of a folder; a folder inside that has a list of its own is left to it.
 
-
-def extend(folder: Path) -> None:
-    """Add the files that a list does not name yet: figures, which are drawn when a run has ended.
-
-    Does nothing where there is no list.
+    Parameters
+    ----------
+    folder : Path
+    written : dict of str to str, optional
+        What is known of files from when they were written. These are listed by it, whatever lies
+        there now; others, which are none of the run's, as they are.
     """
-    if (folder / NAME).is_file():
-        known = read(folder)
-        new = {name: sha256(folder / name) for name in files(folder) if name not in known}
-        if new:
-            _write(folder, known | new)
+    known = written or {}
+    others = {name: sha256(folder / name) for name in _plain(folder) if name not in known}
+    _write(folder, {**known, **others})
+
+
+def results_in(written: Digests) -> Digests:
+    """Those of the files written into a run folder that are results: none of the journal."""
+    left_out = (f"{JOURNAL}/", "status.json", NAME)
+    return {name: d for name, d in written.items() if not name.startswith(left_out)}
+
+
+def require_as_written(folder: Path, written: Digests, later: bool = False) -> None:
+    """Refuse a folder some file of which is not what was written.
+
+    In the folders of tables a file that was not written is refused, too: it would be read as rows.
+
+    Parameters
+    ----------
+    folder : Path
+    written : dict of str to str
+    later : bool
+        Whether parts of tables may have been written after that.
+
+    Raises
+    ------
+    AlteredError
+        Names every such file; nothing has been changed.
+    """
+    _require_inside(folder, written)
+    wrong = {}
+    for name, digest in written.items():
+        try:
+            if sha256(folder / name) != digest:
+                wrong[name] = "is not what was written: its checksum differs"
+        except (OSError, ValueError, ScenarioError):
+            wrong[name] = "is missing, or can't be read"
+    for inside in () if later else {name.partition("/")[0] for name in written if "/" in name}:
+        if not (folder / inside).is_dir():
+            continue
+        there = {f"{inside}/{name}" for name in files(folder / inside)}
+        wrong |= dict.fromkeys(there - written.keys(), "was not written by this run")
+    if wrong:
+        told = "\n".join(f"{folder / name}: {what}" for name, what in sorted(wrong.items()))
+        raise AlteredError(
+            f"{told}\nnothing was changed; put back what it was from a copy and call netsim resume "
+            f"{folder}, or play it anew: netsim run {folder}/scenario.toml --out NEW"
+        )
 
 
 def renew(folder: Path, name: str) -> None:
@@ -60,37 +106,51 @@ def read(folder: Path) -> dict[str, str]:
     """
     path = folder / NAME
     try:
-        with opened(path, str(path)) as file:
-            found = json.loads(file.read(MOST_BYTES + 1))["sha256"]
-        words = (*found, *found.values())
-    except OSError:
+        found = json_file(path, most_bytes=MOST_BYTES)["sha256"]
+    except FileNotFoundError:
         raise ScenarioError(
             f"{folder}: has no {NAME}: not the folder of a run that has ended"
         ) from None
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except KeyError:
         raise ScenarioError(f"{path}: is not a list of checksums") from None
-    if not all(isinstance(word, str) for word in words):
-        raise ScenarioError(f"{path}: is not a list of checksums")
-    for name in found:
-        if Path(name).is_absolute() or ".." in Path(name).parts:
-            raise ScenarioError(f"{path}: names a file outside of its folder: {name}")
+    _require_inside(path, found)
     return dict(found)
 
 
-def files(folder: Path) -> Iterator[str]:
-    """The files of a folder that a list names, in order.
+def _require_inside(path: Path, names: Iterable[str]) -> None:
+    for name in names:
+        if Path(name).is_absolute() or ".." in Path(name).parts:
+            raise ScenarioError(f"{path}: names a file outside of its folder: {name}")
 
-    All but hidden ones, the list itself, and what belongs to other programs (`NOT_LISTED`).
-    Links are not followed into folders.
+
+def files(folder: Path) -> Iterator[str]:
+    """Names of all that lies in a folder, in order: those of a list, and links and pipes.
+
+    All but hidden ones, the list itself, what belongs to other programs (`NOT_LISTED`), and what of
+    the journal goes when the run ends. Links are not followed.
     """
     for path in sorted(folder.iterdir()):
         if path.name.startswith(".") or path.name == NAME:
             continue
         if path.is_dir() and not path.is_symlink():
             if path.name not in NOT_LISTED and not (path / NAME).is_file():
-                yield from (f"{path.name}/{name}" for name in files(path))
-        elif path.is_file():
+                inside = (f"{path.name}/{name}" for name in files(path))
+                kept = f"{JOURNAL}/{SET_ASIDE}" if path.name == JOURNAL else ""
+                yield from (name for name in inside if name.startswith(kept))
+        else:
             yield path.name
+
+
+def apart(folder: Path) -> Iterator[str]:
+    """Names of the folders inside that have a list of their own, which `files` leaves to them."""
+    for path in sorted(folder.rglob(NAME)):
+        if path.parent != folder:
+            yield path.parent.relative_to(folder).as_posix()
+
+
+def _plain(folder: Path) -> Iterator[str]:
+    """The files that a list names."""
+    return (n for n in files(folder) if kind_problem(folder / n, follow_links=False) is None)
 
 
 def _write(folder: Path, digests: dict[str, str]) -> None:

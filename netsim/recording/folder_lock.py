@@ -10,7 +10,7 @@ machine, and whose modification time is the process' heartbeat. The highest numb
 Taking over means creating the next number, so of several that try one succeeds. A lock is stale if
 its process is dead on this machine, or if it is another machine's and its last heartbeat is more
 than two minutes ago (clocks of machines that share a file system are taken to agree to within a
-minute).
+minute). The heartbeat of a clock that is ahead is watched for a while: it beats, or is stale.
 """
 
 import atexit
@@ -23,10 +23,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from netsim.errors import FolderBusyError, FolderLostError
+from netsim.recording import lock_holder
 from netsim.recording.lock_holder import Holder, is_stale, read, this_process
-
-HEARTBEAT_S = 10.0
-"""Time between two heartbeats."""
 
 _PREFIX = ".lock-"
 
@@ -100,6 +98,7 @@ def acquire(folder: Path, take_over: bool = False) -> Holder | None:
                 path.unlink(missing_ok=True)
                 raise FolderBusyError(_in_use(folder, found))
             other.unlink(missing_ok=True)
+        _remove_drafts(real)
         _locks[key] = _Lock(path, holder)
         _beat_from_now_on()
         return before
@@ -173,20 +172,30 @@ def is_lock(path: Path) -> bool:
     return path.name.startswith(_PREFIX)
 
 
-def require_held(path: Path) -> None:
+def require_held(path: Path) -> bool:
     """Raise if a folder above `path`, locked by this process, has been removed or taken over.
+
+    Returns
+    -------
+    bool
+        Whether this process has locked one.
 
     Raises
     ------
     FolderLostError
     """
+    found = False
     if not _locks:
-        return
+        return found
     real = os.path.realpath(path.parent)
     for key, own in tuple(_locks.items()):
         inside = real == key or real.startswith(key + os.sep)
-        if inside and own.holder.pid == os.getpid() and not _still_held(Path(key), own):
+        if not inside or own.holder.pid != os.getpid():
+            continue
+        if not _still_held(Path(key), own):
             raise FolderLostError(_loss(Path(key)))
+        found = True
+    return found
 
 
 def _loss(folder: Path) -> str:
@@ -234,6 +243,13 @@ def _create(folder: Path, path: Path, holder: Holder) -> None:
     finally:
         with suppress(OSError):
             draft.unlink(missing_ok=True)
+
+
+def _remove_drafts(folder: Path) -> None:
+    """Remove drafts that killed processes left; one of a process that comes too late is in vain."""
+    for path in folder.glob(f"{_PREFIX}new-*"):
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
 
 
 def _files(folder: Path) -> list[Path]:
@@ -285,7 +301,7 @@ def _beat_from_now_on() -> None:
 
 
 def _beat(stop: threading.Event) -> None:
-    while not stop.wait(HEARTBEAT_S):
+    while not stop.wait(lock_holder.HEARTBEAT_S):
         for own in tuple(_locks.values()):
             with suppress(OSError):
                 os.utime(own.path)

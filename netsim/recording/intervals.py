@@ -7,17 +7,8 @@ short. So a piece waits here until its end has come, and is a row of the table f
 from collections.abc import Iterable
 from typing import Any
 
-from netsim.recording.parquet_parts import Column, Parts
-
-TRAIN, COMPUTE, TRANSMIT, RECEIVE, OFF = "train", "compute", "transmit", "receive", "off"
-INTERVAL_COLUMNS = (
-    Column("t_begin_s", "time"),
-    Column("t_end_s", "time"),
-    Column("node", "id"),
-    Column("what", "word"),
-    Column("busy_s", "time"),
-)
-"""`busy_s`: for how long of it the radio was at work, where senders take turns or back off."""
+from netsim.recording.parquet_parts import Parts
+from netsim.recording.schema import COMPUTE, OFF, TRAIN
 
 _PROCESSOR = (TRAIN, COMPUTE)
 

@@ -14,6 +14,15 @@ from netsim.traces.bounded import opened
 STALE_AFTER_S = 120.0
 """Without a heartbeat for so long, another machine's lock is stale."""
 
+HEARTBEAT_S = 10.0
+"""Time between two heartbeats."""
+
+AHEAD_S = 5.0
+"""A heartbeat that is so far in the future is of another clock: its age tells nothing."""
+
+_silent: dict[tuple[str, str], float] = {}
+"""Locks of clocks that are ahead which did not beat while they were watched, and their times."""
+
 
 @dataclass(frozen=True)
 class Holder:
@@ -66,9 +75,30 @@ def is_stale(path: Path, found: Holder) -> bool:
     if found.pid and found.host == socket.gethostname() and found.machine == _machine():
         return not _is_alive(found)
     try:
-        return time.time() - path.stat().st_mtime > STALE_AFTER_S  # the file's clock is this one
+        age_s = time.time() - path.stat().st_mtime
+        return age_s > STALE_AFTER_S or (age_s < -AHEAD_S and not _beats(path, found))
     except OSError:
         return True
+
+
+def _beats(path: Path, found: Holder) -> bool:
+    """Whether a lock is touched within two and a half heartbeats; its time alone tells nothing.
+
+    Raises
+    ------
+    OSError
+        If it goes meanwhile.
+    """
+    seen = path.stat().st_mtime
+    if _silent.get((str(path), found.token)) == seen:
+        return False
+    until_s = time.monotonic() + 2.5 * HEARTBEAT_S
+    while time.monotonic() < until_s:
+        if path.stat().st_mtime != seen:
+            return True
+        time.sleep(HEARTBEAT_S / 50)
+    _silent[str(path), found.token] = seen
+    return False
 
 
 def _is_alive(found: Holder) -> bool:

@@ -1,15 +1,8 @@
 """The table of wake-ups, switches and jobs: what happened in a run beside its messages."""
 
 from netsim.recording.fingerprint import Fingerprint
-from netsim.recording.parquet_parts import Column, Parts
-
-MARK_COLUMNS = (
-    Column("messages_before", "count"),
-    Column("t_s", "time"),
-    Column("node", "id"),
-    Column("what", "word"),
-    Column("count", "count"),
-)
+from netsim.recording.parquet_parts import Parts
+from netsim.recording.schema import MARK_COLUMNS
 
 
 class Marks:

@@ -6,7 +6,7 @@ parts behind. Rows wait in one flat list, because appending to it costs least; t
 once per part.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -16,9 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from netsim.errors import ScenarioError, one_line
-from netsim.recording.whole_files import sync_names, write_whole
-from netsim.traces.bounded_tables import BROKEN, read_parquet
+from netsim.errors import ScenarioError
+from netsim.recording.whole_files import make_folder, sync_names, write_whole
 from netsim.units import NS_PER_S
 
 Rows = dict[str, NDArray[Any]]
@@ -33,14 +32,32 @@ class Column:
     ----------
     name : str
         In the file.
-    kind : {"time", "id", "count", "real", "word"}
+    kind : {"time", "id", "count", "real", "word", "flag", "counts"}
         `time` is given in whole nanoseconds and written in seconds; `id` is a small integer;
-        `count` a whole number of any size; `real` a number, None for unknown; `word` one of few
-        strings.
+        `count` a whole number of any size; `real` a number; `word` one of few strings; `flag` true
+        or false; `counts` as many whole numbers in each row.
+    least : float
+        No number is less.
+    is_unknown : bool
+        Whether numbers may be missing (NaN, empty).
+    is_node : bool
+        Whether it names nodes.
+    words : tuple of str
+        Those that there are; empty: any.
+    is_later : bool
+        Whether tables of older runs lack it.
+    ascends : bool
+        Whether no row has less than the one before it.
     """
 
     name: str
-    kind: Literal["time", "id", "count", "real", "word"]
+    kind: Literal["time", "id", "count", "real", "word", "flag", "counts"]
+    least: float = 0.0
+    is_unknown: bool = False
+    is_node: bool = False
+    words: tuple[str, ...] = ()
+    is_later: bool = False
+    ascends: bool = False
 
 
 class Extent(NamedTuple):
@@ -63,7 +80,7 @@ class Words(dict[str, int]):
 
 def write_table(path: Path, table: Any) -> None:
     """Write a pyarrow table as Parquet, never seen incomplete."""
-    write_whole(path, lambda partial: pq.write_table(table, partial))
+    write_whole(path, lambda file: pq.write_table(table, file))
 
 
 class Parts:
@@ -111,7 +128,7 @@ class Parts:
         self._broken = False  # a part is missing: what comes after it must not follow it
         self._is_replay = is_replay
         if folder is not None and not is_replay:
-            folder.mkdir(parents=True, exist_ok=True)
+            make_folder(folder)
             if any(folder.iterdir()):
                 raise ScenarioError(f"{folder}: already holds a run; choose another --out folder")
 
@@ -193,42 +210,6 @@ class Parts:
 def part_files(folder: Path) -> list[Path]:
     """The files of a table's parts, in order; empty if it was not written."""
     return sorted(folder.glob("part-*.parquet"))
-
-
-def read_part(path: Path, columns: Iterable[str] | None = None) -> Rows:
-    """Read one Parquet file as arrays; words become strings.
-
-    Raises
-    ------
-    ScenarioError
-        If the file is not Parquet or lacks a column.
-    """
-    try:
-        table = read_parquet(path, None if columns is None else list(columns))
-        return {name: _cells(table.column(name)) for name in columns or table.column_names}
-    except (*BROKEN, LookupError, TypeError) as problem:
-        raise ScenarioError(f"{path}: not a table of a run: {one_line(problem)}") from None
-
-
-def _cells(column: Any) -> NDArray[Any]:
-    if pa.types.is_dictionary(column.type):
-        column = column.combine_chunks()
-        chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
-        if not chunks:
-            return np.array([], dtype=object)
-        # combine_chunks has unified the dictionaries, so there is one chunk
-        words = np.array(chunks[0].dictionary.to_pylist(), dtype=object)
-        return np.asarray(words[chunks[0].indices.to_numpy(zero_copy_only=False)])
-    return np.asarray(column.to_numpy())
-
-
-def read(folder: Path, columns: Iterable[str] | None = None) -> Rows:
-    """Read a whole table as arrays; they are empty if there are no parts."""
-    names = None if columns is None else list(columns)
-    parts = [read_part(path, names) for path in part_files(folder)]
-    if not parts:
-        return {name: np.array([]) for name in names or ()}
-    return join(parts)
 
 
 def join(parts: Sequence[Mapping[str, NDArray[Any]]]) -> Rows:

@@ -15,20 +15,24 @@ from typing import Any
 
 import pyarrow as pa
 
-from netsim.recording.intervals import INTERVAL_COLUMNS, Intervals
-from netsim.recording.marks import MARK_COLUMNS, Marks
+from netsim.recording import run_folder
+from netsim.recording.intervals import Intervals
+from netsim.recording.marks import Marks
 from netsim.recording.message_log import MessageLog, Watcher
-from netsim.recording.parquet_parts import Column, Extent, Parts, Rows, join, read, write_table
+from netsim.recording.parquet_parts import Column, Extent, Parts, Rows, join, write_table
 from netsim.recording.run_warnings import RunWarnings
 from netsim.recording.schema import (
     GRAPH_COLUMNS,
+    INTERVAL_COLUMNS,
+    MARK_COLUMNS,
     MESSAGE_COLUMNS,
     METRIC_COLUMNS,
     TRAFFIC_COLUMNS,
+    USE_COLUMNS,
     WAKES,
 )
 from netsim.recording.traffic_stats import Ages
-from netsim.recording.uses import USE_COLUMNS, Uses
+from netsim.recording.uses import Uses
 from netsim.units import to_s
 
 WRITE_EVERY_S = 30.0
@@ -253,7 +257,11 @@ class Recorder:
     def metric_rows(self) -> Rows:
         """All metrics so far, as they are read from the folder; works without a folder, too."""
         self._take_metrics()
-        return join(self._metric_parts) if self._folder is None else read(self._folder / "metrics")
+        return (
+            join(self._metric_parts)
+            if self._folder is None
+            else run_folder.read(self._folder, "metrics")
+        )
 
     def checkpoint(self, every_s: float | None = None) -> None:
         """Write what waits, if that is `every_s` of wall time ago; a killed run loses no more.

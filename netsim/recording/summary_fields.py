@@ -44,6 +44,11 @@ class Measure:
     is_yes_or_no: bool = False
 
     @property
+    def is_of_models(self) -> bool:
+        """True if a run whose models can be measured has it at any rate."""
+        return self.learned and self.of is not _outside
+
+    @property
     def scale(self) -> float:
         """What its numbers are multiplied by where they are shown."""
         return 100.0 if self.unit in ("%", "pp") else 1.0
@@ -110,6 +115,16 @@ def _share(part: str, whole: str) -> Callable[[Summary], Any]:
     return found
 
 
+def _count(key: str) -> Callable[[Summary], Any]:
+    """How long a list is; None where the summary has none."""
+
+    def found(summary: Summary) -> Any:
+        value = summary.get(key)
+        return len(value) if isinstance(value, list) else None
+
+    return found
+
+
 def _outside(summary: Summary) -> None:
     """For numbers that are worked out elsewhere: no summary holds them."""
 
@@ -120,6 +135,8 @@ _DELIVERED = "payload of messages that arrived whole, once a receiver"
 _USED = "of messages handed to algorithms, but for those that max_age_s discards"
 _MAIN = "that of [task], where it is not accuracy"
 _LEAD = "in the main metric over the algorithm of `against`, at as many local steps of each node"
+_BROKE = "models that became nan, infinite or huge by the node's own training"
+_CAUGHT = "models that became so by what another node had sent"
 _SENT = "payload of messages that were begun, once a receiver: what older runs counted"
 
 
@@ -186,6 +203,10 @@ MEASURES: dict[str, Measure] = {
     "weight_on_malicious": Measure("weight on malicious", "%", _at("graph.weight_on_malicious")),
     "local_steps": Measure("local steps", "#", _at("local_steps")),
     "skipped_wakeups": Measure("skipped wake-ups", "#", _at("wakes.skipped")),
+    "nodes_diverged": Measure("nodes diverged", "#", _count("diverged"), True, _BROKE),
+    "nodes_caught": Measure(
+        "nodes that caught it", "#", _count("diverged_by_message"), True, _CAUGHT
+    ),
     "virtual_s": Measure("virtual", "s", _at("virtual_s")),
     "wall_s": Measure("wall", "s", _at("wall_s")),
 }
@@ -218,6 +239,44 @@ def meaning(name: str) -> str:
     """
     suffix = name.removeprefix("accuracy_").removeprefix("main_metric_")
     return MEASURES[name].about or _MEANINGS.get(suffix, "")
+
+
+def _nodes_of(summary: Summary, key: str) -> list[Summary]:
+    """The entries of a list of nodes; what is none is left out."""
+    listed = summary.get(key)
+    found = [one for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else []
+    return [one for one in found if isinstance(one.get("t_s"), int | float) and "node" in one]
+
+
+def divergence(summary: Summary) -> str:
+    """Which nodes' models were not sound, and what that makes of the numbers; empty: none.
+
+    Parameters
+    ----------
+    summary : mapping
+        Of one run.
+    """
+    broke, caught = (_nodes_of(summary, key) for key in ("diverged", "diverged_by_message"))
+    sentences = []
+    if broke:
+        first = min(broke, key=lambda one: one["t_s"])
+        sentences.append(
+            f"{len(broke)} of {summary.get('nodes')} nodes diverged by their own training "
+            f"(parameters nan, infinite or beyond 1e9), node {first['node']} first, at "
+            f"{first['t_s']:g} s, in {first.get('job')}"
+        )
+    if caught:
+        first = min(caught, key=lambda one: one["t_s"])
+        sentences.append(
+            f"{len(caught)} of {summary.get('nodes')} nodes caught it by a message, node "
+            f"{first['node']} first, from node {first.get('sender')} at {first['t_s']:g} s"
+        )
+    if sentences:
+        sentences.append(
+            "metrics of a model whose outputs are not finite are null, and so is every mean over "
+            "nodes with such a one; all are in summary.json"
+        )
+    return "; ".join(sentences)
 
 
 DEFAULT = (

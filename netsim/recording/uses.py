@@ -11,36 +11,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from netsim.recording.parquet_parts import Column, Parts
+from netsim.recording.parquet_parts import Parts
+from netsim.recording.schema import FATES
 from netsim.units import NS_PER_S
-
-FATES = ("used", "late", "superseded", "too_old", "ignored", "not_used", "unread")
-"""What becomes of a message that arrived with values.
-
-- `used`: a job of the receiver read one of its values.
-- `late`: it came after what waited for it had ended (the time-out of a request, the end of a
-  round's exchange), and nothing used it afterwards.
-- `superseded`: a later message of the same sender took its place before anything had read it.
-- `too_old`: the algorithm got it at an age over its `max_age_s`.
-- `ignored`: the receiver is malicious and takes no notice.
-- `not_used`: the algorithm got it and gave none of its values to a job, or all with weight 0.
-- `unread`: it still waited when the run ended.
-"""
-
-USE_COLUMNS = (
-    Column("message", "count"),
-    Column("t_sent_s", "time"),
-    Column("t_arrived_s", "time"),
-    Column("src", "id"),
-    Column("dst", "id"),
-    Column("kind", "word"),
-    Column("fate", "word"),
-    Column("t_used_s", "real"),
-    Column("age_at_use_s", "real"),
-    Column("used_by", "word"),
-    Column("weight", "real"),
-)
-"""Columns of `uses/`; `message` is the number of the row of `messages/`, from 0."""
 
 
 class Arrival:

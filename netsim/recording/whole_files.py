@@ -2,44 +2,143 @@
 
 A file is filled under a name that readers skip (it begins with a dot), brought to the disk, and
 then renamed. So a process that is killed, or a disk that is full, leaves the file that was there
-before, or none.
+before, or none. In a folder that this process holds it alone writes, and the name is always the
+same, so that what a killed process left of it goes when it is written again; elsewhere nobody else
+uses the name, and of several processes that write one file at once, each writes all of it and the
+last one stays.
+
+Its SHA-256 is taken of the bytes in memory, on their way to the disk; `recorded` collects what this
+process has written into a folder, so that a file that was lost or altered since is told apart from
+what was written.
 """
 
+import hashlib
+import io
 import os
-from collections.abc import Callable
-from contextlib import suppress
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO, Any
 
 from netsim.errors import FolderError
 from netsim.recording.folder_lock import require_held
 
+_KEPT = 100
+"""Signs of a file's name that stand in that of its beginnings."""
 
-def write_whole(path: Path, write: Callable[[Path], object]) -> None:
+Digests = dict[str, str]
+"""SHA-256 in hexadecimal digits, by the name of a file in its folder, with forward slashes."""
+
+_records: dict[str, Digests] = {}
+"""Digests of what is written into folders, by their real paths, while `recorded` is open."""
+
+
+@contextmanager
+def recorded(folder: Path) -> Iterator[Digests]:
+    """Collect the digest of each file that `write_whole` writes into a folder; may be nested."""
+    key = os.path.realpath(folder)
+    own = _records.get(key)
+    if own is not None:
+        yield own
+        return
+    _records[key] = {}
+    try:
+        yield _records[key]
+    finally:
+        del _records[key]
+
+
+def written_into(folder: Path) -> Digests:
+    """The digests that `recorded` has collected for a folder so far; empty where it is not open."""
+    return _records.get(os.path.realpath(folder), {})
+
+
+class _Hashing(io.RawIOBase):
+    """A file of bytes that is written from its beginning to its end, and hashed on the way."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        super().__init__()
+        self._file, self._digest, self._size = file, hashlib.sha256(), 0
+
+    def write(self, data: Any) -> int:
+        view = memoryview(data).cast("B")
+        self._digest.update(view)
+        self._file.write(view)
+        self._size += len(view)
+        return len(view)
+
+    def tell(self) -> int:
+        return self._size
+
+    def writable(self) -> bool:
+        return True
+
+    def hexdigest(self) -> str:
+        return self._digest.hexdigest()
+
+
+def write_whole(path: Path, write: Callable[[io.RawIOBase], object]) -> str:
     """Let `write` fill a file beside `path`, then rename it, so that `path` is never incomplete.
 
     Parameters
     ----------
     path : Path
     write : callable
-        (path) -> anything; writes the file.
+        (file) -> anything; writes the bytes, one after the other: the file can't seek.
+
+    Returns
+    -------
+    str
+        The SHA-256 of what was written, in hexadecimal digits.
 
     Raises
     ------
     FolderError
         If it can't be written, or its folder was removed or taken over; `path` is as it was.
     """
-    require_held(path)
-    partial = path.with_name(f".{path.name}.partial")
+    of_its_own = "" if require_held(path) else f".{secrets.token_hex(4)}"
+    partial = path.with_name(f".{path.name[:_KEPT]}{of_its_own}.partial")
     try:
-        write(partial)
-        with partial.open("rb+") as file:
+        with partial.open("wb") as file:
+            hashing = _Hashing(file)
+            write(hashing)
+            file.flush()
             os.fsync(file.fileno())
         partial.replace(path)
-    except OSError as error:
-        raise FolderError(f"{path}: can't be written: {reason(error)}") from error
-    finally:
+    except BaseException as error:
         with suppress(OSError):
             partial.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise FolderError(f"{path}: can't be written: {reason(error)}") from error
+        raise
+    digest = hashing.hexdigest()
+    _note(path, digest)
+    return digest
+
+
+def _note(path: Path, digest: str) -> None:
+    """Note what was written for each folder above it that is recorded."""
+    if not _records:
+        return
+    real = os.path.join(os.path.realpath(path.parent), path.name)
+    for key, digests in _records.items():
+        if real.startswith(key + os.sep):
+            digests[os.path.relpath(real, key).replace(os.sep, "/")] = digest
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder, and those above it, unless they are there.
+
+    Raises
+    ------
+    FolderError
+        If it can't be made: something else has its name, say.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FolderError(f"{folder}: can't be made a folder: {reason(error)}") from error
 
 
 def sync_names(folder: Path) -> None:
@@ -54,7 +153,7 @@ def sync_names(folder: Path) -> None:
 
 def write_text(path: Path, text: str) -> None:
     """Write a text file whole; see `write_whole`."""
-    write_whole(path, lambda partial: partial.write_text(text, encoding="utf-8"))
+    write_whole(path, lambda file: file.write(text.encode()))
 
 
 def reason(error: OSError) -> str:

@@ -6,22 +6,27 @@ seeds by `netsim.results.sweep_comparison`.
 
 import csv
 import io
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from netsim.errors import ScenarioError, one_line
+from netsim.errors import ScenarioError
+from netsim.recording import run_folder
 from netsim.recording.main_metric import MainMetric, is_share
-from netsim.recording.parquet_parts import read
 from netsim.recording.summary_fields import row
-from netsim.recording.whole_files import write_text
+from netsim.recording.whole_files import make_folder, write_text
 from netsim.results.metrics import curve, names, spent
 from netsim.results.summary import labels, load
 from netsim.results.terminal_tables import Row, WrappedTable, comparison
 from netsim.scenario.labels import shown
 from netsim.units import BITS_PER_MEGABYTE
+
+_FORMULA = re.compile(r"[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
+"""Begins what spreadsheets compute."""
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[+-]?(?:inf|nan)")
 
 
 def time_to_target(folder: Path, target: float | None) -> Row:
@@ -43,12 +48,7 @@ def time_to_target(folder: Path, target: float | None) -> Row:
     """
     if target is None:
         return {}
-    try:
-        return _to_target(folder, target, MainMetric.of(load(folder)))
-    except (LookupError, TypeError, ValueError) as problem:
-        raise ScenarioError(
-            f"{folder}: its metrics or traffic is no table of a run: {one_line(problem)}"
-        ) from None
+    return _to_target(folder, target, MainMetric.of(load(folder)))
 
 
 def require_possible(target: float | None, main: MainMetric) -> None:
@@ -58,7 +58,7 @@ def require_possible(target: float | None, main: MainMetric) -> None:
 
 
 def _to_target(folder: Path, target: float, main: MainMetric) -> Row:
-    rows = read(folder / "metrics")
+    rows = run_folder.read(folder, "metrics")
     if main.name not in names(rows):
         return {}
     measured = curve(rows, main.name, main)
@@ -139,14 +139,20 @@ def csv_text(rows: Sequence[Row]) -> str:
     """Rows as CSV; empty cells where a run does not say."""
     text = io.StringIO(newline="")
     columns = dict.fromkeys(key for row in rows for key in row)
-    writer = csv.DictWriter(text, list(columns), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(map(inert, columns))
+    writer.writerows([inert(row.get(column)) for column in columns] for row in rows)
     return text.getvalue()
+
+
+def inert(cell: Any) -> Any:
+    """A cell of CSV that no program takes for a formula: a quotation mark goes before such text."""
+    is_formula = isinstance(cell, str) and _FORMULA.match(cell) and not _NUMBER.fullmatch(cell)
+    return f"'{cell}" if is_formula else cell
 
 
 def write_csv(path: Path, rows: Sequence[Row]) -> None:
     """Write rows as CSV, whole."""
     text = csv_text(rows)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     write_text(path, text)

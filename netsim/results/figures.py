@@ -46,7 +46,7 @@ def draw(folder: Path) -> list[Path]:
     with plot_style.style():
         made += _curves([run], folder, pictured(run))
         title = title_of(run.summary)
-        for name, figure in heatmaps.draw(folder, int(run.summary["nodes"]), title):
+        for name, figure in heatmaps.draw(folder, run.nodes, title):
             made.append(plot_style.save(figure, folder / "figures" / name))
         for name, picture in (
             ("weights_by_shared_classes.png", graph_figure.draw(folder, title)),

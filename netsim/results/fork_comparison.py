@@ -17,7 +17,8 @@ from rich.table import Table
 from rich.text import Text
 
 from netsim.errors import NetsimError
-from netsim.recording.parquet_parts import Rows, part_files, read
+from netsim.recording import run_folder
+from netsim.recording.parquet_parts import Rows
 from netsim.results.compare import write_csv
 from netsim.results.metrics import names, per_node_rows
 from netsim.results.run_difference import EVENTS, MEASURED, first_differences
@@ -75,7 +76,9 @@ def require_equal_past(pair: Pair) -> dict[str, int]:
     """
     known = {table: time for table, time in (EVENTS | MEASURED).items() if _have(pair, table)}
     rows = {
-        table: [int((read(f / table, [time])[time] < pair.at_s).sum()) for f in _folders(pair)]
+        table: [
+            int((run_folder.read(f, table, [time])[time] < pair.at_s).sum()) for f in _folders(pair)
+        ]
         for table, time in known.items()
     }
     parted = [d for d in first_differences(*_folders(pair)) if d.table in known]
@@ -92,7 +95,7 @@ def require_equal_past(pair: Pair) -> dict[str, int]:
 
 
 def _have(pair: Pair, table: str) -> bool:
-    return all(part_files(folder / table) for folder in _folders(pair))
+    return all(run_folder.has(folder, table) for folder in _folders(pair))
 
 
 def _folders(pair: Pair) -> tuple[Path, Path]:
@@ -118,7 +121,7 @@ def per_node(folder: Path, at_s: float, nodes: int) -> dict[str, NDArray[np.floa
         none.
     """
     found: dict[str, NDArray[np.float64]] = {}
-    metrics = read(folder / "metrics") if part_files(folder / "metrics") else {}
+    metrics = run_folder.read(folder, "metrics") if run_folder.has(folder, "metrics") else {}
     for name in names(metrics):
         rows = per_node_rows(metrics, name)
         last = rows["t_s"] == rows["t_s"].max()
@@ -130,8 +133,8 @@ def per_node(folder: Path, at_s: float, nodes: int) -> dict[str, NDArray[np.floa
             values = np.full(nodes, np.nan)
             values[rows["node"][last]] = rows[cells][last]
             found[column] = values
-    if part_files(folder / "messages"):
-        found |= _messages(read(folder / "messages"), at_s, nodes)
+    if run_folder.has(folder, "messages"):
+        found |= _messages(run_folder.read(folder, "messages"), at_s, nodes)
     return found
 
 

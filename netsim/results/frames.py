@@ -3,17 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
-import pyarrow as pa
 
-from netsim.errors import ScenarioError, one_line
-from netsim.recording.parquet_parts import part_files
-from netsim.recording.schema import WHY_MISSING
+from netsim.recording import run_folder
 from netsim.recording.summary_fields import row
 from netsim.results.summary import load
-from netsim.traces.bounded_tables import BROKEN, read_parquet
 
 
 @dataclass(frozen=True)
@@ -51,7 +46,9 @@ def table(runs: Sequence[PlayedRun], name: str) -> pd.DataFrame:
     ScenarioError
         If a run has no such table, or it can't be read.
     """
-    return _below_each_other([_labelled(run, _parts(run.folder, name)) for run in runs])
+    return _below_each_other(
+        [_labelled(run, run_folder.table(run.folder, name).to_pandas()) for run in runs]
+    )
 
 
 def nodes(runs: Sequence[PlayedRun]) -> pd.DataFrame:
@@ -78,7 +75,10 @@ def nodes(runs: Sequence[PlayedRun]) -> pd.DataFrame:
         labels = {key: value for key, value in run.labels.items() if key != "algorithm"}
         worlds.setdefault(repr(labels), PlayedRun(run.folder, labels))
     return _below_each_other(
-        [_labelled(world, _read(world.folder / "nodes.parquet")) for world in worlds.values()]
+        [
+            _labelled(world, run_folder.node_table(world.folder).to_pandas())
+            for world in worlds.values()
+        ]
     )
 
 
@@ -117,32 +117,6 @@ def labels_of(runs: Sequence[PlayedRun]) -> list[str]:
 
 def _differ(runs: Sequence[PlayedRun], key: str) -> bool:
     return len({repr(run.labels.get(key)) for run in runs}) > 1
-
-
-def _parts(folder: Path, name: str) -> pd.DataFrame:
-    paths = part_files(folder / name)
-    if not paths:
-        why = f": {WHY_MISSING[name]}" if name in WHY_MISSING else ""
-        raise ScenarioError(f"{folder}: has no table {name}{why}")
-    return _frame(folder / name, [_arrow(path) for path in paths])
-
-
-def _read(path: Path) -> pd.DataFrame:
-    return _frame(path, [_arrow(path)])
-
-
-def _arrow(path: Path) -> Any:
-    try:
-        return read_parquet(path)
-    except (*BROKEN, TypeError) as problem:
-        raise ScenarioError(f"{path}: not a table of a run: {one_line(problem)}") from None
-
-
-def _frame(path: Path, parts: Sequence[Any]) -> pd.DataFrame:
-    try:
-        return pa.concat_tables(parts).unify_dictionaries().to_pandas()
-    except (pa.ArrowException, TypeError, ValueError) as problem:
-        raise ScenarioError(f"{path}: not a table of a run: {one_line(problem)}") from None
 
 
 def _labelled(run: PlayedRun, frame: pd.DataFrame) -> pd.DataFrame:

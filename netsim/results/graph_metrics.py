@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.recording.parquet_parts import Rows, read, read_part
+from netsim.recording import run_folder
+from netsim.recording.parquet_parts import Rows
 
 USED = 1e-6
 """A smaller weight counts as none: a projection onto the simplex leaves rounding errors."""
@@ -51,10 +52,10 @@ class Graph:
 
 def load(folder: Path) -> Graph | None:
     """The graph of a run folder; None if no weights were logged or `nodes.parquet` is missing."""
-    rows, table = read(folder / "graph"), folder / "nodes.parquet"
-    if not len(rows.get("node", ())) or not table.is_file():
+    rows = run_folder.read(folder, "graph")
+    if not len(rows.get("node", ())) or run_folder.count(folder) is None:
         return None
-    return build(rows, read_part(table))
+    return build(rows, run_folder.nodes(folder))
 
 
 def build(rows: Rows, nodes: Rows) -> Graph:

@@ -12,7 +12,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from netsim.recording.parquet_parts import Rows, part_files, read, read_part
+from netsim.recording import run_folder
+from netsim.recording.parquet_parts import Rows
 from netsim.results import plot_style
 from netsim.results.graph_metrics import last_logged
 
@@ -55,7 +56,7 @@ def weights(folder: Path, nodes: int, title: str) -> Figure | None:
     title : str
         Of the run; follows the title of the figure.
     """
-    graph = read(folder / "graph")
+    graph = run_folder.read(folder, "graph")
     if not graph or not len(graph["node"]):
         return None
     block = _block(nodes)
@@ -144,8 +145,7 @@ def message_counts(
     """
     m = math.ceil(nodes / block)
     totals = np.zeros((2, m * m))
-    for path in part_files(folder / "messages"):
-        rows = read_part(path, ("src", "dst", "outcome"))
+    for rows in run_folder.parts(folder, "messages", ("src", "dst", "outcome")):
         pairs = (rows["src"] // block).astype(np.int64) * m + rows["dst"] // block
         totals[0] += np.bincount(pairs, minlength=m * m)
         totals[1] += np.bincount(pairs[rows["outcome"] == "delivered"], minlength=m * m)

@@ -4,12 +4,14 @@ from pathlib import Path
 
 import numpy as np
 
-from netsim.errors import ScenarioError, one_line
+from netsim.recording import run_folder
 from netsim.recording.main_metric import MainMetric
-from netsim.recording.parquet_parts import Rows, read
+from netsim.recording.parquet_parts import Rows
 from netsim.results.metrics import names, per_node_rows
 from netsim.results.summary import load
 from netsim.results.terminal_tables import Row
+
+_COLUMNS = ("t_s", "node", "metric", "stage", "value", "steps")
 
 
 def lead(folder: Path, other: Path) -> Row:
@@ -36,12 +38,7 @@ def lead(folder: Path, other: Path) -> Row:
     ScenarioError
         If a folder's metrics are no table of a run.
     """
-    try:
-        return _lead(folder, other, MainMetric.of(load(folder)))
-    except (LookupError, TypeError, ValueError) as problem:
-        raise ScenarioError(
-            f"{folder} or {other}: its metrics are no table of a run: {one_line(problem)}"
-        ) from None
+    return _lead(folder, other, MainMetric.of(load(folder)))
 
 
 def _lead(folder: Path, other: Path, main: MainMetric) -> Row:
@@ -62,7 +59,7 @@ def _lead(folder: Path, other: Path, main: MainMetric) -> Row:
 
 def _measured(folder: Path, main: MainMetric) -> Rows | None:
     """The rows of a run's main metric, one a time and node; None where there are none."""
-    rows = read(folder / "metrics")
+    rows = run_folder.read(folder, "metrics", _COLUMNS)
     return per_node_rows(rows, main.name) if main.name in names(rows) else None
 
 

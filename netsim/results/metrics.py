@@ -12,8 +12,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from netsim.recording import run_folder
 from netsim.recording.main_metric import ACCURACY, MainMetric
-from netsim.recording.parquet_parts import Rows, part_files, read
+from netsim.recording.parquet_parts import Rows
 from netsim.recording.schema import RECORDED
 from netsim.units import BITS_PER_MEGABYTE
 
@@ -106,15 +107,17 @@ def curve(metrics: Rows, metric: str, main: MainMetric = ACCURACY) -> Curve:
     def total(name: str) -> NDArray[np.float64]:
         return np.add.reduceat(rows[name].astype(np.float64), starts)
 
-    return Curve(
-        t_s=t_s,
-        mean=np.array([group.mean() for group in groups]),
-        std=np.array([group.std() for group in groups]),
-        worst=np.array([mean_of_worst(group, 0.1, main.prefers_lower(metric)) for group in groups]),
-        steps=total("steps"),
-        energy_j=total("energy_j"),
-        nodes=len(groups[-1]),
-    )
+    is_low_better = main.prefers_lower(metric)
+    with np.errstate(over="ignore", invalid="ignore"):  # what has diverged is infinite, or nan
+        return Curve(
+            t_s=t_s,
+            mean=np.array([group.mean() for group in groups]),
+            std=np.array([group.std() for group in groups]),
+            worst=np.array([mean_of_worst(group, 0.1, is_low_better) for group in groups]),
+            steps=total("steps"),
+            energy_j=total("energy_j"),
+            nodes=len(groups[-1]),
+        )
 
 
 def complete_from(measured: NDArray[Any]) -> int:
@@ -141,6 +144,8 @@ def mean_of_worst(values: NDArray[np.float64], share: float, highest: bool = Fal
         Whether high values are the worst, as of a loss.
     """
     ordered = np.sort(values)[::-1] if highest else np.sort(values)
+    if np.isnan(values).any():
+        return math.nan  # nobody knows whether a node without a number is among the worst
     # the small subtraction keeps 0.1 * 30 nodes at three
     return float(ordered[: max(1, math.ceil(share * len(values) - 1e-9))].mean())
 
@@ -159,10 +164,12 @@ def node_statistics(
         Of the run: says which values are the worst.
     """
     is_low_better = main.prefers_lower(metric)
+    with np.errstate(over="ignore", invalid="ignore"):  # what has diverged is infinite, or nan
+        mean, std, variance = values.mean(), values.std(), values.var()
     return {
-        "mean": float(values.mean()),
-        "std": float(values.std()),
-        "variance": float(values.var()),
+        "mean": float(mean),
+        "std": float(std),
+        "variance": float(variance),
         "worst_10pct": mean_of_worst(values, 0.1, is_low_better),
         "worst_20pct": mean_of_worst(values, 0.2, is_low_better),
     }
@@ -201,7 +208,7 @@ def best_on_validation(
     best: dict[int, tuple[float, float]] = {}
     for key, value in by_key(main.validation).items():
         node, validated = key[1], sign * value
-        reached = best.get(node, (-math.inf, 0.0))[0]
+        reached = best.setdefault(node, (-math.inf, math.nan))[0] if key in tested else math.inf
         better = validated > reached or (ties == "last" and validated == reached)
         if key in tested and better:
             best[node] = (validated, tested[key])
@@ -227,7 +234,9 @@ def summary_block(
     dict
         Statistics over nodes at the last evaluation (`mean std variance worst_10pct worst_20pct
         nodes`), `best_on_validation` for the main metric on test samples, `best` and `last`
-        {t_s mean std}: the evaluation with the best mean over nodes, and the last one. `stages`
+        {t_s mean std}: the evaluation with the best mean over nodes, and the last one;
+        `nodes_not_finite` if the models of so many nodes have no finite value. A statistic over
+        nodes with such a one is nan, and no such evaluation is the best. `stages`
         {stage: statistics} if several stages were measured at that time.
     """
     rows = per_node_rows(metrics, metric)
@@ -235,6 +244,9 @@ def summary_block(
     now = over_time.t_s[-1]
     found: dict[str, Any] = node_statistics(rows["value"][rows["t_s"] == now], metric, main)
     found["nodes"] = over_time.nodes
+    values = rows["value"][rows["t_s"] == now]
+    if not np.isfinite(values).all():
+        found["nodes_not_finite"] = int((~np.isfinite(values)).sum())
     if metric in main.of_tests(names(metrics)):
         found["best_on_validation"] = best_on_validation(metrics, metric, ties, main)
 
@@ -242,11 +254,11 @@ def summary_block(
         means = (over_time.t_s, over_time.mean, over_time.std)
         return dict(zip(("t_s", "mean", "std"), (float(m[i]) for m in means), strict=True))
 
-    # a diverged run has NaN losses; the best is then among the others
-    means = np.where(
-        np.isnan(over_time.mean), np.inf, over_time.mean * (1, -1)[not main.prefers_lower(metric)]
-    )
-    found["best"] = at(int(np.argmin(means)))
+    # the mean is NaN where a node's models are not finite; the best is among the others
+    sign = 1 if main.prefers_lower(metric) else -1
+    means = np.where(np.isfinite(over_time.mean), over_time.mean * sign, np.inf)
+    none = dict.fromkeys(("t_s", "mean", "std"), math.nan)
+    found["best"] = at(int(np.argmin(means))) if np.isfinite(means).any() else none
     found["last"] = at(-1)
 
     chosen = (metrics["metric"] == metric) & (metrics["t_s"] == now)
@@ -275,9 +287,9 @@ def spent(folder: Path, t_s: NDArray[np.float64]) -> Rows | None:
         `bits_transmitted` and `airtime_s`, see `netsim.recording.schema`; None for a run folder
         that was written before they were counted.
     """
-    if not part_files(folder / "traffic"):
+    if not run_folder.has(folder, "traffic"):
         return None
-    rows = read(folder / "traffic")
+    rows = run_folder.read(folder, "traffic")
     at = np.searchsorted(rows["t_s"], t_s, side="right") - 1
     return {name: rows[name][at] for name in ("bits_transmitted", "airtime_s")}
 

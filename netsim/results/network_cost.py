@@ -17,8 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from netsim.recording import run_folder
 from netsim.recording.main_metric import MainMetric, is_share
-from netsim.recording.parquet_parts import Rows, read
+from netsim.recording.parquet_parts import Rows
 from netsim.registry import TAGS
 from netsim.results.metrics import Curve, curve, names, per_node_rows
 from netsim.results.summary import load
@@ -152,7 +153,7 @@ def of_runs(folders: Sequence[Path], scenario: Scenario) -> NetworkCost | None:
         return None
     groups: dict[str, list[Played]] = {}
     for entry, folder in zip(scenario.algorithm, folders, strict=True):
-        summary, measured = load(folder), read(folder / "metrics")
+        summary, measured = load(folder), run_folder.read(folder, "metrics")
         same = entry.model_copy(update={"name": "", "set": {}})
         groups.setdefault(same.model_dump_json(), []).append(
             Played(entry, folder, summary, MainMetric.of(summary), measured)

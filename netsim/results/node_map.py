@@ -13,10 +13,9 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from netsim.errors import ScenarioError
+from netsim.recording import run_folder
 from netsim.results import heatmaps, plot_style
 from netsim.traces.arrays import Arrays
-from netsim.traces.bounded_tables import read_parquet
-from netsim.traces.bounded_toml import read_toml
 
 _MOST_WITH_LINKS = 200
 _MOST_WITH_NUMBERS = 40
@@ -24,13 +23,12 @@ _MOST_WITH_NUMBERS = 40
 
 def draw(folder: Path, title: str) -> Figure | None:
     """The map of a run folder; None where nodes have no places."""
-    path = folder / "nodes.parquet"
-    if not path.is_file():
+    if run_folder.count(folder) is None:
         return None
-    table = read_parquet(path)
-    if not {"x_m", "y_m"} <= set(table.column_names):
+    table = run_folder.nodes(folder)
+    if not {"x_m", "y_m"} <= set(table):
         return None
-    places = np.stack([table["x_m"].to_numpy(), table["y_m"].to_numpy()], axis=1)
+    places = np.stack([table["x_m"], table["y_m"]], axis=1)
     nodes = len(places)
     share = None
     if nodes <= _MOST_WITH_LINKS:
@@ -44,7 +42,7 @@ def draw(folder: Path, title: str) -> Figure | None:
 def outlines(folder: Path) -> NDArray[np.float64] | None:
     """Footprints in the file of the path loss that a run named; None: it has none."""
     try:
-        scenario = read_toml(folder / "scenario.toml", str(folder))
+        scenario = run_folder.scenario(folder)
         path = scenario["radio"]["path_loss"]["path"]
         arrays = Arrays("radio.path_loss", path, None)
         found = arrays.get("outline_m", ndims=(2,)) if "outline_m" in arrays else None

@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 
 from netsim.errors import ScenarioError
+from netsim.recording import run_folder
 from netsim.recording.main_metric import MainMetric
-from netsim.recording.parquet_parts import Rows, read
+from netsim.recording.parquet_parts import Rows
 from netsim.registry import did_you_mean
 from netsim.results.frames import PlayedRun, labels_of
 from netsim.results.metrics import names, per_node_rows
@@ -147,7 +148,7 @@ def _paired(run: PlayedRun, other: PlayedRun, metric: str, at_s: float | None) -
 
 
 def _measured(run: PlayedRun, metric: str) -> Rows:
-    rows = read(run.folder / "metrics")
+    rows = run_folder.read(run.folder, "metrics")
     known = names(rows)
     if metric not in known:
         raise ScenarioError(
@@ -164,18 +165,20 @@ def _by_algorithm(by_node: pd.DataFrame, is_lower_better: bool) -> pd.DataFrame:
     lines = []
     for values, rows in by_node.groupby(keys, sort=False):
         seeds = [one["diff"] for _, one in rows.groupby("seed", sort=False)]
-        mean, half = mean_and_half_width([float(diff.mean()) for diff in seeds])
+        mean, half = mean_and_half_width([float(diff.mean(skipna=False)) for diff in seeds])
         half = np.nan if half is None else half
         lines.append(
             {
                 **dict(zip(keys, values, strict=True)),
-                "value": rows["value"].mean(),
-                "other": rows["other"].mean(),
+                "value": rows["value"].mean(skipna=False),
+                "other": rows["other"].mean(skipna=False),
                 "diff": mean,
                 "diff_low": mean - half,
                 "diff_high": mean + half,
-                "std_nodes": float(np.mean([diff.std(ddof=0) for diff in seeds])),
-                "better": float((sign * rows["diff"] > 0).mean()),
+                "std_nodes": float(np.mean([diff.std(ddof=0, skipna=False) for diff in seeds])),
+                "better": float((sign * rows["diff"] > 0).mean())
+                if rows["diff"].notna().all()
+                else np.nan,
                 "nodes": rows["node"].nunique(),
                 "seeds": len(seeds),
             }

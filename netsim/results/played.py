@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from netsim.errors import ScenarioError, one_line
+from netsim.recording import run_folder
 from netsim.recording.main_metric import MainMetric
-from netsim.recording.parquet_parts import part_files, read_part
-from netsim.results import status, summary
 from netsim.traces.files import is_file
 from netsim.units import to_ns
 
@@ -63,16 +62,14 @@ def look(folder: Path) -> Played:
         If it is not the folder of a run.
     """
     found: dict[str, Any] = {}
-    if is_file(folder / "summary.json"):
-        found = summary.load(folder)
-    told = status.read(folder)
+    if (folder / "summary.json").exists():
+        found = run_folder.summary(folder)
+    told = run_folder.status(folder)
     if not (found or told) or not is_file(folder / "nodes.parquet"):
         raise ScenarioError(f"{one_line(folder)}: not the folder of a run that has begun")
     virtual_s = found.get("virtual_s", told.get("virtual_s"))
     if virtual_s is None:
         virtual_s = _last_s(folder)
-    if isinstance(virtual_s, bool) or not isinstance(virtual_s, int | float):
-        raise ScenarioError(f"{folder}: it does not say how far its run came")
     state = "done" if found else str(told.get("state", "unknown"))
     return Played(folder, state, float(virtual_s), found)
 
@@ -82,9 +79,8 @@ def _last_s(folder: Path) -> float:
     times = {"messages": "t_done_s", "wakes": "t_s", "metrics": "t_s", "intervals": "t_end_s"}
     found = 0.0
     for table, column in times.items():
-        parts = part_files(folder / table)
-        if parts:
-            found = max([found, *read_part(parts[-1], (column,))[column].tolist()])
+        for rows in run_folder.parts(folder, table, (column,)):
+            found = max([found, *rows[column].tolist()])
     return float(found)
 
 

@@ -2,7 +2,8 @@
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.axis import Axis
+from matplotlib.ticker import FuncFormatter, LogFormatterSciNotation, MaxNLocator
 from numpy.typing import NDArray
 
 from netsim.results.plot_style import FAINT, GRID
@@ -51,10 +52,24 @@ def value_axis(axes: Axes, label: str, drawn: NDArray[np.float64]) -> None:
     low, high = float(drawn.min()), float(drawn.max())
     if low > 0 and high > DECADES * low:
         axes.set_yscale("log")
+        without_formulas(axes.yaxis)
         return
     margin = 0.06 * (high - low) or 0.01 * max(abs(high), 1e-12)
     axes.set_ylim(max(0.0, low - margin) if low >= 0 else low - margin, high + margin)
     axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: tick_text(y)))
+
+
+class _PlainLog(LogFormatterSciNotation):
+    """Labels a logarithmic axis where Matplotlib does, in plain numbers."""
+
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        return tick_text(x) if super().__call__(x, pos) else ""
+
+
+def without_formulas(axis: Axis) -> None:
+    """Label a logarithmic axis with plain numbers: no text in a figure is read as a formula."""
+    axis.set_major_formatter(_PlainLog())
+    axis.set_minor_formatter(_PlainLog(minor_thresholds=(1, 0.4)))
 
 
 def number_axis(axes: Axes, label: str, end: float) -> None:

@@ -16,7 +16,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, cast
 
 import numpy as np
 from matplotlib import rc_context, rcParams
@@ -26,7 +26,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 from numpy.typing import NDArray
 
-from netsim.recording.whole_files import write_whole
+from netsim.recording.whole_files import make_folder, write_whole
 from netsim.results.plot_sheets import SCREEN, Sheet
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -41,6 +41,7 @@ FORMATS = ("pdf", "svg", "png")
 
 
 _STYLE: Any = {
+    "text.parse_math": False,  # names of runs are no formulas
     "font.family": "sans-serif",
     "axes.titleweight": "normal",
     "axes.titlelocation": "left",
@@ -139,9 +140,9 @@ def save(figure: Figure, path: Path, form: str = "png", dpi: int | None = None) 
     dpi : int, optional
         Dots an inch of a PNG.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     more: dict[str, Any] = {} if dpi is None else {"dpi": dpi}
-    write_whole(path, lambda partial: figure.savefig(partial, format=form, **more))
+    write_whole(path, lambda file: figure.savefig(cast(IO[bytes], file), format=form, **more))
     return path
 
 

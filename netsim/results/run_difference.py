@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netsim.errors import ScenarioError
-from netsim.recording.parquet_parts import Rows, part_files, read, read_part
+from netsim.recording import run_folder
+from netsim.recording.parquet_parts import Rows
 from netsim.traces.arrays import Arrays
 
 EVENTS = {"wakes": "t_s", "messages": "t_done_s"}
@@ -100,15 +101,15 @@ def other_differences(recorded: Path, again: Path) -> Iterator[str]:
 
 def _first(recorded: Path, again: Path, table: str, time: str) -> Difference | None:
     """The first row of a table that differs; only one column of both is in memory at a time."""
-    folders = recorded / table, again / table
-    if not any(map(part_files, folders)):
+    folders = recorded, again
+    if not any(run_folder.has(folder, table) for folder in folders):
         return None
-    columns = list(_columns(folders[0]) | _columns(folders[1]))
-    times = [_column(folder, time) for folder in folders]
+    columns = list(_columns(recorded, table) | _columns(again, table))
+    times = [_column(folder, table, time) for folder in folders]
     sizes = [len(t) for t in times]
     row, column, values = min(sizes), "", (sizes[0] > sizes[1], sizes[1] > sizes[0])
     for name in columns:
-        one, two = (_column(folder, name)[:row] for folder in folders)
+        one, two = (_column(folder, table, name)[:row] for folder in folders)
         if len(one) != len(two):
             raise ScenarioError(f"{recorded / table}: its parts have different columns")
         found = _first_unequal(one, two)
@@ -120,18 +121,16 @@ def _first(recorded: Path, again: Path, table: str, time: str) -> Difference | N
     return Difference(table, row, column, float(at[row]), values)
 
 
-def _columns(folder: Path) -> dict[str, None]:
-    parts = part_files(folder)
-    return dict.fromkeys(read_part(parts[0])) if parts else {}
+def _columns(folder: Path, table: str) -> dict[str, None]:
+    return dict.fromkeys(next(run_folder.parts(folder, table), {}))
 
 
-def _column(folder: Path, name: str) -> NDArray[Any]:
-    return read(folder, [name])[name]
+def _column(folder: Path, table: str, name: str) -> NDArray[Any]:
+    return run_folder.read(folder, table, [name])[name]
 
 
 def _nodes(folder: Path) -> Rows:
-    path = folder / "nodes.parquet"
-    return read_part(path) if path.exists() else {}
+    return {} if run_folder.count(folder) is None else run_folder.nodes(folder)
 
 
 def _arrays(path: Path) -> Rows:

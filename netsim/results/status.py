@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from netsim.errors import FolderError, FolderLostError, ScenarioError
+from netsim.recording import run_folder
 from netsim.recording.whole_files import write_text
-from netsim.traces.bounded import opened
 
 RESERVED_BYTES = 2048
 """So long is the file while a run plays: what ends it can still be told on a full disk."""
@@ -27,7 +27,7 @@ def write(folder: Path, status: Mapping[str, Any]) -> None:
     ------
     FolderError
     """
-    write_text(folder / "status.json", _text(status))
+    write_text(folder / "status.json", content(status))
 
 
 def write_at_any_cost(folder: Path, status: Mapping[str, Any]) -> bool:
@@ -48,13 +48,12 @@ def write_at_any_cost(folder: Path, status: Mapping[str, Any]) -> bool:
     except FolderLostError:
         return False  # it is another process' folder, or nobody's
     except FolderError:
-        text = _text(status)
+        text = content(status)
         if len(text.encode()) > RESERVED_BYTES:
-            text = _text({**status, "error": str(status.get("error", ""))[:200]})
+            text = content({**status, "error": str(status.get("error", ""))[:200]})
         with suppress(OSError), (folder / "status.json").open("rb+") as file:
-            content = text.encode()
-            file.write(content)
-            file.truncate(len(content))
+            file.write(text.encode())
+            file.truncate(len(text.encode()))
             return True
         return False
     return True
@@ -63,13 +62,12 @@ def write_at_any_cost(folder: Path, status: Mapping[str, Any]) -> bool:
 def read(folder: Path) -> dict[str, Any]:
     """The status of a run folder; empty if there is none that can be read."""
     try:
-        with opened(folder / "status.json", str(folder)) as file:
-            found = json.loads(file.read(1 << 20))
-    except (OSError, ValueError, RecursionError, ScenarioError):
+        return run_folder.status(folder)
+    except ScenarioError:
         return {}
-    return found if isinstance(found, dict) else {}
 
 
-def _text(status: Mapping[str, Any]) -> str:
+def content(status: Mapping[str, Any]) -> str:
+    """The text of the file; while a run plays it is as long as what may have to replace it."""
     text = json.dumps(status, indent=2)  # in ASCII: as many bytes as characters
     return text.ljust(RESERVED_BYTES - 1 if status["state"] == "running" else 0) + "\n"

@@ -10,18 +10,14 @@ from typing import Any
 import numpy as np
 
 from netsim.errors import ScenarioError, one_line
+from netsim.recording import run_folder
 from netsim.recording.main_metric import MainMetric
-from netsim.recording.parquet_parts import Rows, read
-from netsim.recording.summary_fields import row
+from netsim.recording.parquet_parts import Rows
 from netsim.recording.whole_files import write_text
 from netsim.results import graph_metrics
 from netsim.results import metrics as measured
-from netsim.traces import bounded
 from netsim.traces.files import is_file
 
-_MOST_BYTES = 1 << 26
-_MOST = 1e300
-"""No number that runs are compared by is greater."""
 _FIRST = ("name", "algorithm", "seed", "nodes", "task", "virtual_s", "wall_s")
 
 
@@ -72,15 +68,19 @@ def write(folder: Path, extra: Mapping[str, Any], ties: measured.Ties = "first")
     """
     graph = graph_metrics.load(folder)
     known = extra if graph is None else {**extra, "graph": graph_metrics.summary_block(graph)}
-    found = summarise(read(folder / "metrics"), known, ties)
+    found = summarise(run_folder.read(folder, "metrics"), known, ties)
     write_json(folder / "summary.json", found)
     return found
 
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
     """Write JSON whole: a reader never sees half of it."""
-    text = json.dumps(json_value(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    write_text(path, text)
+    write_text(path, json_text(value))
+
+
+def json_text(value: Mapping[str, Any]) -> str:
+    """What `write_json` writes."""
+    return json.dumps(json_value(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def load(folder: Path) -> dict[str, Any]:
@@ -91,30 +91,8 @@ def load(folder: Path) -> dict[str, Any]:
     ScenarioError
         If there is none, or it is not a summary.
     """
-    path = folder / "summary.json"
-    try:
-        found = json.loads(bounded.content(path, str(path), _MOST_BYTES), parse_constant=_refused)
-    except OSError:
-        raise ScenarioError(
-            f"{folder}: not the folder of a finished run: no summary.json"
-        ) from None
-    except (ValueError, RecursionError) as problem:
-        raise ScenarioError(f"{path}: not JSON: {one_line(problem)}") from None
-    if not isinstance(found, dict):
-        raise ScenarioError(f"{path}: not a summary")
-    try:
-        told = row(found)
-    except (TypeError, ArithmeticError):
-        told = {"its numbers": "no numbers"}
-    for name, value in told.items():
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        if value is not None and not (number and abs(value) < _MOST):
-            raise ScenarioError(f"{path}: not a summary: {name} is {one_line(value)[:60]}")
+    found = run_folder.summary(folder)
     return found | {name: one_line(found[name]) for name in ("algorithm", "name") if name in found}
-
-
-def _refused(constant: str) -> None:
-    raise ValueError(f"it holds {constant}, which no summary does")
 
 
 def run_folders(path: Path) -> list[Path]:

@@ -108,9 +108,9 @@ class PointResult:
 
 
 def mean_and_half_width(values: Sequence[float]) -> tuple[float, float | None]:
-    """Mean of a sample and half its 95 % interval; None for fewer than two values."""
+    """Mean of a sample and half its 95 % interval; None for fewer than two values, and for nan."""
     mean = statistics.fmean(values)
-    if len(values) < 2:
+    if len(values) < 2 or not math.isfinite(mean):
         return mean, None
     return mean, half_widths_per_std(len(values)) * statistics.stdev(values)
 
@@ -221,6 +221,8 @@ def _cells(runs: Mapping[int, Row], other: Mapping[int, Row] | None) -> dict[str
     cells = {}
     for name in MEASURES:
         said = {seed: row[name] for seed, row in runs.items() if row.get(name) is not None}
+        if any(_is_spoilt(name, row) for row in runs.values()):
+            continue  # a mean over the seeds that did not diverge would be of the lucky ones
         if not said:
             continue
         values = list(said.values())
@@ -234,6 +236,12 @@ def _cells(runs: Mapping[int, Row], other: Mapping[int, Row] | None) -> dict[str
         diff, diff_half_width = mean_and_half_width(pairs) if pairs else (None, None)
         cells[name] = Estimate(mean, half, len(values), std_seeds, diff, diff_half_width)
     return cells
+
+
+def _is_spoilt(name: str, row: Row) -> bool:
+    """True if a run has no such number because models of it are not finite."""
+    diverged = bool(row.get("nodes_diverged") or row.get("nodes_caught"))
+    return diverged and row.get(name) is None and MEASURES[name].is_of_models
 
 
 def measures_to_show(found: Sequence[PointResult], show: Sequence[str]) -> list[str]:

@@ -94,6 +94,13 @@ def comparison(rows: Sequence[Row]) -> "WrappedTable":
     names = {"run": [str(r["run"]) for r in rows]}
     notes = ["± is the standard deviation over nodes", definitions(names_shown)]
     uncounted = [str(r["run"]) for r in rows if r.get("sent_megabytes") is not None]
+    for r in rows:
+        broke, caught = r.get("nodes_diverged"), r.get("nodes_caught")
+        if broke or caught:
+            notes.append(
+                f"{r['run']}: {broke or 0} nodes diverged, {caught or 0} caught it by a message; "
+                "a mean over nodes with a model that is not finite is -"
+            )
     if uncounted:
         notes.append(
             f"{', '.join(uncounted)}: recorded before bits offered and transmitted were counted"

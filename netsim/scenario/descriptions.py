@@ -45,10 +45,15 @@ class Description:
         return self.text + unit + (f" Source: {self.source}" if self.source else "")
 
     def as_json(self) -> dict[str, Any]:
-        """What a JSON Schema says of the key."""
+        """What a JSON Schema says of the key; nothing where nothing is known of it."""
+        if not self.text:
+            return {}
         examples = [tomllib.loads(f"x = {self.example}")["x"]] if self.example else []
         return {"description": self.whole} | ({"examples": examples} if examples else {})
 
+
+NOT_DESCRIBED = Description("")
+"""Of a key without a docstring: all keys, where Python leaves docstrings out (`-OO`)."""
 
 _END = re.compile(r"\.\s+(?=[A-Z0-9`])")
 _CLAUSE = re.compile(r"(.{20,}?)[;:] ")

@@ -1,5 +1,7 @@
 """Scenario files: where they are, and TOML in and out."""
 
+import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ from netsim.registry import OnDisk, did_you_mean
 from netsim.scenario.draft import Draft, KeyPath
 from netsim.scenario.file_paths import with_absolute_paths
 from netsim.scenario.labels import shown
+from netsim.scenario.nodes import MOST_NAME
 from netsim.scenario.shipped import scenarios, scenarios_folder
 from netsim.traces import bounded
 from netsim.traces.bounded_toml import read_toml
@@ -79,7 +82,7 @@ def read(scenario: str, named: Mapping[KeyPath, OnDisk]) -> Draft:
     label = one_line(scenario if path == Path(scenario) else path)
     tables = parse(path, one_line(scenario), named)
     bases = list(_bases(path, label, tables, named))
-    tables.setdefault("name", path.stem)
+    tables.setdefault("name", folder_name(path.stem))
     if not bases:
         return Draft(label, tables)
     draft = Draft(label, {})
@@ -88,6 +91,14 @@ def read(scenario: str, named: Mapping[KeyPath, OnDisk]) -> Draft:
         draft.lay_over(kept, one_line(base))
     draft.lay_over(tables, label)
     return draft
+
+
+def folder_name(stem: str) -> str:
+    """A name for a run by the file's: without accents, and `_` for what no folder's name has."""
+    letters = unicodedata.normalize("NFKD", stem)
+    bare = "".join(sign for sign in letters if not unicodedata.combining(sign))
+    safe = re.sub(r"[^A-Za-z0-9_.=-]+", "_", bare).lstrip("_.=-")[:MOST_NAME]
+    return safe or "scenario"
 
 
 def _bases(

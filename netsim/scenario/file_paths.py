@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args, get_origin
 
+from netsim.errors import ScenarioError, one_line
 from netsim.registry import Choice, OnDisk, Table
 from netsim.scenario.draft import LISTS, KeyPath
 from netsim.scenario.tables import Scenario
@@ -62,7 +63,14 @@ def with_absolute_paths(
     if kind is None:
         return value
     beside = (folder / spelt_out(value)).absolute()
-    return str(beside) if kind.what == "folder" or is_file(beside) else value
+    if kind.what != "folder" and not is_file(beside):
+        return value
+    if any("\ud800" <= sign <= "\udfff" for sign in str(beside)):
+        raise ScenarioError(
+            f'"{one_line(value)}": lies at {one_line(beside)}, whose name is not UTF-8, which no '
+            "scenario can state; rename the folder or the file"
+        )
+    return str(beside)
 
 
 def path_keys(table: type[Table]) -> dict[KeyPath, OnDisk]:

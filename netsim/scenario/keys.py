@@ -11,14 +11,13 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from netsim.registry import MOST, TAGS, Choice, OnDisk, Table
-from netsim.scenario.descriptions import Description, descriptions
+from netsim.scenario.descriptions import NOT_DESCRIBED, Description, descriptions
 from netsim.scenario.kinds import Kinds
 from netsim.scenario.labels import shown
 
 TOP_LEVEL = "top"
 """What the keys before the first table are listed under."""
 
-NOT_DESCRIBED = Description("")
 _BOUNDS = {Ge: ("ge", ">="), Gt: ("gt", ">"), Le: ("le", "<="), Lt: ("lt", "<")}
 _NAMES = {bool: "true or false", int: "whole number", float: "number", str: "text"}
 

@@ -225,7 +225,7 @@ def json_schema(modules: Mapping[str, ModuleType]) -> dict[str, Any]:
     schema: dict[str, Any] = json.loads(json.dumps(_schema(as_kinds(modules).state())))
     for (key,) in LISTS:  # one table may stand for a list of one
         entries = schema["properties"][key]
-        about = {"description": entries.pop("description")}
+        about = {"description": entries.pop("description", "")}
         schema["properties"][key] = {"anyOf": [entries["items"], entries], **about}
     schema["properties"]["extends"] = {
         "type": "string",

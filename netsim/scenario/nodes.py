@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from netsim.channels.sleep import Sleep
-from netsim.registry import Count, Finite, Positive, Table, choice
+from netsim.registry import Count, Finite, Plausible, Positive, Table, choice
 from netsim.topology.churn import Churn
 
-Label = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.=-]*$", max_length=100)]
+MOST_NAME = 100
+Label = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.=-]*$", max_length=MOST_NAME)]
 """A name that becomes a folder."""
 
 
@@ -88,13 +89,21 @@ class Group(Table):
     name: Label
     count: Count
     role: str = "node"
-    speed: Positive = 1.0
-    tx_power_dbm: Annotated[Finite | None, Overrides("radio.tx_power_dbm")] = None
+    speed: Annotated[Positive, Plausible(1e-4, 1e4, "it is relative to the nominal device")] = 1.0
+    tx_power_dbm: Annotated[
+        Finite | None,
+        Overrides("radio.tx_power_dbm"),
+        Plausible(-60.0, 60.0, "60 dBm is a kilowatt"),
+    ] = None
     uplink_bps: Annotated[Positive | None, Overrides("link.uplink_bps")] = None
     downlink_bps: Annotated[Positive | None, Overrides("link.downlink_bps")] = None
     churn: Annotated[ChurnChoice | None, Overrides("churn")] = None
     sleep: Annotated[SleepChoice | None, Overrides("radio.sleep")] = None
-    battery_j: Annotated[Positive | None, Overrides("energy.battery_j")] = None
+    battery_j: Annotated[
+        Positive | None,
+        Overrides("energy.battery_j"),
+        Plausible(most=1e9, why="a car has 3e8 J"),
+    ] = None
     height_m: Annotated[Finite | None, Overrides("nodes.height_m")] = None
 
 
@@ -119,9 +128,11 @@ class Nodes(Table):
         How many nodes there are, servers included.
     placement
         Where nodes are: nowhere, so that all pairs have the same mean SNR ("iid_links"), uniformly
-        in a disc ("disc"), or where `positions_m` says ("given").
+        in a disc ("disc") or a square ("square"), or where `positions_m` says ("given").
     radius_m
-        Radius of the disc in which nodes are placed and move.
+        Radius of the disc, around [0, 0], in which nodes are placed and move.
+    side_m
+        Side of the square, from [0, 0] to [side_m, side_m], in which nodes are placed.
     positions_m
         Place of each node, [x, y], with `placement = "given"`. Example: `[[0.0, 0.0], [30.0,
         40.0]]`
@@ -137,8 +148,9 @@ class Nodes(Table):
     """
 
     count: Annotated[int, Field(ge=1, le=100_000)]
-    placement: Literal["iid_links", "disc", "given"] = "iid_links"
-    radius_m: Positive = 100.0
+    placement: Literal["iid_links", "disc", "square", "given"] = "iid_links"
+    radius_m: Annotated[Positive, Plausible(0.1, 1e6, "it is in metres")] = 100.0
+    side_m: Annotated[Positive, Plausible(0.1, 1e6, "it is in metres")] = 100.0
     positions_m: tuple[tuple[Finite, Finite], ...] = ()
     height_m: Finite | None = None
     heights_m: tuple[Finite, ...] = ()
@@ -153,6 +165,8 @@ class Nodes(Table):
             )
         if self.placement != "given" and self.positions_m:
             raise ValueError('positions_m are read only with placement = "given"')
+        if self.placement != "square" and self.changed(("side_m",)):
+            raise ValueError('side_m is read only with placement = "square"')
         if self.heights_m and len(self.heights_m) != self.count:
             raise ValueError(
                 f"heights_m needs one height a node: {self.count} nodes, "
@@ -162,7 +176,7 @@ class Nodes(Table):
         if self.heights_m and any(height is not None for height in some):
             raise ValueError("heights_m gives the height of every node: leave out height_m")
         if self.placement == "iid_links" and self.heights:
-            raise ValueError('heights are read only with placement = "disc" or "given"')
+            raise ValueError('heights are read only with placement = "disc", "square" or "given"')
         grouped = sum(group.count for group in self.groups)
         if grouped > self.count:
             raise ValueError(f"the groups have {grouped} nodes, but count = {self.count}")

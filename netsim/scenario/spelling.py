@@ -26,6 +26,36 @@ _TO_SI: dict[str, dict[str, float]] = {
 """The units of keys, and what people write instead."""
 
 
+_MEANT = {
+    **dict.fromkeys(("lr", "eta", "step_size"), ("learning_rate",)),
+    **dict.fromkeys(("batch", "bs", "minibatch", "minibatch_size"), ("batch_size",)),
+    **dict.fromkeys(("epochs", "local_epoch", "e"), ("local_epochs", "local_steps")),
+    **dict.fromkeys(("steps", "tau", "iterations"), ("local_steps", "local_epochs")),
+    **dict.fromkeys(("alpha", "beta", "concentration", "dir_alpha"), ("alpha", "beta")),
+    **dict.fromkeys(("wd", "l2"), ("weight_decay",)),
+    **dict.fromkeys(("opt", "optim"), ("optimizer",)),
+    **dict.fromkeys(("layers", "units", "hidden_sizes", "hidden_dim"), ("hidden",)),
+    **dict.fromkeys(("clients", "num_clients", "n", "num_nodes", "n_nodes"), ("count",)),
+    **dict.fromkeys(("duration", "time", "sim_time", "t_end", "simulation_time"), ("horizon_s",)),
+    **dict.fromkeys(("bw", "channel_width"), ("bandwidth_hz",)),
+    **dict.fromkeys(("frequency", "freq", "fc", "frequency_hz"), ("carrier_hz",)),
+    **dict.fromkeys(("power", "ptx", "power_dbm", "tx_power"), ("tx_power_dbm",)),
+    **dict.fromkeys(("noise_figure", "nf"), ("noise_figure_db",)),
+    **dict.fromkeys(
+        ("bandwidth", "throughput", "bitrate", "capacity"), ("rate_bps", "bandwidth_hz")
+    ),
+    **dict.fromkeys(("delay", "ping", "rtt", "delay_s"), ("latency_s",)),
+    **dict.fromkeys(("drop", "plr", "loss_rate", "packet_loss", "drop_rate"), ("loss",)),
+    **dict.fromkeys(
+        ("interval", "period", "interval_s", "period_s"), ("interval_s", "period_s", "rate_hz")
+    ),
+    **dict.fromkeys(("range", "range_m", "distance_m", "area_m"), ("radius_m",)),
+    **dict.fromkeys(("val", "val_split", "validation_split"), ("validation",)),
+    **dict.fromkeys(("timeout", "deadline"), ("timeout_s", "deadline_s", "ttl_s")),
+}
+"""Keys by what papers and other programs call them."""
+
+
 def number_in_text(path: KeyPath, value: Any) -> str:
     """A remedy for `"5 ms"` and `"5"`: units belong to the key, numbers stand without quotes."""
     match = re.fullmatch(r"\s*([-+]?[\d.]+(?:e[-+]?\d+)?)\s*([A-Za-zµ]*)\s*", str(value))
@@ -79,11 +109,24 @@ def unknown_key(path: KeyPath, raw: Any, schema: dict[str, Any]) -> str:
             number = isinstance(value, int | float) and not isinstance(value, bool)
             amount = f" = {value * factor:.12g}" if factor and number else ""
             return f"{what}; the unit of this quantity is {own_unit}: write {candidate}{amount}"
-    hint = did_you_mean(key, known)
+    meant = [name for name in _MEANT.get(key.lower(), ()) if name != key]
+    hint = next((f'; did you mean "{name}"?' for name in meant if name in known), "")
+    if not hint:
+        tables = ((name, _table_of(name, raw, schema)) for name in meant)
+        hint = next((f'; did you mean "{name}", {where}?' for name, where in tables if where), "")
+    hint = hint or did_you_mean(key, known)
     if not hint:
         home = _home(key, path[:-1], raw, schema)
         hint = f"; it belongs {home}" if home else f"; it has {', '.join(sorted(known))}"
     return what + hint
+
+
+def _table_of(name: str, raw: Any, schema: dict[str, Any]) -> str:
+    """Where a key belongs: at the top of the file, in a table, or nowhere."""
+    top = properties((), raw, schema)
+    if name in top:
+        return "at the top of the file"
+    return next((f"in [{t}]" for t in top if name in properties((t,), raw, schema)), "")
 
 
 def _home(key: str, here: KeyPath, raw: Any, schema: dict[str, Any]) -> str:

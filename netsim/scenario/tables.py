@@ -71,8 +71,9 @@ class Metrics(Table):
         Which of a node's evaluations with equal validation accuracy is its best: the first (as in
         pFedGraph) or the last (as in DPFL).
     keep
-        What is kept, at the end, of the models published last: what the head takes for each of a
-        node's test samples, with their labels (`features`), or the parameters of the `head`.
+        What is kept, at the end, of the models published last: the whole model (`theta`), what the
+        head takes for each of a node's test samples, with their labels (`features`), or the
+        parameters of the `head`. They lie in `kept/`, a file for each name.
     timeline
         Whether the run folder tells when every node trains, sends, receives and is off
         (`intervals/`), from which `netsim export RUN --as timeline` draws.
@@ -83,7 +84,7 @@ class Metrics(Table):
     stages: tuple[str, ...] = ()
     weights: bool = True
     ties: Literal["first", "last"] = "first"
-    keep: tuple[Literal["features", "head"], ...] = ()
+    keep: tuple[Literal["theta", "features", "head"], ...] = ()
     timeline: bool = False
 
 

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from netsim.registry import Count, NonNegative, Positive, Table
+from netsim.registry import Count, NonNegative, Plausible, Positive, Table
 
 Part = Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)]
 
@@ -44,7 +44,7 @@ class Training(Table):
     """
 
     optimizer: Literal["sgd", "adam"] = "sgd"
-    learning_rate: Positive = 0.05
+    learning_rate: Annotated[Positive, Plausible(most=10.0, why="steps diverge")] = 0.05
     batch_size: Count = 10
     momentum: Part = 0.0
     weight_decay: NonNegative = 0.0

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, Union
 from pydantic import AfterValidator, Field, create_model
 
 from netsim.registry import Table
-from netsim.scenario.descriptions import descriptions
+from netsim.scenario.descriptions import NOT_DESCRIBED, descriptions
 from netsim.scenario.nodes import AlgorithmName
 from netsim.scenario.tables import AlgorithmEntry, Scenario
 from netsim.scenario.training import OwnTraining
@@ -29,7 +29,7 @@ def _entry_keys(kind: str) -> dict[str, Any]:
         "set": (dict[str, Any], {}),
     }
     described = {
-        key: (values, Field(default, json_schema_extra=about[key].as_json()))
+        key: (values, Field(default, json_schema_extra=about.get(key, NOT_DESCRIBED).as_json()))
         for key, (values, default) in fields.items()
     }
     return {"kind": (Literal[kind], Field()), **described}

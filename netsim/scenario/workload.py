@@ -1,19 +1,18 @@
 """How often things happen in a scenario, counted before it is played.
 
 What would never end is refused. Keys that say how often something happens again carry the mark
-`netsim.registry.Recurs`; what they come to over the horizon follows from their values.
+`netsim.registry.Recurs`; what they come to over the horizon follows from their values. Keys in
+seconds that the clock would take for no time at all are refused, too.
 """
 
-from collections.abc import Iterator
-from functools import cache
-from typing import Any, get_args
-
-from netsim.registry import Recurs, Table
+from netsim.registry import OffClock, Recurs
 from netsim.scenario.draft import Draft, KeyPath
 from netsim.scenario.labels import shown
+from netsim.scenario.marks import numbers, written
 from netsim.scenario.problems import line
 from netsim.scenario.schema import at
 from netsim.scenario.tables import Scenario
+from netsim.units import to_ns, unit_of
 
 MOST_TURNS = 1e9
 """Of all nodes that move."""
@@ -30,7 +29,20 @@ def workload_problems(scenario: Scenario, draft: Draft) -> list[str]:
     """
     horizon_s, nodes = scenario.horizon_s, scenario.nodes.count
     problems = []
-    for path, value, mark in _recurring(scenario, ()):
+    for path, value, marks in numbers(scenario):
+        off_clock = any(isinstance(mark, OffClock) for mark in marks)
+        if unit_of(str(path[-1])) == "s" and value and not to_ns(value) and not off_clock:
+            problems.append(
+                line(
+                    draft,
+                    written(path, draft.raw),
+                    "is no time for the clock, which counts nanoseconds; write 0, where that is "
+                    "allowed, or at least 1e-9",
+                )
+            )
+        mark = next((mark for mark in marks if isinstance(mark, Recurs)), None)
+        if mark is None:
+            continue
         count = horizon_s * value if mark.rate else horizon_s / value
         count *= nodes if mark.per_node else 1
         if count > mark.most:
@@ -61,32 +73,3 @@ def _told(draft: Draft, path: KeyPath, value: float, what: str, remedy: str) -> 
         return line(draft, path, f"{what}; {remedy}")
     *table, key = map(str, path)
     return line(draft, ("horizon_s",), f"{what} ([{'.'.join(table)}] {key} = {shown(value)})")
-
-
-def _recurring(table: Any, path: KeyPath) -> Iterator[tuple[KeyPath, float, Recurs]]:
-    """Key path, value and mark of every key that has a value and a mark."""
-    kind: Any = type(table)
-    marks = _marks(kind)
-    for key in kind.model_fields:
-        value = getattr(table, key, None)
-        if isinstance(value, Table):
-            yield from _recurring(value, (*path, key))
-        elif isinstance(value, tuple):
-            for i, entry in enumerate(value):
-                if isinstance(entry, Table):
-                    yield from _recurring(entry, (*path, key, i))
-        elif key in marks and value is not None:
-            yield (*path, key), value, marks[key]
-
-
-@cache
-def _marks(table: Any) -> dict[str, Recurs]:
-    found = {}
-    for key, info in table.model_fields.items():
-        waiting: list[Any] = [*info.metadata, info.annotation]
-        while waiting:
-            one = waiting.pop()
-            if isinstance(one, Recurs):
-                found[key] = one
-            waiting += get_args(one)
-    return found

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from netsim.registry import Duration, Fraction, Recurs
+from netsim.registry import Duration, Fraction, Plausible, Recurs
 from netsim.rng import Streams
 from netsim.schedules import Clock, Schedule
 from netsim.schedules._own_clock import OwnClock
@@ -21,7 +21,7 @@ class Periodic(Schedule):
     """
 
     schedule: Literal["periodic"] = "periodic"
-    period_s: Annotated[Duration, Recurs("wake-ups", per_node=True)]
+    period_s: Annotated[Duration, Recurs("wake-ups", per_node=True), Plausible(in_run=True)]
     drift: Fraction = 0.0
 
     def mean_interval_s(self, nodes: int) -> float:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.registry import Positive, Recurs
+from netsim.registry import Plausible, Positive, Recurs
 from netsim.rng import Streams
 from netsim.schedules import Clock, Schedule
 from netsim.schedules._own_clock import OwnClock
@@ -29,7 +29,9 @@ class Poisson(Schedule):
     """
 
     schedule: Literal["poisson"] = "poisson"
-    rate_hz: Annotated[Positive, Recurs("wake-ups", per_node=True, rate=True)]
+    rate_hz: Annotated[
+        Positive, Recurs("wake-ups", per_node=True, rate=True), Plausible(in_run=True)
+    ]
 
     def mean_interval_s(self, nodes: int) -> float:
         return 1.0 / self.rate_hz

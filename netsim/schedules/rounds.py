@@ -3,7 +3,7 @@
 from typing import Annotated, ClassVar, Literal
 
 from netsim.errors import ProtocolError
-from netsim.registry import Duration, Recurs
+from netsim.registry import Duration, Plausible, Recurs
 from netsim.rng import Streams
 from netsim.schedules import Clock, Schedule
 
@@ -25,7 +25,7 @@ class Rounds(Schedule):
 
     barrier: ClassVar[bool] = True
     schedule: Literal["rounds"] = "rounds"
-    interval_s: Annotated[Duration, Recurs("rounds", per_node=True)] = 1.0
+    interval_s: Annotated[Duration, Recurs("rounds", per_node=True), Plausible(in_run=True)] = 1.0
     deadline_s: Duration | None = None
 
     def clock(self, streams: Streams, nodes: int) -> Clock:

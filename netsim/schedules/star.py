@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from netsim.registry import Count, Duration, Recurs
+from netsim.registry import Count, Duration, Plausible, Recurs
 from netsim.rng import Streams
 from netsim.schedules import Clock, Schedule
 from netsim.units import to_ns
@@ -26,7 +26,7 @@ class Star(Schedule):
     """
 
     schedule: Literal["star"] = "star"
-    slot_s: Annotated[Duration, Recurs("slots")] = 1.0
+    slot_s: Annotated[Duration, Recurs("slots"), Plausible(in_run=True)] = 1.0
     slots_per_exchange: Count = 20
 
     @property

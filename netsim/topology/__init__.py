@@ -1,9 +1,10 @@
 """Who may talk to whom; one topology a file, its name is its `kind` in a scenario."""
 
 from abc import abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import networkx as nx
 import numpy as np
@@ -46,6 +47,18 @@ class Site:
     heights_m: tuple[float, ...] = ()
 
 
+class StatedWire(NamedTuple):
+    """What a topology says of the wire from one node to another; None: as `[link]` says.
+
+    Attributes
+    ----------
+    rate_bps, latency_s : float or None
+    """
+
+    rate_bps: float | None
+    latency_s: float | None
+
+
 class Topology(Component):
     """Base of the topologies: undirected graphs over the nodes 0 .. n-1."""
 
@@ -68,6 +81,10 @@ class Topology(Component):
         ScenarioError
             If there is no such graph with so many nodes.
         """
+
+    def wires(self) -> Mapping[tuple[int, int], StatedWire]:
+        """The wires, by (from, to), that the topology says more of than that they are there."""
+        return {}
 
     def meetings(self, site: Site) -> Meetings | None:
         """When each pair of neighbours is in contact; None: always."""

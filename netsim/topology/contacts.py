@@ -8,6 +8,8 @@ from netsim.registry import FilePath, Finite, Positive
 from netsim.topology import Site, Topology
 from netsim.traces.contacts import COLUMNS, Meetings, Spans, read_contacts
 from netsim.traces.files import Text, read_text, whole_number
+from netsim.traces.moments import begin
+from netsim.traces.remarks import note_ids
 from netsim.units import FOREVER_NS, to_ns
 
 
@@ -20,14 +22,14 @@ class Contacts(Topology):
     Parameters
     ----------
     path : str
-        The trace: lines `t i j`, `i j start end` or `t CONN i j up|down`; may be `.gz`, or a `.zip`
-        that holds it. Beside the scenario, else below the data folder.
+        The trace: lines `t i j`, `i j start end`, `t CONN i j up|down`, or Konect's `i j weight t`;
+        may be `.gz`, or a `.zip` that holds it. Beside the scenario, else below the data folder.
     member : str
         Which file of a zip. Absent: the only one.
     columns : tuple of str, optional
         What the columns are: t, i, j, start, end, or _ for one that is not read; empty: as a header
-        says, else four columns of numbers are `i j start end` and all else `t i j`. Example: `["t",
-        "i", "j"]`
+        says, else four columns of numbers are `i j start end` and all else `t i j`, and a file that
+        may have another order is refused. Example: `["t", "i", "j"]`
     sample_s : float
         How long before t the contact of a line `t i j` began (SocioPatterns: 20 s).
     start_s : float, optional
@@ -70,8 +72,17 @@ class Contacts(Topology):
         spans = read_contacts(text, self.columns, self.sample_s)
         clients = [i for i in range(site.nodes) if i not in site.servers]
         number = dict(zip(self._chosen(text, spans, len(clients), site), clients, strict=True))
-        first_s = min(own[0][0] for own in spans.values())
-        start_s = first_s if self.start_s is None else self.start_s
+        called = {i: name for name, i in number.items()}
+        start_s = begin(
+            text.where,
+            min(own[0][0] for own in spans.values()),
+            max(own[-1][1] for own in spans.values()),
+            self.start_s,
+            "nobody is in contact",
+            self.speedup,
+            clear=True,
+        )
+        note_ids("contact", [called.get(i, "") for i in range(site.nodes)])
 
         def at_ns(time_s: float) -> int:
             return max(0, to_ns((time_s - start_s) / self.speedup))

@@ -1,26 +1,27 @@
-"""A graph from a file: an edge list or GraphML, measured or drawn elsewhere."""
+"""A graph from a file, measured or drawn elsewhere."""
 
 from typing import Literal
 
 from netsim.errors import ScenarioError
 from netsim.registry import FilePath
 from netsim.topology import Site, Topology
-from netsim.traces.files import read_text, whole_number
-from netsim.traces.graphs import Graph, components, read_graph
+from netsim.traces.files import read_text, shown, whole_number
+from netsim.traces.graphs import Graph, components
+from netsim.traces.graphs.reading import read_graph
 
 
 class GraphFile(Topology):
-    """The undirected graph that a file holds; directions and parallel edges are dropped.
+    """The undirected graph that a file holds; parallel edges are one.
 
     Ids that are whole numbers become nodes in their numerical order (as they are, where they are
-    node numbers: then some may be without links), others in their order in the file.
+    node numbers of an edge list, from 0: then some may be without links), others in their order in
+    the file.
 
     Parameters
     ----------
     path : str
-        An edge list (two ids a line, by white space or commas; what follows is not read) or
-        GraphML; may be `.gz`, or a `.zip` that holds it. Beside the scenario, else below the data
-        folder.
+        The graph, in any format of `docs/formats.md`, of which values of links are not read; may be
+        `.gz`, or a `.zip` that holds it. Beside the scenario, else below the data folder.
     member : str, optional
         Which file of a zip. Absent: the only one.
     nodes : {"all", "first", "largest_component"}
@@ -29,6 +30,9 @@ class GraphFile(Topology):
         its best linked node outwards, so that they are connected.
     drop_self_loops : bool
         Whether links of a node to itself are left out; otherwise they are an error.
+    drop_directions : bool
+        Whether a link that the file has for one direction alone is there both ways; otherwise it is
+        an error.
     """
 
     kind: Literal["file"] = "file"
@@ -36,11 +40,20 @@ class GraphFile(Topology):
     member: str | None = None
     nodes: Literal["all", "first", "largest_component"] = "all"
     drop_self_loops: bool = False
+    drop_directions: bool = False
 
     def neighbours(self, site: Site) -> list[tuple[int, ...]]:
         """The neighbours of every node; see the base class."""
         text = read_text(self.path, site.folder, "topology", member=self.member)
         graph = read_graph(text, self.drop_self_loops)
+        one_way = [] if self.drop_directions else graph.one_way()
+        if one_way:
+            raise text.wrong(
+                f"the link from {shown(one_way[0].a)} to {shown(one_way[0].b)} leads one way "
+                f"({len(one_way)} such links), and a topology's go both ways; set drop_directions "
+                "= true to have them so",
+                one_way[0].line,
+            )
         number = self._numbers(graph, site.nodes)
         found: list[set[int]] = [set() for _ in range(site.nodes)]
         for edge in graph.edges:
@@ -67,9 +80,11 @@ class GraphFile(Topology):
             return {name: i for i, name in enumerate(names[:nodes])}
         if len(names) == nodes:
             return {name: i for i, name in enumerate(names)}
-        if whole and int(names[-1]) < nodes:
+        counted = whole and [int(name) for name in names] == list(range(1, len(names) + 1))
+        listed = whole and not graph.declares and not counted
+        if listed and int(names[-1]) < nodes:
             return {name: int(name) for name in names}
-        if whole and len(names) < nodes:
+        if listed and len(names) < nodes:
             raise self._unknown(graph, nodes)
         raise graph.text.wrong(
             f"has {len(names)} nodes, [nodes] count = {nodes}; set the count to {len(names)}, or "

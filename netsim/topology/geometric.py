@@ -36,8 +36,8 @@ class Geometric(Topology):
         places, radius_m = site.positions_m, self.radius_m or site.range_m
         if places is None:
             raise ScenarioError(
-                '[topology] kind = "geometric": needs places; set [nodes] placement = "disc" or '
-                '"given"'
+                '[topology] kind = "geometric": needs places; set [nodes] placement = "disc", '
+                '"square" or "given"'
             )
         if radius_m is None:
             raise ScenarioError(

@@ -1,16 +1,25 @@
-"""Bandwidth traces: rates over time by name, and packet opportunities (Mahimahi)."""
+"""Bandwidth traces: tables of rates, Pensieve's, Sabre's, and Mahimahi's opportunities."""
 
+import json
 import math
-from typing import NamedTuple
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from netsim.traces.files import Text, is_comment, number
+from netsim.traces.csv_columns import BITS_PER_S, SECONDS, Columns
+from netsim.traces.files import Text, is_comment, number, shown, whole_number
+from netsim.traces.moments import require_seconds
+from netsim.traces.remarks import note_remark
 from netsim.units import to_ns
 
 OPPORTUNITY_BITS = 12_000
 """A Mahimahi line stands for one packet of 1,500 bytes (Netravali et al., USENIX ATC 2015)."""
+_MS = 1_000_000
 _MOST_BINS = 1e7
+_LATEST_MS = 10**11
+_PERIOD = ("duration_ms", "bandwidth_kbps")
+"""What is read of a period of Sabre's."""
 
 
 class Pieces(NamedTuple):
@@ -18,31 +27,40 @@ class Pieces(NamedTuple):
 
     Attributes
     ----------
+    first_s : float
+        Time of the file at which the first piece starts.
     starts_ns : list of int
         When each piece starts; the first is 0.
     bps : list of float
         Rate of each piece [bit/s].
     length_ns : int
         Time from 0 to the end of the last piece.
+    held_bps : float
+        Rate from there on, where it does not start anew.
     """
 
+    first_s: float
     starts_ns: list[int]
     bps: list[float]
     length_ns: int
+    held_bps: float
 
 
-def read_bandwidth(text: Text, bin_s: float) -> dict[str, Pieces]:
+def read_bandwidth(text: Text, bin_s: float | None) -> dict[str, Pieces]:
     """Read the traces in a file.
 
     Parameters
     ----------
     text : Text
-        CSV with a header naming the columns `time_s`, `mbps` and, if there are several traces,
-        `trace`: a rate holds until the next row's time, the last one for as long as the one
-        before. Or Mahimahi's format: each line is the time in ms of an opportunity to send a
-        packet.
-    bin_s : float
-        Opportunities are counted over bins of this length [s].
+        A table whose header names a time (`time_s`, `timestamp_ms`), a rate (`mbps`,
+        `bandwidth_kbps`) and, if there are several traces, `trace`: a rate holds until the next
+        row's time, the last one for as long as the one before. Pensieve's two columns, s and
+        Mbit/s: a rate holds until its row's time, from the row before on, as its simulator plays
+        it. Sabre's JSON, periods with `duration_ms` and `bandwidth_kbps`. Or Mahimahi's format:
+        each line is the time in ms of an opportunity to send a packet, and the last is the period.
+    bin_s : float or None
+        Opportunities are averaged over so long [s]; None: over the ms before each, which is as
+        fine as they are written.
 
     Returns
     -------
@@ -61,75 +79,182 @@ def read_bandwidth(text: Text, bin_s: float) -> dict[str, Pieces]:
     ]
     if not lines:
         raise text.wrong("holds no trace")
-    if all(number(line) is not None for _, line in lines[:2]):
-        return {"": _opportunities(text, lines, bin_s)}
-    return _rates(text, lines)
+    if lines[0][1][0] in "[{":
+        return {"": _periods(text)}
+    words = lines[0][1].split()
+    if all(number(word) is not None for word in words):
+        if len(words) == 1:
+            return {"": _opportunities(text, lines, bin_s)}
+        if len(words) == 2:
+            return {"": _cooked(text, lines)}
+        raise text.wrong(
+            f"has {len(words)} columns without a header; Mahimahi's has one, Pensieve's two, and a "
+            "table begins with the names time_s and mbps",
+            lines[0][0],
+        )
+    return _rates(text)
 
 
-def _opportunities(text: Text, lines: list[tuple[int, str]], bin_s: float) -> Pieces:
+def _opportunities(text: Text, lines: list[tuple[int, str]], bin_s: float | None) -> Pieces:
     times = []
-    last = 0.0
+    last = 0
     for at, word in lines:
-        value = number(word)
-        if value is None or not 0 <= value < math.inf:
-            raise text.wrong(f'column 1 is "{word}", not a time in ms of at least 0', at)
+        value = whole_number(word)
+        if value is None or value > _LATEST_MS:
+            raise text.wrong(
+                f"column 1 is {shown(word)}, not a time in ms: a whole number of at least 0", at
+            )
         if value < last:
-            raise text.wrong(f"{word} ms comes after {last:g} ms; times must not fall", at)
+            raise text.wrong(f"{value} ms comes after {last} ms; times must not fall", at)
         last = value
         times.append(value)
-    needed = (times[-1] + 1.0) / 1e3 / bin_s
-    if needed > _MOST_BINS:
+    if not last:
+        raise text.wrong("its last time is 0 ms, and that is the period after which it starts anew")
+    if bin_s is not None and last / 1e3 / bin_s > _MOST_BINS:
         raise text.wrong(
-            f"needs {needed:.4g} bins of bin_s = {bin_s:g}, at most {_MOST_BINS:g} are possible; "
-            "set a longer bin_s"
+            f"needs {last / 1e3 / bin_s:.4g} bins of bin_s = {bin_s:g}, at most {_MOST_BINS:g} are "
+            "possible; leave bin_s out"
         )
-    bins = max(1, math.ceil(needed))
-    counts = np.bincount((np.array(times) / 1e3 / bin_s).astype(np.int64), minlength=bins)
-    starts = [to_ns(k * bin_s) for k in range(len(counts))]
-    bps = [float(count) * OPPORTUNITY_BITS / bin_s for count in counts]
-    return Pieces(starts, bps, to_ns(len(counts) * bin_s))
+    # An opportunity is what the ms before it has carried; one at 0 is that of the period's end.
+    at_ms, counts = np.unique(np.where(np.array(times) == 0, last, times), return_counts=True)
+    gap_ms = last - (int(at_ms[-2]) if len(at_ms) > 1 else 0)
+    held_bps = float(counts[-1]) * OPPORTUNITY_BITS * 1e3 / gap_ms
+    if bin_s is None:
+        starts, rates = [0], [0.0]
+        for ms, count in zip(at_ms.tolist(), counts.tolist(), strict=True):
+            _add(starts, rates, (ms - 1) * _MS, count * OPPORTUNITY_BITS * 1e3)
+            if ms < last:
+                _add(starts, rates, ms * _MS, 0.0)
+        return Pieces(0.0, *_without_repeats(starts, rates), last * _MS, held_bps)
+    edges = [min(to_ns(k * bin_s), last * _MS) for k in range(math.ceil(last / 1e3 / bin_s) + 1)]
+    edges = sorted({*edges, last * _MS})
+    carried = np.append(0, np.cumsum(counts)) * float(OPPORTUNITY_BITS)
+    # Within the ms before an opportunity its packet is on the way.
+    knots_ns = np.ravel(np.stack([(at_ms - 1) * _MS, at_ms * _MS], axis=1))
+    bits = np.interp(edges, knots_ns, np.ravel(np.stack([carried[:-1], carried[1:]], axis=1)))
+    means = [
+        (after - before) * 1e9 / (end - start)
+        for (start, end), (before, after) in zip(
+            pairwise(edges), pairwise(bits.tolist()), strict=True
+        )
+    ]
+    return Pieces(0.0, edges[:-1], means, last * _MS, held_bps)
 
 
-def _rates(text: Text, lines: list[tuple[int, str]]) -> dict[str, Pieces]:
-    at, header = lines[0]
-    names = [name.strip().strip('"') for name in header.split(",")]
-    for name in ("time_s", "mbps"):
-        if name not in names:
+def _add(starts: list[int], rates: list[float], start_ns: int, bps: float) -> None:
+    """A piece from an instant on, in place of one that starts there."""
+    if starts[-1] == start_ns:
+        rates[-1] = bps
+    else:
+        starts.append(start_ns)
+        rates.append(bps)
+
+
+def _without_repeats(starts: list[int], rates: list[float]) -> tuple[list[int], list[float]]:
+    kept = [0, *(k for k in range(1, len(rates)) if rates[k] != rates[k - 1])]
+    return [starts[k] for k in kept], [rates[k] for k in kept]
+
+
+def _cooked(text: Text, lines: list[tuple[int, str]]) -> Pieces:
+    """Pensieve's `cooked_traces`: in its simulator a row's rate holds up to the row's time."""
+    times, bps = list[float](), list[float]()
+    for at, line in lines:
+        words = line.split()
+        if len(words) != 2:
             raise text.wrong(
-                f"no column {name}; it has {', '.join(names)}. Needed are time_s and mbps, and "
-                "trace where there are several",
-                at,
+                f"has {len(words)} columns, the first line 2: a time in s and a rate in Mbit/s", at
             )
-    place = {name: names.index(name) for name in ("trace", "time_s", "mbps") if name in names}
-    found: dict[str, tuple[list[float], list[float]]] = {}
-    for at, line in lines[1:]:
-        words = line.split(",")
-        if len(words) != len(names):
-            raise text.wrong(f"has {len(words)} columns, the header {len(names)}", at)
-        time_s, mbps = number(words[place["time_s"]]), number(words[place["mbps"]])
-        if time_s is None or not math.isfinite(time_s):
-            raise text.wrong(f'column time_s is "{words[place["time_s"]]}", not a time', at)
-        if mbps is None or not 0 <= mbps < math.inf:
+        time_s = require_seconds(text, words[0], at, "column 1")
+        times.append(_later(text, times, time_s, at, "column 1"))
+        bps.append(1e6 * _rate(text, words[1], at, "column 2"))
+    if len(times) < 2:
+        raise text.wrong(
+            "holds one row of a time and a rate, which lasts for no time; a rate holds from the "
+            "row before to its own"
+        )
+    starts = [to_ns(time_s - times[0]) for time_s in times]
+    return Pieces(times[0], starts[:-1], bps[1:], starts[-1], bps[-1])
+
+
+def _periods(text: Text) -> Pieces:
+    """Sabre's networks: a list of periods, which starts anew at its end."""
+    try:
+        found: Any = json.loads(text.content)
+    except (ValueError, RecursionError) as error:
+        raise text.wrong(
+            f"can't be read as JSON ({error}); Sabre's traces are lists of periods"
+        ) from None
+    if not isinstance(found, list) or not found:
+        raise text.wrong("is JSON, and no list of periods with duration_ms and bandwidth_kbps")
+    starts, bps, left_out, now_s = [0], list[float](), set[str](), 0.0
+    for k, period in enumerate(found, start=1):
+        if not isinstance(period, dict):
+            raise text.wrong(f"period {k} is no object with duration_ms and bandwidth_kbps")
+        lasts_ms, kbps = (_of_period(text, k, period, key) for key in _PERIOD)
+        left_out |= {str(key) for key in period} - set(_PERIOD)
+        now_s += lasts_ms / 1e3
+        if to_ns(now_s) <= starts[-1]:
             raise text.wrong(
-                f'column mbps is "{words[place["mbps"]]}"; a capacity must be a number of at '
-                "least 0",
-                at,
+                f"period {k}: duration_ms is {lasts_ms:g}, less than 1 ns; take the period out"
             )
-        times, rates = found.setdefault(words[place["trace"]] if "trace" in place else "", ([], []))
-        if times and to_ns(time_s - times[0]) <= to_ns(times[-1] - times[0]):
-            raise text.wrong(
-                f"column time_s is {time_s:g}, after {times[-1]:g}; sort the rows of a trace by "
-                "time, one a time",
-                at,
-            )
-        times.append(time_s)
-        rates.append(mbps * 1e6)
-    if not found:
+        starts.append(to_ns(now_s))
+        bps.append(kbps * 1e3)
+    if left_out:
+        names = ", ".join(map(shown, sorted(left_out)[:5]))
+        note_remark(f"{text.where}: left aside of its periods: {names}; set [link] latency_s")
+    return Pieces(0.0, starts[:-1], bps, starts[-1], bps[-1])
+
+
+def _of_period(text: Text, k: int, period: dict[str, Any], key: str) -> float:
+    value = period.get(key)
+    number_there = isinstance(value, int | float) and not isinstance(value, bool)
+    if number_there and 0 <= float(value or 0) < math.inf:
+        return float(value or 0)
+    told = "is missing" if key not in period else f"is {shown(repr(value))}"
+    raise text.wrong(f"period {k}: {key} {told}; it must be a number of at least 0")
+
+
+def _rates(text: Text) -> dict[str, Pieces]:
+    rows = Columns(text)
+    time, rate = (
+        rows.find("time_s", SECONDS, ("t", "timestamp")),
+        rows.find("mbps", BITS_PER_S, ("rate", "bandwidth", "throughput", "capacity")),
+    )
+    if len(rows) == 0:
         raise text.wrong("holds no trace, only a header")
-    return {name: _pieces(times, rates) for name, (times, rates) in found.items()}
+    times = rows.times(time, rows.factor(time, SECONDS))
+    bps = rows.numbers(rate) * rows.factor(rate, BITS_PER_S)
+    rows.require(bps >= 0, f"{rate}, a capacity, must be a number of at least 0", rate)
+    names = rows.words("trace") if "trace" in rows else [""] * len(rows)
+    found: dict[str, tuple[list[float], list[float]]] = {}
+    cells = zip(names, times.tolist(), bps.tolist(), strict=True)
+    for row, (name, time_s, of_row) in enumerate(cells):
+        mine, rates = found.setdefault(name, ([], []))
+        mine.append(_later(text, mine, time_s, rows.line(row), f"column {time}"))
+        rates.append(of_row)
+    return {name: _pieces(mine, rates) for name, (mine, rates) in found.items()}
+
+
+def _later(text: Text, before: list[float], time_s: float, at: int, column: str) -> float:
+    if before and to_ns(time_s - before[0]) <= to_ns(before[-1] - before[0]):
+        raise text.wrong(
+            f"{column} is {time_s:.12g} s, after {before[-1]:.12g} s; sort the rows of a trace by "
+            "time, one a time",
+            at,
+        )
+    return time_s
+
+
+def _rate(text: Text, word: str, at: int, column: str) -> float:
+    value = number(word)
+    if value is None or not 0 <= value < math.inf:
+        raise text.wrong(
+            f"{column} is {shown(word)}; a capacity must be a number of at least 0", at
+        )
+    return value
 
 
 def _pieces(times: list[float], bps: list[float]) -> Pieces:
     last_s = times[-1] - times[-2] if len(times) > 1 else 1.0
     starts = [to_ns(time_s - times[0]) for time_s in times]
-    return Pieces(starts, bps, to_ns(times[-1] - times[0] + last_s))
+    return Pieces(times[0], starts, bps, to_ns(times[-1] - times[0] + last_s), bps[-1])

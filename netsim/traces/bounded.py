@@ -5,6 +5,7 @@ for, a device never ends), sizes are looked at before anything is read, and what
 unpack to more than is said here, whatever its header says.
 """
 
+import codecs
 import gzip
 import io
 import os
@@ -36,6 +37,7 @@ BROKEN = (OSError, EOFError, RuntimeError, zlib.error, zipfile.BadZipFile, Value
 """What reading and unpacking a broken or encrypted file raises."""
 
 _KINDS = (
+    (stat.S_ISLNK, "a link"),
     (stat.S_ISDIR, "a folder"),
     (stat.S_ISFIFO, "a pipe"),
     (stat.S_ISSOCK, "a socket"),
@@ -43,16 +45,19 @@ _KINDS = (
     (stat.S_ISBLK, "a device"),
 )
 
+WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+"""How a text in UTF-16 begins."""
+
 _LINE_ENDS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 _BETWEEN_WORDS = f"{_LINE_ENDS}\t ,\x1f\xa0\u1680\u202f\u205f\u3000" + "".join(
     chr(code) for code in range(0x2000, 0x200B)
 )
 
 
-def kind_problem(path: Path) -> str | None:
+def kind_problem(path: Path, follow_links: bool = True) -> str | None:
     """Why something at a path is no file to read, or None: it is one, or nothing is there."""
     try:
-        mode = path.stat().st_mode
+        mode = path.stat(follow_symlinks=follow_links).st_mode
     except (OSError, ValueError):
         return None
     return None if stat.S_ISREG(mode) else _kind_problem(mode)
@@ -63,7 +68,7 @@ def _kind_problem(mode: int) -> str:
     return f"is {kind}; copy what is to be read into a file"
 
 
-def opened(path: Path, where: str) -> io.BufferedReader:
+def opened(path: Path, where: str, follow_links: bool = True) -> io.BufferedReader:
     """Open a plain file for reading.
 
     Parameters
@@ -71,6 +76,8 @@ def opened(path: Path, where: str) -> io.BufferedReader:
     path : Path
     where : str
         The beginning of errors about it.
+    follow_links : bool
+        Whether the file may be a link to one.
 
     Raises
     ------
@@ -79,11 +86,13 @@ def opened(path: Path, where: str) -> io.BufferedReader:
     OSError
         If it can't be opened.
     """
-    problem = kind_problem(path)  # before it is opened: that alone may wait, or do something
+    # before it is opened: that alone may wait, or do something
+    problem = kind_problem(path, follow_links)
     if problem is None:
-        file = os.open(
-            path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-        )
+        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+        if not follow_links:
+            flags |= getattr(os, "O_NOFOLLOW", 0)
+        file = os.open(path, flags)
         mode = os.fstat(file).st_mode  # what is open, whatever has been put there meanwhile
         if stat.S_ISREG(mode):
             return os.fdopen(file, "rb")
@@ -92,7 +101,7 @@ def opened(path: Path, where: str) -> io.BufferedReader:
     raise DataError(f"{where}: {problem}")
 
 
-def content(path: Path, where: str, most_bytes: int) -> bytes:
+def content(path: Path, where: str, most_bytes: int, follow_links: bool = True) -> bytes:
     """The bytes of a plain file; of one that ends in `.gz`, unpacked.
 
     Parameters
@@ -102,6 +111,8 @@ def content(path: Path, where: str, most_bytes: int) -> bytes:
         The beginning of errors about it.
     most_bytes : int
         How many there may be.
+    follow_links : bool
+        Whether the file may be a link to one.
 
     Raises
     ------
@@ -110,7 +121,7 @@ def content(path: Path, where: str, most_bytes: int) -> bytes:
     OSError, EOFError, zlib.error
         If it can't be read.
     """
-    with opened(path, where) as file:
+    with opened(path, where, follow_links) as file:
         size = os.fstat(file.fileno()).st_size
         require_fitting(where, size, most_bytes)
         if path.suffix != ".gz":
@@ -282,6 +293,14 @@ class Archive:
             return _unpacked(member, where, most_bytes)
 
 
+def require_plain(found: bytes, where: str) -> None:
+    """Raise DataError if what should be text begins as a packed file does."""
+    if found[:2] == b"\x1f\x8b":
+        raise DataError(f"{where}: is packed by gzip; give it a name that ends with .gz")
+    if found[:4] == b"PK\x03\x04":
+        raise DataError(f"{where}: is a zip, or made of one; unpack it, and save tables as CSV")
+
+
 def text_of(found: bytes, where: str) -> str:
     """Bytes as text that can be cut into lines and words in memory.
 
@@ -294,12 +313,21 @@ def text_of(found: bytes, where: str) -> str:
     Raises
     ------
     DataError
-        If it is no text in UTF-8, or has too many lines or words.
+        If it is no text in UTF-8 (UTF-16 with a mark at its beginning will do), or has too many
+        lines or words.
     """
+    require_plain(found, where)
     try:
-        text = found.decode("utf-8-sig")
+        text = found.decode("utf-16" if found[:2] in WIDE else "utf-8-sig")
     except UnicodeDecodeError as error:
-        raise DataError(f"{where}: is not text in UTF-8 (byte {error.start})") from None
+        raise DataError(
+            f"{where}: is not text in UTF-8 (byte {error.start}); save it in UTF-8"
+        ) from None
+    if "\0" in text:
+        raise DataError(
+            f"{where}: has a zero at character {text.index(chr(0))}, so that it is no text in "
+            "UTF-8; save it in UTF-8"
+        )
     for most, separators, what in (
         (MOST_LINES, _LINE_ENDS, "lines"),
         (MOST_WORDS, _BETWEEN_WORDS, "words"),

@@ -6,7 +6,7 @@ weighed on the way, whatever that description says.
 """
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,13 @@ MOST_TABLE_BYTES = 3 << 29
 MOST_COLUMNS = 10_000
 _MOST_CELLS = MOST_TABLE_BYTES // 16
 """Cells of CSV, which may become numbers of 8 bytes or texts with 8 bytes around them."""
+_MOST_FOOTER_BYTES, _MOST_PIECES = 1 << 26, 1 << 17
+"""Of what a file says of itself: bytes; and row groups, columns or pages in one list."""
+_ALONE_JSON = pa.json.ReadOptions(use_threads=False, block_size=1 << 30)
+"""One thread: Arrow's own, once started, can end the process in SIGABRT when it exits after torch.
+
+A line of JSON may be as long as a block.
+"""
 _ROWS_AT_ONCE, _FEWEST_ROWS_AT_ONCE = 8192, 16
 _BYTES_AT_ONCE = 1 << 29
 
@@ -30,7 +37,15 @@ BROKEN = (*bounded.BROKEN, pa.ArrowException, MemoryError, KeyError)
 """What reading a broken table raises."""
 
 
-def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
+def read_parquet(
+    path: Path,
+    columns: Sequence[str] | None = None,
+    *,
+    known: Collection[str] = (),
+    follow_links: bool = True,
+    most_bytes: int | None = None,
+    most_rows: int = _MOST_CELLS,
+) -> pa.Table:
     """Read a Parquet file.
 
     Parameters
@@ -39,6 +54,14 @@ def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
         Begins errors about it.
     columns : sequence of str or None
         Which to read; None: all.
+    known : collection of str
+        Where `columns` is None: read no others than these; empty: all.
+    follow_links : bool
+        Whether the file may be a link to one.
+    most_bytes : int, optional
+        How much memory it may take; None: `MOST_TABLE_BYTES`.
+    most_rows : int
+        How many rows it may have.
 
     Raises
     ------
@@ -47,17 +70,39 @@ def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
     Exception
         One of `BROKEN`: it can't be read.
     """
-    with bounded.opened(path, str(path)) as file:
-        parts = pq.ParquetFile(file, page_checksum_verification=True)
+    most_bytes = MOST_TABLE_BYTES if most_bytes is None else most_bytes
+    with bounded.opened(path, str(path), follow_links) as file:
+        parts = _parquet(path, file)
         schema = parts.schema_arrow
+        if columns is None and known:
+            columns = [name for name in schema.names if name in known]
         missing = [name for name in columns or () if name not in schema.names]
         if missing:
             raise KeyError(f"no column {missing[0]}")
         widths = [_width(field.type) for field in schema if not columns or field.name in columns]
-        _require_room(path, parts.metadata, sum(widths))
-        found = list(_batches(path, parts, columns))
+        _require_room(path, parts.metadata, sum(widths), most_bytes, most_rows)
+        found = list(_batches(path, parts, columns, most_bytes))
         wanted = schema if columns is None else pa.schema([schema.field(c) for c in columns])
         return pa.Table.from_batches(found, wanted)
+
+
+def rows_of(path: Path) -> int:
+    """How many rows a Parquet file says that it has; not through a link; errors as above."""
+    with bounded.opened(path, str(path), follow_links=False) as file:
+        return int(_parquet(path, file).metadata.num_rows)
+
+
+def _parquet(path: Path, file: io.BufferedReader) -> Any:
+    """An open Parquet file; its description of itself may not be large."""
+    size = file.seek(0, io.SEEK_END)
+    file.seek(max(0, size - 8))
+    said, mark = int.from_bytes(file.read(4), "little"), file.read(4)
+    file.seek(0)
+    if mark == b"PAR1" and said > _MOST_FOOTER_BYTES:
+        raise DataError(f"{path}: describes itself in more than {_MOST_FOOTER_BYTES >> 20} MiB")
+    return pq.ParquetFile(
+        file, page_checksum_verification=True, thrift_container_size_limit=_MOST_PIECES
+    )
 
 
 def _width(kind: Any) -> int:
@@ -68,22 +113,26 @@ def _width(kind: Any) -> int:
         return 4
 
 
-def _require_room(path: Path, said: Any, row_bytes: int) -> None:
+def _require_room(path: Path, said: Any, row_bytes: int, most_bytes: int, most_rows: int) -> None:
     rows, columns = said.num_rows, said.num_columns
     if columns > MOST_COLUMNS:
         raise DataError(f"{path}: has {columns:,} columns, at most {MOST_COLUMNS:,} are read")
+    if rows > most_rows:
+        raise DataError(f"{path}: has {rows:,} rows, at most {most_rows:,} are read")
     groups = (said.row_group(i).total_byte_size for i in range(said.num_row_groups))
     size = max(rows * row_bytes, sum(groups))
-    if size > MOST_TABLE_BYTES:
+    if size > most_bytes:
         raise DataError(
             f"{path}: its {rows:,} rows take {size / 2**30:.3g} GiB, at most "
-            f"{MOST_TABLE_BYTES / 2**30:g} GiB are read; keep the rows and columns that are used"
+            f"{most_bytes / 2**30:g} GiB are read; keep the rows and columns that are used"
         )
 
 
-def _batches(path: Path, parts: Any, columns: Sequence[str] | None) -> Iterator[Any]:
+def _batches(
+    path: Path, parts: Any, columns: Sequence[str] | None, most_bytes: int
+) -> Iterator[Any]:
     """The rows, in pieces of which none is large even if one long text is in every row."""
-    left = MOST_TABLE_BYTES
+    left = most_bytes
     for group in range(parts.num_row_groups):
         said = parts.metadata.row_group(group)
         longest = max(
@@ -94,8 +143,8 @@ def _batches(path: Path, parts: Any, columns: Sequence[str] | None) -> Iterator[
             left -= batch.nbytes
             if left < 0:
                 raise DataError(
-                    f"{path}: its rows take more than {MOST_TABLE_BYTES / 2**30:g} GiB; keep the "
-                    "rows and columns that are used"
+                    f"{path}: its rows take more than {most_bytes / 2**30:g} GiB; keep the rows "
+                    "and columns that are used"
                 )
             yield batch
 
@@ -119,15 +168,46 @@ def read_csv(content: bytes, where: str, **options: Any) -> pa.Table:
         One of `BROKEN`: it can't be read.
     """
     first = content[: max(content.find(b"\n"), 0) or len(content)]
-    if max(first.count(b","), first.count(b"\r")) >= MOST_COLUMNS:
+    split: pa.csv.ParseOptions | None = options.get("parse_options")
+    mark = b"," if split is None else split.delimiter.encode()
+    if max(first.count(mark), first.count(b"\r")) >= MOST_COLUMNS:
         raise DataError(f"{where}: has more than {MOST_COLUMNS:,} columns")
-    cells = content.count(b",") + content.count(b"\n") + content.count(b"\r")
+    cells = content.count(mark) + content.count(b"\n") + content.count(b"\r")
     if cells > _MOST_CELLS:
         raise DataError(
             f"{where}: has {cells:,} cells, at most {_MOST_CELLS:,} are read; keep the rows and "
             "columns that are used"
         )
-    return pa.csv.read_csv(io.BytesIO(content), **options)
+    if split is None:  # the caller does not know what divides its columns
+        _require_commas(first, where)
+    options = {"read_options": pa.csv.ReadOptions()} | options
+    options["read_options"].use_threads = False  # see _ALONE_JSON
+    found = pa.csv.read_csv(pa.BufferReader(content), **options)
+    if any(pa.types.is_binary(field.type) for field in found.schema):
+        _require_utf8(content, where)
+    return found
+
+
+def _require_utf8(content: bytes, where: str) -> None:
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise DataError(
+            f"{where}: line {line}: is not text in UTF-8 (byte {error.start}); save it as UTF-8"
+        ) from None
+
+
+def _require_commas(header: bytes, where: str) -> None:
+    """Refuse a header that something else than commas divides into columns."""
+    if b"," in header:
+        return
+    for mark, name in ((b";", "semicolons"), (b"\t", "tabs"), (b"|", "bars (|)")):
+        if mark in header:
+            raise DataError(
+                f"{where}: line 1: {name} divide its columns; write commas between columns, and "
+                "points in numbers"
+            )
 
 
 def read_json_lines(content: bytes, where: str) -> pa.Table:
@@ -152,7 +232,7 @@ def read_json_lines(content: bytes, where: str) -> pa.Table:
             f"{where}: has {cells:,} cells, at most {_MOST_CELLS:,} are read; keep the rows and "
             "columns that are used"
         )
-    return pa.json.read_json(io.BytesIO(content))
+    return pa.json.read_json(pa.BufferReader(content), read_options=_ALONE_JSON)
 
 
 def read_arrow(path: Path) -> pa.Table:

@@ -1,9 +1,17 @@
 """Contact traces: which pairs of nodes were in contact when."""
 
+import math
+import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
-from netsim.traces.files import Text, fields, is_comment, number
+import numpy as np
+from numpy.typing import NDArray
+
+from netsim.traces.csv_columns import SECONDS
+from netsim.traces.files import Text, fields, is_comment, number, shown
+from netsim.traces.moments import is_time_of_day, moment, require_seconds
+from netsim.traces.remarks import note_remark
 
 Spans = dict[tuple[str, str], list[tuple[float, float]]]
 """For each pair of ids, in order, its spans of contact [s]: sorted, disjoint."""
@@ -16,6 +24,8 @@ _HEADERS = {
     "start": ("start", "begin", "t_start"),
     "end": ("end", "stop", "t_end"),
 }
+_KONECT = re.compile(r"%\s+(?:sym|asym|bip)\s+(\w+)")
+"""How a file of konect.cc begins: its format, and what its weights are."""
 
 
 class Meetings:
@@ -90,115 +100,242 @@ def read_contacts(text: Text, columns: Sequence[str], sample_s: float) -> Spans:
     ----------
     text : Text
         Lines `t i j` (SocioPatterns: in contact from `t - sample_s` to `t`), `i j start end`, or
-        `t CONN i j up|down` (the ONE simulator's), by white space or commas; what stands behind
-        is not read.
+        `t CONN i j up|down` (the ONE simulator's), by white space, commas or semicolons; what
+        stands behind is not read. Or Konect's `i j weight t`, whose first line begins with
+        `% sym` or the like.
     columns : sequence of str
         What the columns are, of `COLUMNS` ("_" is not read); none: from a header, else four
-        columns of numbers are `i j start end` and all else `t i j`.
+        columns of numbers are `i j start end` and all else `t i j`, if no other order fits.
     sample_s : float
         How long a line `t i j` stands for.
 
     Raises
     ------
     DataError
-        Naming the line.
+        Naming the line, or what the columns may be if that is not certain.
     """
-    rows = [
-        (at, fields(line))
-        for at, line in enumerate(text.content.splitlines(), start=1)
-        if not is_comment(line)
-    ]
+    lines = list(enumerate(text.content.splitlines(), start=1))
+    rows = [(at, _fields(line)) for at, line in lines if not is_comment(line)]
     if not rows:
         raise text.wrong("holds no contact")
     if len(rows[0][1]) > 1 and rows[0][1][1].upper() == "CONN":
-        found = dict(_merged(_switched(text, rows)))
+        found = dict(_merged(text, _switched(text, rows)))
     else:
-        order, header = (tuple(columns), False) if columns else _order(rows[0][1])
-        if header or (columns and number(rows[0][1][_timed(order)]) is None):
+        order, units = _order(text, lines[0][1], rows, columns, sample_s)
+        if units:
             rows = rows[1:]
-        found = dict(_merged(_sampled(text, rows, order, sample_s)))
+        found = dict(_merged(text, _sampled(text, rows, order, units, sample_s)))
     if not found:
-        raise text.wrong("holds no contact")
+        raise text.wrong("holds no contact that lasts")
     return found
 
 
-def _timed(order: Sequence[str]) -> int:
-    return order.index("t") if "t" in order else order.index("start")
+def _fields(line: str) -> list[str]:
+    if ";" in line:
+        return [part.strip() for part in line.split(";")]
+    return fields(line)
 
 
-def _order(first: list[str]) -> tuple[tuple[str, ...], bool]:
-    """What the columns are, and whether the first line is a header that says so."""
-    words = [word.lower().strip('"') for word in first]
-    named = [next((c for c, known in _HEADERS.items() if w in known), "_") for w in words]
-    if {"i", "j"} <= set(named) and ("t" in named or {"start", "end"} <= set(named)):
-        return tuple(named), True
-    if len(first) == 4 and all(number(word) is not None for word in first):
-        return ("i", "j", "start", "end"), False
-    return ("t", "i", "j"), False
+def _order(
+    text: Text,
+    first_line: str,
+    rows: list[tuple[int, list[str]]],
+    columns: Sequence[str],
+    sample_s: float,
+) -> tuple[tuple[str, ...], dict[str, float]]:
+    """What the columns are, and what times count in by a header; empty: there is none."""
+    at, first = rows[0]
+    named, units = _named(first)
+    if columns:
+        told = tuple(columns)
+        timed = told.index("t" if "t" in told else "start")
+        header = timed < len(first) and moment(first[timed]) is None
+        return told, (units or dict.fromkeys(COLUMNS, 1.0)) if header else {}
+    if units:
+        return named, units
+    konect = _KONECT.match(first_line)
+    if konect is not None:
+        if konect[1] == "dynamic" or len(first) < 4:
+            raise text.wrong(
+                "is a graph of Konect whose lines do not tell when two met; lines i j weight time "
+                "do"
+            )
+        return ("i", "j", "_", "t"), {}
+    if all(moment(word) is None for word in (first[0], *first[2:4])):
+        raise text.wrong(
+            "it holds names of columns that are not known; call them t, i, j or i, j, start, end, "
+            "or say what they are with columns",
+            at,
+        )
+    four = len(first) == 4 and all(number(word) is not None for word in first)
+    return _likely(text, rows, four, sample_s), {}
+
+
+def _named(first: list[str]) -> tuple[tuple[str, ...], dict[str, float]]:
+    """What a header calls the columns, and what the times count in; empty: it is no header."""
+    names, units = [], dict[str, float]()
+    for word in first:
+        plain, unit = word.lower().strip('"'), 1.0
+        stem, _, end = plain.rpartition("_")
+        if stem and end in SECONDS:
+            plain, unit = stem, SECONDS[end]
+        name = next((c for c, known in _HEADERS.items() if plain in known), "_")
+        if name in names:
+            name = "_"
+        names.append(name)
+        units[name] = unit
+    known = {"i", "j"} <= set(names) and ("t" in names or {"start", "end"} <= set(names))
+    return tuple(names), units if known else {}
+
+
+def _likely(
+    text: Text, rows: list[tuple[int, list[str]]], four: bool, sample_s: float
+) -> tuple[str, ...]:
+    """`i j start end` or `t i j`, whichever a file without a header is.
+
+    Raises
+    ------
+    DataError
+        If it may be something else.
+    """
+    told = "say which with columns"
+    if four:
+        starts, ends = _column(rows, 2), _column(rows, 3)
+        if len(rows) > 1 and starts.max() < ends.min() and starts.any():
+            raise text.wrong(
+                "its lines may be i j start end, and then all are in contact at once, or i j "
+                f'weight time; {told}, as in columns = ["i", "j", "_", "t"]'
+            )
+        first = _column(rows, 0)
+        if _in_steps(first, sample_s) and (np.diff(first) >= 0).all():
+            raise text.wrong(f"its lines may be i j start end, or t i j and a number; {told}")
+        return ("i", "j", "start", "end")
+    first, third = _column(rows, 0), _column(rows, 2)
+    if np.isnan(first).any():  # which is told with its line
+        return ("t", "i", "j")
+    by_steps, other_by_steps = (_in_steps(column, sample_s) for column in (first, third))
+    ascends, other_ascends = (bool((np.diff(c) >= 0).all()) for c in (first, third))
+    if by_steps == other_by_steps:  # then the one that ascends are the times
+        by_steps, other_by_steps = ascends and first[0] < first[-1], other_ascends
+    if not by_steps or other_by_steps:
+        raise text.wrong(
+            f'its lines may be t i j or i j t; {told}, as in columns = ["i", "j", "t"]'
+        )
+    return ("t", "i", "j")
+
+
+def _column(rows: list[tuple[int, list[str]]], k: int) -> NDArray[np.float64]:
+    """A column as numbers, NaN where there is none, (rows,)."""
+    cells = [words[k] if len(words) > k else "nan" for _, words in rows]
+    try:
+        return np.array(cells, dtype=np.float64)
+    except ValueError:
+        return np.array([math.nan if (x := moment(cell)) is None else x for cell in cells])
+
+
+def _in_steps(values: NDArray[np.float64], step_s: float) -> bool:
+    """Whether values are times in steps of so long, in any order."""
+
+    def whole(times: NDArray[np.float64]) -> bool:
+        steps = times / step_s
+        return bool(times.any() and (np.abs(steps - np.round(steps)) < 1e-6).all())
+
+    return whole(values) or whole(values - values[0])
 
 
 def _sampled(
-    text: Text, rows: list[tuple[int, list[str]]], order: Sequence[str], sample_s: float
+    text: Text,
+    rows: list[tuple[int, list[str]]],
+    order: Sequence[str],
+    units: dict[str, float],
+    sample_s: float,
 ) -> Iterator[tuple[str, str, float, float]]:
     width = max(k for k, name in enumerate(order) if name != "_") + 1
     place = {name: order.index(name) for name in order if name != "_"}
+
+    last_s = -math.inf
+
+    def time_s(name: str, words: list[str], at: int) -> float:
+        nonlocal last_s
+        word, column = words[place[name]], f"column {place[name] + 1}"
+        found = require_seconds(text, word, at, column, units.get(name, 1.0))
+        if name != "end" and ":" in word and is_time_of_day(word):
+            if found < last_s:
+                raise text.wrong(f"{column} falls to {shown(word)}; times of day need dates", at)
+            last_s = found
+        return found
+
     for at, words in rows:
         if len(words) < width:
             raise text.wrong(
-                f'"{" ".join(words)[:60]}" has {len(words)} columns, {" ".join(order)} needs '
-                f"{width}; say what they are with columns",
+                f"has {len(words)} columns, {' '.join(order)} needs {width}; say what they are "
+                "with columns",
                 at,
             )
-        value = {name: words[k] for name, k in place.items()}
         if "t" in place:
-            end = _time(text, value["t"], at, place["t"])
+            end = time_s("t", words, at)
             start = end - sample_s
         else:
-            start = _time(text, value["start"], at, place["start"])
-            end = _time(text, value["end"], at, place["end"])
+            start, end = time_s("start", words, at), time_s("end", words, at)
             if end < start:
-                raise text.wrong(f"the contact ends at {end:g}, before it starts at {start:g}", at)
-        yield (*_pair(text, value["i"], value["j"], at), start, end)
+                raise text.wrong(
+                    f"the contact ends at {end:g}, before it starts at {start:g}; if the columns "
+                    "are others, say which with columns",
+                    at,
+                )
+        yield (*_pair(text, words[place["i"]], words[place["j"]], at), start, end)
 
 
 def _switched(
     text: Text, rows: list[tuple[int, list[str]]]
 ) -> Iterator[tuple[str, str, float, float]]:
     up: dict[tuple[str, str], float] = {}
-    last = 0.0
+    last, strays = -math.inf, 0
     for at, words in rows:
-        if len(words) < 5 or words[4].lower() not in ("up", "down"):
-            raise text.wrong(f'"{" ".join(words)[:60]}" is not "time CONN i j up" or "down"', at)
-        last, pair = _time(text, words[0], at, 0), _pair(text, words[2], words[3], at)
+        if len(words) < 5 or words[1].upper() != "CONN" or words[4].lower() not in ("up", "down"):
+            raise text.wrong('is not "time CONN i j up" or "down"', at)
+        time_s = require_seconds(text, words[0], at, "column 1")
+        if time_s < last:
+            raise text.wrong(f"{time_s:.12g} s comes after {last:.12g} s; sort by time", at)
+        last, pair = time_s, _pair(text, words[2], words[3], at)
         if words[4].lower() == "up":
             up.setdefault(pair, last)
         elif pair in up:
             yield (*pair, up.pop(pair), last)
+        else:
+            strays += 1
+    if strays:
+        note_remark(
+            f"{text.where}: left aside are {strays:,} lines with down of pairs that are not up"
+        )
+    if up:
+        note_remark(
+            f"{text.where}: {len(up):,} contacts have no end; they end with the file, at {last:g} s"
+        )
     for pair, start in up.items():
         yield (*pair, start, last)
 
 
-def _time(text: Text, word: str, at: int, column: int) -> float:
-    value = number(word)
-    if value is None or not abs(value) < float("inf"):
-        raise text.wrong(f'column {column + 1} is "{word}", not a time in seconds', at)
-    return value
-
-
 def _pair(text: Text, i: str, j: str, at: int) -> tuple[str, str]:
+    if not i or not j:
+        raise text.wrong("an id is empty", at)
     if i == j:
-        raise text.wrong(f"{i} is in contact with itself; take the line out", at)
+        raise text.wrong(f"{shown(i)} is in contact with itself; take the line out", at)
     return (i, j) if i < j else (j, i)
 
 
 def _merged(
-    contacts: Iterator[tuple[str, str, float, float]],
+    text: Text, contacts: Iterator[tuple[str, str, float, float]]
 ) -> Iterator[tuple[tuple[str, str], list[tuple[float, float]]]]:
     """Spans by pair; those that touch or overlap are one."""
     by_pair: Spans = {}
+    instants = 0
     for i, j, start, end in contacts:
+        instants += end <= start
         if end > start:
             by_pair.setdefault((i, j), []).append((start, end))
+    if instants:
+        note_remark(f"{text.where}: left aside are {instants:,} contacts that last for no time")
     for pair, spans in by_pair.items():
         spans.sort()
         joined = [spans[0]]

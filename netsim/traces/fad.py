@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.traces.files import Text
+from netsim.traces.files import Text, shown
 
 _MOST_DB = 60.0
 """No fading makes a signal stronger by more than this."""
@@ -40,7 +40,8 @@ def read_fading(text: Text, rows: int | None = None) -> NDArray[np.float64]:
             values = np.array(words, dtype=np.float64)
         except ValueError:
             bad = next(k for k, word in enumerate(words) if not _is_number(word))
-            raise text.wrong(f'column {bad + 1} is "{words[bad]}", not a fade in dB', at) from None
+            told = f"column {bad + 1} is {shown(words[bad])}, not a fade in dB"
+            raise text.wrong(told, at) from None
         wild = ~(values <= _MOST_DB)  # NaN, too
         if wild.any():
             column = int(np.argmax(wild))

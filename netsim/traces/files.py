@@ -1,5 +1,7 @@
 """Finding and reading the text files that a scenario names, packed or not."""
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +17,10 @@ _HOW_TO_POINT = "point to its folder with [data] path, --data DIR or NETSIM_DATA
 class Text:
     """Content of a file, and its name in error messages.
 
+    A scenario may name any file, one that is none of its readers' business among them: an error
+    quotes a word of it, as `shown` cuts it, only once something has been read as what it should be:
+    a line before, or the rest of the line.
+
     Attributes
     ----------
     where : str
@@ -26,9 +32,56 @@ class Text:
     content: str
 
     def wrong(self, what: str, line: int | None = None) -> DataError:
-        """An error, to be raised, that something is wrong in the file; its lines count from 1."""
+        """An error, to be raised, that something is wrong in the file; its lines count from 1.
+
+        Words of the file stand in `what` as `shown` has them.
+        """
         place = "" if line is None else f"line {line}: "
+        if line is not None and line <= self._first_line():
+            what = _without_words(what, self.content.splitlines()[line - 1])
         return DataError(f"{self.where}: {place}{one_line(what)}")
+
+    def _first_line(self) -> int:
+        """The number of the first line that is no comment."""
+        lines = enumerate(self.content.splitlines(), start=1)
+        return next((at for at, line in lines if not is_comment(line)), 0)
+
+
+def _without_words(what: str, line: str) -> str:
+    """An error about a line, which quotes neither the line nor a word of it but numbers."""
+    words = line.split()
+    cells = {cell.strip() for separator in ",;\t" for cell in line.split(separator)}
+    said = {line.strip(), *words, *cells, " ".join(words)}
+    for word in sorted(said, key=len, reverse=True):
+        if number(word) is None:
+            what = what.replace(f" is {shown(word)}, not", " is not")
+            what = re.sub(f"^{re.escape(shown(word))}", "it", what)
+    return what
+
+
+def no_column(
+    name: str, there: Sequence[str], wanted: Sequence[str], is_of_kind: bool = False
+) -> str:
+    """Say that a table lacks a column, and which it has if it is a table of the kind at all.
+
+    Parameters
+    ----------
+    name : str
+        The column that is missing.
+    there : sequence of str
+        The columns that the file has.
+    wanted : sequence of str
+        Those that a file of the kind has; all are needed.
+    is_of_kind : bool
+        Whether that it is one is known already.
+    """
+    needed = ", ".join(wanted)
+    close = any(did_you_mean(one, there) for one in wanted)
+    if not (is_of_kind or close or set(there) & set(wanted)):
+        return f"no column {name}; it has none of {needed}"
+    needs = f", and needs {needed}" if len(wanted) > 1 else ""
+    has = ", ".join(column if len(column) <= 24 else f"{column[:24]}..." for column in there)
+    return f"no column {name}; it has {has}{needs}" + did_you_mean(name, there)
 
 
 def read_text(
@@ -170,7 +223,15 @@ def whole_number(word: str) -> int | None:
 
 def number(word: str) -> float | None:
     """A word as a number, or None."""
+    if "_" in word:  # which Python skips, and nobody else
+        return None
     try:
         return float(word)
     except ValueError:
         return None
+
+
+def shown(word: str, most: int = 24) -> str:
+    """A word of a file as errors show it: quoted, escaped, and cut."""
+    told = one_line(word)
+    return f'"{told}"' if len(told) <= most else f'"{told[:most]}..."'

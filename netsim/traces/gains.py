@@ -29,6 +29,8 @@ class Gains:
         None: each matrix holds until the next.
     faded : bool
         Whether small-scale fading is in them.
+    offset_ns : int
+        Where in these times the run starts.
     """
 
     starts_ns: list[int]
@@ -36,6 +38,7 @@ class Gains:
     period_ns: int | None = None
     step_ns: int | None = None
     faded: bool = False
+    offset_ns: int = 0
 
     @staticmethod
     def of(
@@ -44,6 +47,7 @@ class Gains:
         repeats: bool = False,
         step_s: float | None = None,
         faded: bool = False,
+        offset_s: float = 0.0,
     ) -> "Gains":
         """Gains at times in seconds; a matrix like the one before, to 1e-4 dB, is left out.
 
@@ -57,6 +61,8 @@ class Gains:
         step_s : float or None
             Step of linear interpolation [s]; None: each matrix holds until the next.
         faded : bool
+        offset_s : float
+            Where in these times the run starts [s].
         """
         starts = [to_ns(t) for t in t_s.tolist()]
         period_ns = 2 * starts[-1] - starts[-2] if repeats and len(starts) > 1 else None
@@ -67,7 +73,7 @@ class Gains:
                     kept.append(k)
             starts, gain_db = [starts[k] for k in kept], gain_db[kept]
         step_ns = None if step_s is None or len(starts) == 1 else max(1, to_ns(step_s))
-        return Gains(starts, gain_db, period_ns, step_ns, faded)
+        return Gains(starts, gain_db, period_ns, step_ns, faded, to_ns(offset_s))
 
     @property
     def moving(self) -> bool:
@@ -76,6 +82,7 @@ class Gains:
 
     def step(self, time_ns: int) -> int:
         """Number of the span of constant gains that holds an instant."""
+        time_ns += self.offset_ns
         if self.period_ns is not None:
             time_ns %= self.period_ns
         if self.step_ns is not None:
@@ -87,9 +94,9 @@ class Gains:
 
     def holds_until_ns(self, time_ns: int) -> int | None:
         """When gains may next change; None: never."""
-        round_ns = 0
+        round_ns = -self.offset_ns
         if self.period_ns is not None:
-            round_ns = time_ns - time_ns % self.period_ns
+            round_ns = time_ns - (time_ns + self.offset_ns) % self.period_ns
         step, now_ns = self.step(time_ns), time_ns - round_ns
         next_ns: int | None
         if self.step_ns is not None:

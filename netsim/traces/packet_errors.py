@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.traces.csv_columns import Columns
+from netsim.traces.csv_columns import BITS_PER_S, Columns
 
 
 class Curve(NamedTuple):
@@ -34,7 +34,8 @@ def read_curves(table: str, path: str, folder: Path | None) -> Curves:
     Parameters
     ----------
     table, path, folder
-        See `netsim.traces.files.read_text`. Rows in any order; all cells of `rate` may be empty:
+        See `netsim.traces.files.read_text`. Rows in any order; in place of
+        `rate` there may be `rate_mbps` or the like; all cells of `rate` may be empty:
         then the curves hold for any rate.
 
     Raises
@@ -42,8 +43,11 @@ def read_curves(table: str, path: str, folder: Path | None) -> Curves:
     DataError
         Naming the line.
     """
-    rows = Columns(table, path, folder, ("rate", "bytes", "snr_db", "per"))
-    rate, size = rows.numbers("rate", empty=0.0), rows.numbers("bytes")
+    rows = Columns.of(table, path, folder, ("bytes", "snr_db", "per"))
+    rows.needed = ["rate", "bytes", "snr_db", "per"]
+    speed = "rate" if "rate" in rows else rows.find("rate_bps", BITS_PER_S)
+    rate = rows.numbers(speed, empty=0.0) * rows.factor(speed, BITS_PER_S)
+    size = rows.numbers("bytes")
     snr_db, per = rows.numbers("snr_db"), rows.numbers("per")
     rows.require(rate >= 0, "rate must be a number of bit/s greater than 0")
     rows.require((rate > 0) == (rate[0] > 0), "rate must be stated in every row or in none")

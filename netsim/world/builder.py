@@ -27,6 +27,7 @@ from netsim.scenario.tables import Scenario
 from netsim.topology import Site
 from netsim.topology.churn import Timeline, timeline
 from netsim.topology.mobility import Track
+from netsim.traces import remarks
 from netsim.traces.contacts import Meetings
 from netsim.traces.input_files import InputFile, noting
 from netsim.units import to_ns
@@ -34,6 +35,8 @@ from netsim.world.device import torch_device
 from netsim.world.drifting import DataChange
 from netsim.world.initial_models import initial_models
 from netsim.world.local_data import local_data, malicious_nodes
+from netsim.world.memory import Need, of_data
+from netsim.world.minibatch_check import require_trainable
 from netsim.world.neighbours import neighbours
 from netsim.world.placement import placed
 from netsim.world.radios import radios
@@ -85,8 +88,12 @@ class World:
         When nodes are on; None: always.
     batteries_j : tuple of float or None
         What each node's battery holds; None: no end of it.
+    need : Need
+        The memory that a run is estimated to take.
     inputs : tuple of InputFile
         The files that were read for all of this.
+    notes : Notes
+        What a user should know of them.
     later : tuple of (int, World)
         The worlds that follow in mid-run, from when on [ns]; they differ in what links nodes.
     """
@@ -113,7 +120,9 @@ class World:
     malicious: frozenset[int]
     churn: Timeline | None
     batteries_j: tuple[float | None, ...]
+    need: Need
     inputs: tuple[InputFile, ...]
+    notes: remarks.Notes
     later: tuple[tuple[int, World], ...]
 
 
@@ -137,9 +146,9 @@ def build(
     ScenarioError
         If the scenario asks for what is not there: samples, a device, a reachable count.
     """
-    with noting() as notes:
+    with noting() as files, remarks.noting() as notes:
         world = _built(scenario, data_folder, doing)
-    return replace(world, inputs=notes.hashed())
+    return replace(world, inputs=files.hashed(), notes=notes)
 
 
 def _built(
@@ -168,6 +177,12 @@ def _built(
 
     # what they learn from
     doing(f"reading the data set {getattr(scenario.data, 'kind', '')}")
+    reading = of_data(scenario)
+    if reading is not None:
+        try:
+            reading.require("take a smaller data set, or a machine with more memory")
+        except ScenarioError as error:
+            raise ScenarioError(f"[data]: {error}") from None
     samples = scenario.data.load(folder)
     roles = scenario.per_node("role")
     malicious = malicious_nodes(scenario, roles, streams)
@@ -176,7 +191,8 @@ def _built(
         scenario, samples, examples, roles, malicious, streams, device, dtype
     )
     doing("making the first models")
-    architectures, initial = initial_models(scenario, examples, streams, device, dtype)
+    architectures, initial, need = initial_models(scenario, examples, streams, device, dtype)
+    require_trainable(scenario, architectures, shards)
 
     # what their devices can do, and when they are on
     speed_factor = scenario.compute.relative(scenario.per_node("speed"), streams, folder)
@@ -215,7 +231,9 @@ def _built(
         malicious=malicious,
         churn=churn,
         batteries_j=scenario.per_node("battery_j"),
+        need=need,
         inputs=(),
+        notes=remarks.Notes(),
         later=(),
     )
     return replace(world, later=tuple(_later(world, site)))

@@ -1,62 +1,87 @@
 """Every node's architecture and the parameters that it starts with."""
 
 import math
-import os
+from functools import partial
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from netsim.errors import ScenarioError, one_line
-from netsim.learning.architecture import Architecture, build_architecture
+from netsim.learning.architecture import (
+    Architecture,
+    Traits,
+    build_architecture,
+    require_real,
+)
 from netsim.learning.global_draws import ALONE
+from netsim.learning.model_probe import probe
 from netsim.learning.tasks import Examples
+from netsim.learning.whole_numbers import whole_buffers
 from netsim.models import ModelKind
+from netsim.models._head import Missing
 from netsim.rng import Streams
 from netsim.scenario.tables import Scenario
+from netsim.world import memory
 
 
-def _require_room(scenario: Scenario, which: int, examples: Examples, dtype: torch.dtype) -> None:
-    """Build a model without its values; raise ScenarioError if there is no memory for those.
-
-    Parameters
-    ----------
-    scenario : Scenario
-    which : int
-        Number of the model.
-    examples : Examples
-        What it is built for.
-    dtype : torch.dtype
-        Of its parameters.
+def _values_of(kind: ModelKind, examples: Examples, dtype: torch.dtype) -> int:
+    """Numbers in a model, which is built without its values.
 
     Raises
     ------
     ScenarioError
-        Also if it can't be built, or gives something else than the task needs.
+        If it can't be built, or has numbers of another kind than `dtype` holds.
     """
-    kind = scenario.model[which]
     where = _named(kind)
+    build = partial(kind.build, examples.input_shape, examples.num_outputs)
     try:
-        with ALONE, torch.random.fork_rng(devices=[]), torch.device("meta"):
-            module = kind.build(examples.input_shape, examples.num_outputs)
+        with ALONE, torch.random.fork_rng(devices=[]):
+            try:
+                with torch.device("meta"):
+                    module = build()
+            except (NotImplementedError, RuntimeError):  # it looks at values: there must be some
+                module = build()
     except ScenarioError:
         raise
     except (ArithmeticError, AssertionError, RuntimeError, TypeError, ValueError) as error:
         first = one_line(str(error).partition("\n")[0])
         raise ScenarioError(f"{where}: can't be built: {first}; choose other sizes") from error
-    parameters = sum(p.numel() for p in module.parameters())
-    users = len(range(which, scenario.nodes.count, len(scenario.model)))
-    copies = 1 if scenario.training.common_initial else users
-    size, there = parameters * copies * dtype.itemsize, _memory_bytes()
-    if size > there / 2:
-        times = f", {copies} times" if copies > 1 else ""
-        raise ScenarioError(
-            f"{where}: has {parameters:,} parameters, {size / 2**30:,.3g} GiB{times}, and this "
-            f"machine has {there / 2**30:,.3g} GiB of memory; choose smaller layers"
-        )
+    require_real(where, module, dtype)
+    return sum(t.numel() for t in (*module.parameters(), *module.buffers()))
 
 
-def _require_outputs(where: str, module: torch.nn.Module, examples: Examples) -> None:
-    """Raise ScenarioError if a model gives something else than the task needs.
+def _require_room(
+    scenario: Scenario, examples: Examples, device: torch.device, dtype: torch.dtype
+) -> memory.Need:
+    """What the run will take; raise ScenarioError if there is no memory for it.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    examples : Examples
+        What models are built for.
+    device, dtype
+        Of the parameters.
+
+    Raises
+    ------
+    ScenarioError
+        Also if a model can't be built.
+    """
+    values = [_values_of(kind, examples, dtype) for kind in scenario.model]
+    need = memory.of_models(scenario, values, math.prod(examples.input_shape), device)
+    largest = max(range(len(values)), key=values.__getitem__)
+    try:
+        need.require("choose smaller layers, or fewer nodes")
+    except ScenarioError as error:
+        where = f"{_named(scenario.model[largest])}: has {values[largest]:,} parameters, and a run"
+        raise ScenarioError(f"{where} {error}") from None
+    return need
+
+
+def _probed(where: str, module: torch.nn.Module, examples: Examples) -> Traits:
+    """What a model does; raise ScenarioError if it gives something else than the task needs.
 
     Parameters
     ----------
@@ -66,41 +91,47 @@ def _require_outputs(where: str, module: torch.nn.Module, examples: Examples) ->
         On the CPU. Tensors of the device `meta` would do, but the first of them takes two seconds.
     examples : Examples
     """
-    given = torch.from_numpy(examples.x[:2])
+    given = torch.from_numpy(examples.x[np.arange(2) % len(examples.x)])
     is_whole = not given.is_floating_point()
     if is_whole and not any(isinstance(m, torch.nn.Embedding) for m in module.modules()):
         raise ScenarioError(
             f"{where}: takes no whole numbers, which the inputs are; take a model that begins with "
             'torch.nn.Embedding, such as "transformer"'
         )
-    dtype = given.dtype if is_whole else next(module.parameters()).dtype
-    was_training = module.training
-    try:
-        with ALONE, torch.no_grad(), torch.random.fork_rng(devices=[]):
-            outputs = module.eval()(given.to(dtype))
-    except Exception:  # training will say what is wrong, with the place
-        return
-    finally:
-        module.train(was_training)
+    reals = [p.dtype for p in module.parameters() if p.is_floating_point()]
+    if not is_whole and reals:
+        given = given.to(reals[0])
+    traits, outputs = probe(where, module, given)
     shape = tuple(outputs.shape[1:])
-    if shape != examples.output_shape:
+    if len(outputs) != len(given) or shape != examples.output_shape:
+        found = shape if len(outputs) == len(given) else tuple(outputs.shape)
+        of = "a sample" if len(outputs) == len(given) else f"{len(given)} samples"
         raise ScenarioError(
-            f"{where}: gives {shape} for a sample, and the task needs {examples.output_shape}; "
-            "take another model"
+            f"{where}: gives {found} for {of}, and the task needs {examples.output_shape} for a "
+            "sample; take another model"
         )
+    return traits
+
+
+def _row(module: torch.nn.Module, like: Architecture) -> Tensor:
+    """The values of a module as a row of a layout, on the CPU."""
+    cpu = torch.device("cpu")
+    return Architecture("", module, cpu, like.dtype, like.num_outputs, like.traits).row()
+
+
+def _require_kept(scenario: Scenario, where: str, layout: Architecture) -> None:
+    """Raise ScenarioError if what is to be kept of a model is not there."""
+    for part in {"features", "head"} & set(scenario.metrics.keep):
+        if isinstance(getattr(layout.module, part, None), Missing):
+            raise ScenarioError(
+                f'[metrics] keep: "{part}": {where} has no such part; say which of its submodules '
+                'is the head: [model] head = "NAME"'
+            )
 
 
 def _named(kind: ModelKind) -> str:
     """How errors name a model."""
     return f'[model] kind = "{kind.kind}"'  # type: ignore[attr-defined]
-
-
-def _memory_bytes() -> float:
-    """What the machine has; without end where it does not say."""
-    try:
-        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    except (AttributeError, OSError, ValueError):
-        return math.inf
 
 
 def initial_models(
@@ -109,7 +140,7 @@ def initial_models(
     streams: Streams,
     device: torch.device,
     dtype: torch.dtype,
-) -> tuple[tuple[Architecture, ...], tuple[Tensor, ...]]:
+) -> tuple[tuple[Architecture, ...], tuple[Tensor, ...], memory.Need]:
     """Node i has architecture i modulo their number.
 
     Parameters
@@ -128,6 +159,8 @@ def initial_models(
     rows : tuple of torch.Tensor
         (D,) initial parameters by node, D that of its architecture. One tensor for all nodes of an
         architecture with `[training] common_initial`, else each its own draw.
+    need : Need
+        The memory that a run takes.
 
     Raises
     ------
@@ -136,30 +169,44 @@ def initial_models(
         does not fit into memory.
     """
     kinds = scenario.model
-    for which in range(len(kinds)):
-        _require_room(scenario, which, examples, dtype)
+    need = _require_room(scenario, examples, device, dtype)
     layouts: list[Architecture] = []
     num_outputs = math.prod(examples.output_shape)
     common: list[Tensor] = []
     rows: list[Tensor] = []
 
-    def draw(which: int, *node: int) -> tuple[torch.nn.Module, Tensor]:
+    def made(which: int, *node: int) -> torch.nn.Module:
         seed = streams.key("initial model", which, *node)
         with ALONE, torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed & 0x7FFFFFFFFFFFFFFF)
-            module = kinds[which].build(examples.input_shape, examples.num_outputs)
-        on_cpu = Architecture("", module, torch.device("cpu"), dtype, num_outputs)
-        return module, on_cpu.row()
+            return kinds[which].build(examples.input_shape, examples.num_outputs)
 
     for which, kind in enumerate(kinds):
-        module, row = draw(which)
-        _require_outputs(_named(kind), module, examples)
-        layouts.append(build_architecture(type(kind).__name__, module, device, dtype, num_outputs))
-        common.append(row.to(device))
+        where, module = _named(kind), made(which)
+        name = type(kind).__name__
+        require_real(where, module, dtype)
+        traits = _probed(where, module, examples)._replace(
+            look_seed=streams.key("look", which) & 0x7FFFFFFFFFFFFFFF
+        )
+        if not scenario.training.common_initial:
+            own = whole_buffers(made(which, which))
+            drawn = [n for n, b in whole_buffers(module).items() if not torch.equal(b, own[n])]
+            traits = traits._replace(whole=tuple(dict.fromkeys((*traits.whole, *drawn))))
+        head = getattr(kind, "head", None) or "head"
+        layout = build_architecture(
+            *(name, module, device, dtype, num_outputs),
+            traits=traits,
+            head=head,
+            fresh=partial(made, which),
+        )
+        _require_kept(scenario, where, layout)
+        layouts.append(layout)
+        common.append(layout.row())
     for node in range(scenario.nodes.count):
         which = node % len(kinds)
         if scenario.training.common_initial:
             rows.append(common[which])
         else:
-            rows.append(draw(which, node)[1].to(device))
-    return tuple(layouts[i % len(kinds)] for i in range(scenario.nodes.count)), tuple(rows)
+            rows.append(_row(made(which, node), layouts[which]).to(device))
+    chosen = tuple(layouts[i % len(kinds)] for i in range(scenario.nodes.count))
+    return chosen, tuple(rows), need

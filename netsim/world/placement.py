@@ -12,6 +12,7 @@ from netsim.rng import Streams
 from netsim.scenario.tables import Scenario
 from netsim.topology.mobility import Track
 from netsim.topology.mobility.static import Static
+from netsim.traces.geodesy import degrees_problem
 
 
 def placed(
@@ -47,11 +48,16 @@ def placed(
     told = f'[mobility] kind = "{law.model_dump()["kind"]}"'
     if positions is None:
         raise ScenarioError(
-            f'{told}: nodes have no places under [nodes] placement = "iid_links"; set "disc" or '
-            '"given"'
+            f'{told}: nodes have no places under [nodes] placement = "iid_links"; set "disc", '
+            '"square" or "given"'
         )
     if scenario.radio is None:
         raise ScenarioError(f"{told}: where nodes are matters over the air only; give a [radio]")
+    if scenario.nodes.placement == "square" and law.turn_every_s(1.0) is not None:
+        raise ScenarioError(
+            f'{told}: moves nodes in the disc of nodes.radius_m, and [nodes] placement = "square" '
+            'puts them into a square; set placement = "disc", or move them by a file'
+        )
     track = law.track(positions, scenario.nodes.radius_m, streams, folder)
     if track is not None:
         positions = track.at(range(scenario.nodes.count), 0)
@@ -103,17 +109,27 @@ def _require_for_energy(scenario: Scenario, places: bool) -> None:
     if radio.needs_places and not places:
         raise ScenarioError(
             f"{told}: pays for distances, and nodes have no places under [nodes] placement = "
-            '"iid_links"; set "disc" or "given"'
+            '"iid_links"; set "disc", "square" or "given"'
         )
 
 
 def _positions(scenario: Scenario, streams: Streams) -> NDArray[np.float64] | None:
-    nodes = scenario.nodes
+    nodes, ids = scenario.nodes, np.arange(scenario.nodes.count)
     if nodes.placement == "given":
-        return np.array(nodes.positions_m)
+        given = np.array(nodes.positions_m)
+        problem = degrees_problem(given)
+        if problem is not None:
+            raise ScenarioError(
+                f"[nodes] positions_m: {problem}; give degrees as a table with the columns node, "
+                't_s, lat, lon ([mobility] kind = "trace"), and if these are metres, subtract one '
+                "place from all: only distances count"
+            )
+        return given
     if nodes.placement == "disc":
-        ids = np.arange(nodes.count)
         radius = nodes.radius_m * np.sqrt(streams.uniforms("place/radius", counters=ids))
         angle = 2 * math.pi * streams.uniforms("place/angle", counters=ids)
         return np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
+    if nodes.placement == "square":
+        sides = [streams.uniforms(f"place/{axis}", counters=ids) for axis in "xy"]
+        return nodes.side_m * np.stack(sides, axis=1)
     return None

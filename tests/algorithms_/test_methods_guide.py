@@ -83,6 +83,7 @@ def symbols(run, i):
         "P": whole.part("parameters").num_values,
         "base": whole.part("backbone").num_values,
         "head": whole.part("head").num_values,
+        "norm": whole.part("normalisation").num_values,
         "F": HIDDEN,
         "C": 10,
         "k": len(run.nodes[i].classes) if run.nodes[i].role != "server" else 0,

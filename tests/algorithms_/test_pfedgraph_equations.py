@@ -182,7 +182,7 @@ def test_linear_layers_are_one_part_of_a_model():
     """The published code compares 62,006 - 456 - 2,416 values in its variant `fc`."""
     network = LeNet().build((3, 32, 32), 10)
     lenet = build_architecture("lenet", network, CPU, torch.float32, 10)
-    start, stop = lenet.columns("fully_connected")
+    ((start, stop),) = lenet.columns("fully_connected")
     assert (start, stop) == (456 + 2416, 62_006)
 
 

@@ -158,7 +158,7 @@ def test_another_backend_offers_kernels_of_its_own_and_hands_on_what_it_declines
     offer_kernel(Scale, "other", GroupKernel(only_doubles, lambda *_: Call(run, 100)))
     routes = None  # of no account to a kernel without a purpose
     other = GroupedExecution(
-        "other", None, routes, lambda jobs: handed_on.extend(jobs) or len(jobs), declined
+        "other", None, routes, lambda jobs: handed_on.extend(jobs) or len(jobs), None, declined
     )
     value = Ref(0, Cell(None, (3,)))
     double, triple, half = (

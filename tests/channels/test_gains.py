@@ -44,11 +44,35 @@ def test_one_matrix_holds_for_ever_from_sender_to_receiver(write):
 
 
 def test_a_gain_holds_until_the_next(write):
-    gains = read(write(gain_db=between(-60, -60, -70, -80), t_s=[1.0, 2.0, 3.0, 5.0]))
+    path = write(gain_db=between(-60, -60, -70, -80), t_s=[1.0, 2.0, 3.0, 5.0])
+    gains = read(path, start_s=0.0)
     assert [gains.at(gains.step(t * S), 0, (1,))[0] for t in (0, 1, 2, 3, 4, 5, 9)] == [
         -60, -60, -60, -70, -70, -80, -80,
     ]  # fmt: skip
     assert [gains.holds_until_ns(t * S) for t in (0, 2, 3, 5)] == [3 * S, 3 * S, 5 * S, None]
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        ({}, [-60, -60, -70, -70, -80, -80]),
+        ({"start_s": 101.0}, [-60, -70, -70, -80, -80]),
+        ({"start_s": 98.0}, [-60, -60, -60, -60, -70, -70, -80]),
+        ({"after": "loop"}, [-60, -60, -70, -70, -80, -80, -60, -60, -70]),
+        ({"after": "loop", "start_s": 103.0}, [-70, -80, -80, -60, -60, -70]),
+        ({"between": "linear", "step_s": 1.0}, [-60, -65, -70, -75, -80]),
+        ({"between": "linear", "step_s": 1.0, "start_s": 103.0}, [-75, -80, -80]),
+    ],
+)
+def test_the_run_starts_at_the_first_time_or_where_told(write, keys, expected):
+    path = write(gain_db=between(-60, -70, -80), t_s=[100.0, 102.0, 104.0])
+    gains = read(path, **keys)
+    found = [gains.at(gains.step(t * S), 0, (1,))[0] for t in range(len(expected))]
+    assert found == pytest.approx(expected)
+    for t in range(len(expected) - 1):  # no gain changes before it says
+        until = gains.holds_until_ns(t * S)
+        if expected[t] != expected[t + 1]:
+            assert t * S < until <= (t + 1) * S
 
 
 def test_gains_start_anew_in_a_loop(write):
@@ -101,7 +125,7 @@ def test_nodes_of_the_file_are_chosen(write):
         ({"gain_db": between(np.nan)}, {}, "to node 1 at time 0 s is nan dB"),
         ({"gain_db": between(-1, -2)}, {}, "has no member t_s"),
         ({"gain_db": between(-1, -2), "t_s": [0.0]}, {}, "member t_s: has 1 times, and gain_db has 2 matrices"),
-        ({"gain_db": between(-1, -2), "t_s": [1.0, 0.5]}, {}, "member t_s: times must be at least 0 s and ascend"),
+        ({"gain_db": between(-1, -2), "t_s": [1.0, 0.5]}, {}, "member t_s: times must be finite and ascend"),
         ({"gain_db": between(-1, -2), "t_s": [0.0, 1e-12]}, {"after": "loop"}, "member t_s: two times are less than 1 ns apart"),
         ({"gain_db": np.zeros((2, 3))}, {}, r"member gain_db: has shape \(2, 3\) at 1 times"),
         ({"gain_db": between(-1)}, {"nodes": (0, 2)}, "has 2 nodes, and node 2 is asked for"),

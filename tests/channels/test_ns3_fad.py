@@ -67,7 +67,7 @@ def test_its_quantiles_are_those_of_the_trace(written):
     ("text", "problem"),
     [
         ("0 1 2\n0 1\n", "line 2: has 2 samples, the lines before 3"),
-        ("0 1 x\n", 'line 1: column 3 is "x", not a fade in dB'),
+        ("0 1 x\n", "line 1: column 3 is not a fade in dB"),
         ("0 1\n0 nan\n", "line 2: column 2 is nan, not a fade in dB of at most 60"),
         ("0 99\n", "line 1: column 2 is 99, not"),
         ("\n", "holds no fading trace"),

@@ -86,7 +86,7 @@ def processes(node, params):
     played = play_source(source)
     node = played.run.parts[0]
     cut, theta = node.publishing.published["cut"].ref, node.training.initial()
-    start, stop = theta.architecture.columns("head")
+    ((start, stop),) = theta.architecture.columns("head")
     assert (cut.tensor()[start:stop] == 0).all()
     assert torch.equal(cut.tensor()[:start], theta.tensor()[:start])
     assert (theta.tensor()[start:stop] != 0).any()

@@ -34,7 +34,7 @@ def life(tmp_path):
         path = tmp_path / "life.csv"
         cells = ["node,on_s,off_s", *(f"{i},{a},{'' if b is None else b}" for i, a, b in rows)]
         path.write_text("\n".join(cells) + "\n")
-        return {"kind": "trace", "path": str(path)}
+        return {"kind": "trace", "path": str(path), "start_s": 0.0}
 
     return write
 

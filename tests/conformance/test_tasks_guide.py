@@ -58,7 +58,7 @@ def test_adapters_alone_are_trained_and_sent(tmp_path):
     run = Simulation(built, scenario.algorithm[0], None, False, None)
     run.to_horizon()
     summary = run.finish(None)
-    first, last = built.architectures[0].columns("features.adapters")
+    ((first, last),) = built.architectures[0].columns("features.adapters")
     size = last - first
     assert size == 2 * (16 * 2 + 2 * 16)
     assert summary["messages"]["bits_offered"] == summary["messages"]["sent"] * 32 * size

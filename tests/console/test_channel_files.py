@@ -28,7 +28,7 @@ def files(tmp_path):
         (["radio.packet_error={kind = 'table', path = 'F/per.csv'}"], '[radio.packet_error] path = "F/per.csv": line 2: per must be a probability, 0 to 1'),
         ([*RADIO, "nodes.placement=disc", "mobility={kind = 'bonnmotion', path = 'F/text.txt'}"], '[mobility] path = "F/text.txt": line 2: has 2 numbers, no multiple of 3 (t and 2 coordinates); for places in 3 dimensions set dimensions = 3'),
         ([*RADIO, "nodes.placement=disc", "mobility={kind = 'sumo', path = 'F/text.txt'}"], '[mobility] path = "F/text.txt": line 1: is no XML (syntax error)'),
-        ([*RADIO, "mobility={kind = 'ns2', path = 'F/text.txt'}"], '[mobility] kind = "ns2": nodes have no places under [nodes] placement = "iid_links"; set "disc" or "given"'),
+        ([*RADIO, "mobility={kind = 'ns2', path = 'F/text.txt'}"], '[mobility] kind = "ns2": nodes have no places under [nodes] placement = "iid_links"; set "disc", "square" or "given"'),
     ],
 )  # fmt: skip
 def test_a_bad_file_ends_with_2_and_one_line(netsim, written, files, sets, message):

@@ -124,6 +124,7 @@ def test_words_of_a_run_folder_are_neither_code_nor_lines(netsim, run):
     summary |= {"task": {"metric": evil, "lower": []}, "name": "x\n2. Forged"}
     (run / "summary.json").write_text(json.dumps(summary))
     rows = {"node": [2], "metric": [evil], "value": [0.5], "t_s": [1.0], "stage": ["mixed"]}
+    rows |= {"steps": [1], "bits_transmitted": [0], "energy_j": [0.0]}
     pd.DataFrame(rows).to_parquet(run / "metrics" / "part-00000.parquet")
     result = explained(netsim, "done", "--node", "2")
     assert result.exit_code == 0, result.output

@@ -69,7 +69,7 @@ def require_clear_end(folder, result, reason, whole, told=True):
     assert result.exit_code == 1, result.output
     assert reason in result.stderr
     assert "Traceback" not in result.stderr
-    assert not (folder / "summary.json").exists() or not (folder / "checksums.json").exists()
+    assert "done" not in ((folder / "status.json").read_text() if told else "")
     assert not list(folder.rglob("*.partial"))
     if told:
         assert json.loads((folder / "status.json").read_text())["state"] == "failed"
@@ -101,12 +101,13 @@ def test_a_disk_full_at_any_write(netsim, here, whole, monkeypatch, lasting, cod
     reason, n = os.strerror(code), 0
     while True:
         calls, n = [], n + 1
-        result = netsim(*RUN)
+        result = netsim(*RUN, algorithms=False)  # no record of components, which may fail
         if result.exit_code == 0:
             break
-        require_clear_end(here / "out", result, reason, whole, told=n > 5)
+        require_clear_end(here / "out", result, reason, whole, told=n > 6)
         assert f"can't be written: {reason}" in result.stderr
-        assert ("s of virtual time and written" in result.stderr) == (n > 1)
+        far = ("s of virtual time and written", "all events had happened")
+        assert any(text in result.stderr for text in far) == (n > 1)
         shutil.rmtree(here / "out", ignore_errors=True)
     assert n > 12  # the last write has been reached
 
@@ -320,8 +321,14 @@ def test_a_disk_full_while_figures_are_drawn_says_that_the_run_has_ended(netsim,
     result = netsim("run", "s.toml", "-q", "--set", SENDS, "--out", "out")
     assert result.exit_code == 1
     assert "x.png: can't be written: No space left on device" in result.stderr
-    assert "all runs had ended; their results are in out" in result.stderr
-    assert json.loads((here / "out" / "status.json").read_text())["state"] == "done"
+    assert "all events had happened; the results are in out, and netsim resume out" in result.stderr
+    assert json.loads((here / "out" / "status.json").read_text())["state"] == "failed"
+    monkeypatch.undo()
+    os.chdir(here)
+    result = netsim("resume", "out", "-q")
+    assert result.exit_code == 0, result.output
+    assert list((here / "out" / "figures").iterdir())
+    assert netsim("verify", "out", "--no-rerun").exit_code == 0
 
 
 def test_a_disk_that_is_full_when_the_page_is_written(netsim, here, monkeypatch):
@@ -334,8 +341,8 @@ def test_a_disk_that_is_full_when_the_page_is_written(netsim, here, monkeypatch)
     result = netsim("run", "s.toml", "-q", "--no-figures", "--out", "out")
     assert result.exit_code == 1
     assert "report.html: can't be written: No space left on device" in result.stderr
-    assert "all runs had ended; their results are in out" in result.stderr
-    assert json.loads((here / "out" / "status.json").read_text())["state"] == "done"
+    assert "all events had happened; the results are in out, and netsim resume out" in result.stderr
+    assert json.loads((here / "out" / "status.json").read_text())["state"] == "failed"
 
 
 @pytest.mark.slow
@@ -372,6 +379,7 @@ def test_a_folder_that_is_taken_between_two_looks_is_not_called_unfinished(tmp_p
 
     (tmp_path / "journal").mkdir()
     (tmp_path / "journal" / "command.json").write_text("{}")
+    (tmp_path / "scenario.toml").write_text("")
     assert "holds an unfinished run" in runner.out_problem(tmp_path)
     looks = iter([None, "somebody writes into it"])
     monkeypatch.setattr(runner, "_taken", lambda *_: next(looks))

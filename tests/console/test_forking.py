@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from netsim.console.app import app
-from netsim.recording.parquet_parts import read
+from netsim.recording import run_folder
 from netsim.scenario.later import CHANGEABLE, LASTING
 
 SCENARIO = """\
@@ -79,9 +79,9 @@ def test_a_fork_is_its_original_until_then_and_is_compared_with_it(call, origina
     assert lost["difference"] == lost["fork"]
     assert (lost["nodes"], lost["higher"], lost["lower"]) == (4, 4, 0)
     assert "equal to a before 5 s" in text
-    log = read(Path("b/messages"))
+    log = run_folder.read(Path("b"), "messages")
     assert set(log["outcome"][log["t_sent_s"] < 5.0].astype(str)) == {"delivered"}
-    sent = [read(Path(f"{name}/messages"))["t_sent_s"] >= 5.0 for name in "ab"]
+    sent = [run_folder.read(Path(name), "messages")["t_sent_s"] >= 5.0 for name in "ab"]
     assert told["measures"]["messages"]["original"] == sent[0].sum() / 4
     rows = Path("b/fork_nodes.csv").read_text().splitlines()
     assert rows[0] == "measure,node,original,fork,difference"

@@ -1,6 +1,10 @@
 """Networks from files at the command line: what is refused, what is warned of, where files lie."""
 # ruff: noqa: E501 - one case a line reads better than a tidy margin
 
+import html
+import json
+
+import pyarrow.parquet as pq
 import pytest
 
 
@@ -15,10 +19,10 @@ def outside(tmp_path):
 @pytest.mark.parametrize(
     ("text", "sets", "says"),
     [
-        ("trace,time_s,mbps\na,0,-3\n", ["link.trace.uplink=FILE"], '[link.trace] uplink = "FILE": line 2: column mbps is "-3"; a capacity must be a number of at least 0'),
+        ("trace,time_s,mbps\na,0,-3\n", ["link.trace.uplink=FILE"], '[link.trace] uplink = "FILE": line 2: mbps, a capacity, must be a number of at least 0, and is "-3"'),
         ("0 1\n1 7\n", ["topology.kind=file", "topology.path=FILE"], '[topology] path = "FILE": line 2: node 7 is unknown: [nodes] count = 4, and the ids are node numbers from 0 to 3 where not all appear'),
         ("0 1\n1 0\n", ["link.latency_matrix={path = 'FILE', unit = 'ms'}"], '[link.latency_matrix] path = "FILE": has 2 hosts, [nodes] count = 4; lower the count'),
-        ("20 1 1\n", ["topology.kind=contacts", "topology.path=FILE"], '[topology] path = "FILE": line 1: 1 is in contact with itself; take the line out'),
+        ("20 1 1\n", ["topology.kind=contacts", "topology.path=FILE"], '[topology] path = "FILE": line 1: "1" is in contact with itself; take the line out'),
         ("a b\n", ["link.backbone.path=FILE", "link.backbone.routers=['a']"], '[link.backbone] path = "FILE": routers: 1 are listed for 4 nodes; list one a node'),
     ],
 )  # fmt: skip
@@ -123,4 +127,62 @@ def test_a_path_that_no_file_has(netsim, written, path):
     result = netsim("run", "s.toml", *sets)
     assert result.exit_code == 2, result.output
     assert "no such file" in result.stderr
+    assert written() == set()
+
+
+MOVES = ["nodes.placement=disc", "radio={}", "mobility.kind=trace", "mobility.path=FILE"]
+HARDLY = "has no row for 0 s of the run's 4 s"
+
+
+@pytest.mark.parametrize(
+    ("text", "sets", "says"),
+    [
+        ("node,t_s,x_m,y_m\nb,1e9,0,0\na,1e9,9,0\na,1000000009,0,0\n", [*MOVES, "mobility.start_s=0"], [HARDLY]),
+        ("node,t_s,x_m,y_m\nb,1e9,0,0\na,1e9,9,0\na,1000000009,0,0\n", MOVES, []),
+        ("node,t_s,x_m,y_m\nb,2,0,0\na,2,9,0\na,9,0,0\n", MOVES, ["its first row, at 2 s, is played when the run begins"]),
+        ("node,t_s,x_m,y_m\n0,0,0,0\n1,0,9,0\n1,9,0,0\n7,0,1,1\n", MOVES, ['left aside are the nodes "7"']),
+        ("0 7 8\n20 7 9\n20 9 4\n", ["topology.kind=contacts", "topology.path=FILE", "topology.start_s=-99"], [HARDLY]),
+        ("0 CONN 7 8 up\n5 CONN 7 8 down\n9 CONN 9 4 up\n9 CONN 9 4 down\n12 CONN 9 4 up\n15 CONN 9 4 down\n",
+         ["topology.kind=contacts", "topology.path=FILE"], ["left aside are 1 contacts that last for no time"]),
+    ],
+)  # fmt: skip
+def test_what_of_a_file_is_hardly_played_is_told_before_and_after_a_run(
+    netsim, here, outside, text, sets, says
+):
+    path = outside / "f.txt"
+    path.write_text(text)
+    arguments = [word for one in sets for word in ("--set", one.replace("FILE", str(path)))]
+    first = netsim("validate", "s.toml", *arguments)
+    assert first.exit_code == 0, first.output
+    shown = " ".join(first.stdout.split())
+    result = netsim("run", "s.toml", *arguments, "--out", "out", "--no-figures")
+    assert result.exit_code == 0, result.output
+    remarks = json.loads((here / "out" / "environment.json").read_text())["assumptions"]
+    page = (here / "out" / "report.html").read_text()
+    about = [one for one in remarks if one.startswith("[") and "stay where they are" not in one]
+    assert len(about) == len(says)
+    for part in says:
+        assert part in shown
+        assert part in about[0]
+        assert " ".join(result.stderr.split()).count(part) == 1
+        assert part.split('"')[0] in html.unescape(page)
+
+
+def test_names_in_a_file_are_kept_beside_the_nodes(netsim, here, outside):
+    path = outside / "f.csv"
+    path.write_text("node,t_s,x_m,y_m\nbus,0,0,0\ncar,0,9,0\ncar,9,0,0\n")
+    arguments = [word for one in MOVES for word in ("--set", one.replace("FILE", str(path)))]
+    result = netsim("run", "s.toml", *arguments, "--out", "out", "--no-figures", "--no-report")
+    assert result.exit_code == 0, result.output
+    nodes = pq.read_table(here / "out" / "nodes.parquet")
+    assert nodes["mobility_id"].to_pylist() == ["bus", "car", None, None]
+
+
+def test_degrees_in_positions_are_refused(netsim, written):
+    places = "[[9.427966, 47.5085], [9.527966, 47.5085], [9.5, 47.61211], [9.51234, 47.6]]"
+    sets = ["nodes.placement=given", f"nodes.positions_m={places}", "radio={}"]
+    result = netsim("validate", "s.toml", *(word for one in sets for word in ("--set", one)))
+    assert result.exit_code == 2
+    assert "[nodes] positions_m: its places lie within" in result.stderr
+    assert "look like degrees" in result.stderr
     assert written() == set()

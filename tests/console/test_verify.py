@@ -175,6 +175,50 @@ def test_an_algorithm_of_ones_own_is_never_imported_by_the_name_in_a_run_folder(
     assert "need --components DIR" in result.output
 
 
+def test_what_lacks_components_alone_does_not_differ(netsim, here):
+    (here / "two.toml").write_text(
+        'extends = "s.toml"\n[[algorithm]]\nkind = "alone"\n[[algorithm]]\nkind = "alone"\n'
+        'name = "eager"\nlocal_steps = 2\n'
+    )
+    assert netsim("run", "two.toml", "--out", "out", "-q", "--no-figures").exit_code == 0
+    result = netsim("verify", "out", algorithms=False)
+    assert result.exit_code == 2, result.output
+    assert "need --components DIR" in result.output
+    assert "differs" not in result.output
+    result = netsim("verify", "out", "--no-rerun", algorithms=False)
+    assert result.exit_code == 0, result.output
+
+
+@pytest.mark.parametrize("backend", ["auto", "native"])
+def test_without_a_kernel_a_run_is_played_again_otherwise_and_that_is_told(
+    netsim, here, monkeypatch, backend
+):
+    chosen = ("--set", f"run.backend={backend!r}", "--no-report")
+    assert netsim(*RUN, *SENDS, *chosen).exit_code == 0
+    if 'train = "native/' not in (here / "out" / "scenario.toml").read_text():
+        pytest.skip("there is no native kernel here")
+    monkeypatch.setenv("NETSIM_NATIVE_LIBRARY", str(here / "none"))
+    result = netsim("verify", "out")
+    assert result.exit_code in (0, 1), result.output  # as bits come
+    assert "takes its place" in result.output or '"auto" in its place' in result.output
+    assert "event log, played again" in result.output
+    again = ("run", "out/scenario.toml", "--set", "run.backend='auto'", "--out", "again")
+    result = netsim(*again, "--no-report", "--no-figures")
+    assert result.exit_code == 0, result.output
+    assert "numbers may differ in their last bits" in " ".join(result.stderr.split())
+
+
+def test_a_sweep_that_nobody_touched_is_the_same_and_a_touched_one_is_not(netsim, here, verify):
+    assert netsim("sweep", "s.toml", "--seeds", "0:2", "--jobs", "1", "--out", "out").exit_code == 0
+    verify(code=0)
+    for name in ("sweep.csv", "status.json", "scenario.toml", "base/seed-1/alone/summary.json"):
+        path = here / "out" / name
+        content = path.read_bytes()
+        path.write_bytes(content + b" ")
+        assert f"out/{name}: changed" in differing(verify("--no-rerun", code=1))
+        path.write_bytes(content)
+
+
 @pytest.mark.slow
 def test_a_timing_only_run_is_played_again_as_such(netsim, verify):
     assert netsim(*RUN, *SENDS, "--timing-only").exit_code == 0
@@ -191,10 +235,10 @@ def test_every_algorithm_below_a_folder_is_checked(netsim, here, verify):
     (here / "out" / "comparison.csv").write_text("x\n")
     status = here / "out" / "alone" / "status.json"
     status.write_text(status.read_text().replace("done", "failed"))
-    assert differing(verify("--no-rerun", code=1)) == [
-        "out/comparison.csv: changed",
-        "out/alone: not the folder of a finished run: it is failed",
-    ]
+    output = verify("--no-rerun", code=1)
+    assert differing(output) == ["out/comparison.csv: changed"]
+    unfinished = "out/alone: not the folder of a finished run: it is failed"
+    assert f"{unfinished}; netsim resume out/alone goes on with it" in output
 
 
 def test_what_is_no_finished_run_is_bad_input(run, verify, here):

@@ -129,7 +129,7 @@ def test_dirichlet_test_rows_follow_the_training_proportions():
 
 def test_dirichlet_is_more_uneven_for_a_smaller_beta():
     def largest_share(beta):
-        shards = split(Dirichlet(beta=beta), nodes=10)
+        shards = split(Dirichlet(alpha=beta), nodes=10)
         return np.mean([counts(s.train).max() / len(s.train) for s in shards])
 
     # With beta = 100 shares are those of the data, 0.1 each; with 0.1 one or two classes dominate.
@@ -146,7 +146,7 @@ def test_dirichlet_proportions_have_the_expected_spread():
     """
     shares = []
     for seed in range(200):
-        shards = split(Dirichlet(beta=1.0, min_samples=1), nodes=5, seed=seed)
+        shards = split(Dirichlet(alpha=1.0, min_samples=1), nodes=5, seed=seed)
         first = np.array([counts(s.train)[0] for s in shards])
         shares.append(first / first.sum())
     assert np.var(shares) == pytest.approx(4 / (25 * 6), rel=0.2)
@@ -159,8 +159,8 @@ def test_dirichlet_refuses_what_can_not_be():
 
 def test_dirichlet_gives_up_with_a_remedy(monkeypatch):
     monkeypatch.setattr("netsim.data.partitions.dirichlet._MAX_TRIES", 3)
-    with pytest.raises(ScenarioError, match=r"none of 3 draws with beta = 0\.01"):
-        split(Dirichlet(beta=0.01, min_samples=100), nodes=20)
+    with pytest.raises(ScenarioError, match=r"none of 3 draws with alpha = 0\.01"):
+        split(Dirichlet(alpha=0.01, min_samples=100), nodes=20)
 
 
 def test_class_mix_has_the_papers_sizes():
@@ -265,3 +265,26 @@ def test_by_group_all_groups_can_be_dealt_out():
 def test_by_group_needs_as_many_groups_as_nodes():
     with pytest.raises(ScenarioError, match="5 nodes, but 4 groups"):
         grouped(5)
+
+
+def test_dirichlet_is_known_by_the_name_of_its_papers_too():
+    assert Dirichlet(beta=0.3) == Dirichlet(alpha=0.3)
+    with pytest.raises(ValidationError, match="beta is the old name of alpha"):
+        Dirichlet(beta=0.3, alpha=0.3)
+
+
+@pytest.mark.parametrize("alpha", [0.01, 0.1])
+def test_many_nodes_with_few_classes_each_are_topped_up(alpha):
+    """190 nodes of 2,000 rows: no draw gives each of them 10; no row is lost or there twice."""
+    shards = split(Dirichlet(alpha=alpha, too_few="top_up"), nodes=190)
+    sizes = np.array([len(shard.train) for shard in shards])
+    assert sizes.min() == 10
+    assert sizes.sum() == 2000
+    assert len(np.unique(np.concatenate([shard.train for shard in shards]))) == 2000
+    assert min(len(shard.test) for shard in shards) >= 1
+    assert same(shards, split(Dirichlet(alpha=alpha, too_few="top_up"), nodes=190))
+
+
+def test_a_draw_that_gives_enough_is_not_touched_by_topping_up():
+    alike = (split(Dirichlet(alpha=5.0, too_few=rule), nodes=5) for rule in ("redraw", "top_up"))
+    assert same(*alike)

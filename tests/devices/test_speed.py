@@ -93,14 +93,14 @@ def test_devices_from_seconds_of_a_step(tmp_path):
 @pytest.mark.parametrize(
     ("name", "text", "problem"),
     [
-        ("a.csv", "seconds\n1\n", "no column step_s; it has seconds"),
+        ("a.csv", "seconds\n1\n", "no column step_s; it has none of step_s"),
         ("a.csv", "step_s\n1\n0\n", "line 3: step_s must be greater than 0"),
         ("a.csv", "node,step_s\n0,1\n1,1\n0,2\n", "line 4: this node has a row already"),
         ("a.csv", "node,step_s\n0,1\n2,1\n", "no row for node 1; every node from 0 to 2 needs one"),
         ("a.json", "[1, 2]", "must be one object {device: score}"),
         ("a.json", "{}", "must be one object {device: score}"),
-        ("a.json", '{"x": "fast"}', "the score of 'x' is 'fast'"),
-        ("a.json", '{"x": 0}', "the score of 'x' is 0; must be greater than 0"),
+        ("a.json", '{"x": "fast"}', "score 1 is no number"),
+        ("a.json", '{"x": 0}', 'the score of "x" is 0; must be greater than 0'),
         ("a.json", "{", "can't be read as JSON"),
     ],
 )

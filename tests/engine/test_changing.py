@@ -10,7 +10,7 @@ import pytest
 from netsim import engine, world
 from netsim.links.radio.table import Radio
 from netsim.links.wired.wire import Wire
-from netsim.recording.parquet_parts import read
+from netsim.recording import run_folder
 from netsim.registry import family
 from netsim.scenario import from_dict
 from netsim.scenario.later import LASTING
@@ -302,7 +302,7 @@ def test_nothing_differs_before_a_change(files, base, key, value, at_s):
     summary = played(described, [{"at_s": at_s, "set": {key: value}}], files / "b")
     ended = summary["messages"]
     assert ended["sent"] == sum(ended[k] for k in ("delivered", "partial", "lost", "expired"))
-    logs = [read(files / name / "messages") for name in "ab"]
+    logs = [run_folder.read(files / name, "messages") for name in "ab"]
     before = [{k: v[log["t_done_s"] < at_s] for k, v in log.items()} for log in logs]
     assert len(before[0]["src"]) > 0
     for column in before[0]:
@@ -328,10 +328,10 @@ def test_flows_under_way_have_the_new_capacity_from_the_change_on(tmp_path):
     described = tables({"link": link, "nodes": {"count": 2}, "exchange": schedule})
     described["horizon_s"] = 40.0
     played(described, folder=tmp_path / "a")
-    begun_s = read(tmp_path / "a" / "messages")["t_sent_s"][0]
+    begun_s = run_folder.read(tmp_path / "a", "messages")["t_sent_s"][0]
     change = {"at_s": float(begun_s) + 1.0, "set": {"link.uplink_bps": bits / 4.0}}
     played(described, [change], tmp_path / "b")
-    alone_s, changed_s = (read(tmp_path / name / "messages")["age_s"][0] for name in "ab")
+    alone_s, changed_s = (run_folder.read(tmp_path / name, "messages")["age_s"][0] for name in "ab")
     assert alone_s == pytest.approx(2.0, rel=0.01)
     assert changed_s == pytest.approx(1.0 + 2.0 * (alone_s - 1.0), abs=1e-8)
 

@@ -13,7 +13,7 @@ from netsim.engine.interruption import Interrupted
 from netsim.engine.simulation import Simulation
 from netsim.errors import ScenarioError
 from netsim.learning.jobs import BatchKey
-from netsim.recording.parquet_parts import read
+from netsim.recording import run_folder
 from netsim.results.summary import load
 from netsim.scenario import algorithm_files, from_dict
 
@@ -100,7 +100,7 @@ def test_an_evaluation_at_the_instant_of_a_drift_is_on_the_new_samples(tmp_path)
     run = played(late, folder=tmp_path / "run", algorithm=algorithm, horizon_s=6.0, **how)
     shards, names = run.learning.shards, ("accuracy", "accuracy_all_classes")
     run.recorder.close()
-    rows = read(tmp_path / "run/metrics")
+    rows = run_folder.read(tmp_path / "run", "metrics")
     swapped = np.arange(10)
     swapped[[3, 4]] = 4, 3
     for node, parts in enumerate(run.parts):
@@ -123,7 +123,7 @@ def test_before_a_drift_and_at_nodes_without_one_nothing_differs(tmp_path):
     for name, drift in (("none", ()), ("swap", (one,)), ("redraw", (redraw,))):
         run = played(*drift, folder=tmp_path / name, **how)
         run.recorder.close()
-        rows = read(tmp_path / name / "metrics")
+        rows = run_folder.read(tmp_path / name, "metrics")
         values[name] = {
             (t, node, str(metric)): value
             for t, node, metric, value in zip(
@@ -248,7 +248,7 @@ def test_a_run_that_was_broken_off_after_a_drift_goes_on_as_if_it_had_not_been(
     summaries = [load(tmp_path / name) for name in ("whole", "cut")]
     for key in ("event_log_sha256", "parameters_sha256", "drift", "accuracy"):
         assert summaries[0][key] == summaries[1][key]
-    one, other = (read(tmp_path / name / "metrics") for name in ("whole", "cut"))
+    one, other = (run_folder.read(tmp_path / name, "metrics") for name in ("whole", "cut"))
     assert one["value"].tolist() == other["value"].tolist()
 
 

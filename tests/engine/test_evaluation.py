@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from netsim.engine.evaluation import Evaluator
+from netsim.learning.architecture import Traits
 from netsim.learning.refs import Cell, Ref
 from netsim.learning.shards import NodeRows, Shards
 from netsim.node.mixing_check import MixingCheck
@@ -33,7 +34,9 @@ def measure():
     """Metrics of one evaluation, {(metric, node): value}."""
 
     def run(*nodes, malicious=(), common=COMMON):
-        architecture = SimpleNamespace(bind=lambda row: torch.nn.Identity(), num_outputs=3)
+        architecture = SimpleNamespace(
+            traits=Traits(), bind=lambda row: torch.nn.Identity(), num_outputs=3
+        )
         ref = Ref(0, Cell(None, (1,), architecture, torch.zeros(1)))
         common_rows = {"common_test": rows(*common), "common_validation": rows()}
         learning = SimpleNamespace(
@@ -103,7 +106,7 @@ def series():
     """Evaluations of five nodes one after another, and what each asked of the backend."""
 
     def run(*evaluations, predict=None):
-        architecture = SimpleNamespace(bind=lambda row: row)
+        architecture = SimpleNamespace(traits=Traits(), bind=lambda row: row)
         asked, calls = [], []
 
         def predictions(wanted):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from netsim import engine, world
+from netsim.channels.mac.csma import Access, Csma
 from netsim.devices.energy.loads import Loads
 from netsim.devices.energy.meter import EnergyMeter
 from netsim.engine import invariants
@@ -26,6 +27,14 @@ RADIO = {
         "ttl_s": 1.5,
     },
     "churn": {"kind": "exponential", "mean_on_s": 3.0, "mean_off_s": 0.5},
+}
+CSMA = {
+    "radio": {
+        "mac": {"kind": "csma"},
+        "rate": {"kind": "fixed", "rate_bps": 2e4},
+        "fading": {"kind": "none"},
+        "packet_error": {"kind": "fixed", "loss": 0.0},
+    },
 }
 STATES = {"kind": "radio_state", "tx_w": 1.3, "rx_w": 0.9, "idle_w": 0.1}
 
@@ -85,7 +94,17 @@ def twice(traffic, *args):
     }
 
 
+def twice_on_the_air(accounting, flight, until_ns):
+    AIRTIME(accounting, flight, until_ns)
+    flight.airtime_ns *= 2
+
+
+def side_by_side(mac, situation):
+    return tuple(Access(one.frame_s, (0.0,), one.frame_s) for one in situation.senders)
+
+
 MESSAGE, FINISH, TOTALS = MessageLog.message, PhysicalLink.finish, Traffic.totals
+AIRTIME = EnergyAccounting.airtime
 FAULTS = [
     ("messages", WIRES, MessageLog, "message", no_third, "all nodes at .* and sent: "),
     ("causality", WIRES, PhysicalLink, "finish", too_late, r"node \d at .* has taken less than"),
@@ -97,6 +116,8 @@ FAULTS = [
         lambda self, bits, rate_bps, medium=None: 1.0,
         r"node \d at .* s: a message of \d+ bit from node \d has taken less than it can, in ns: ",
     ),
+    ("airtime", RADIO, EnergyAccounting, "airtime", twice_on_the_air, "for longer than it took"),
+    ("capacity", CSMA, Csma, "access", side_by_side, " at .* sooner than the rate allows"),
     ("half_duplex", RADIO, RadioQueue, "can_start", lambda self, message: True, r"node \d at .*"),
     ("totals", WIRES, PhysicalLink, "count_transmitted", only_in_all, "node by node and in all"),
     ("totals", RADIO, PhysicalLink, "count_transmitted", falling, r"node \d .* have fallen"),

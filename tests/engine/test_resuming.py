@@ -6,6 +6,7 @@ each comes at a known event; processes that are really killed are in `benchmarks
 
 import json
 import os
+import re
 import signal
 
 import numpy as np
@@ -14,10 +15,12 @@ import pytest
 from netsim import engine, world
 from netsim.engine import resuming
 from netsim.engine.checkpoints import pace
+from netsim.engine.checkpoints.command import Command
 from netsim.engine.checkpoints.journal import Journal
 from netsim.engine.interruption import Interrupted
-from netsim.errors import NetsimError, ScenarioError
-from netsim.recording.parquet_parts import read
+from netsim.errors import AlteredError, NetsimError, ScenarioError
+from netsim.recording import run_folder
+from netsim.recording.recorder import Recorder
 from netsim.results.summary import load
 from netsim.scenario import algorithm_files, component_files, from_dict
 
@@ -155,7 +158,7 @@ def require_same(one, other):
         summary["engine"] = {k: v for k, v in summary["engine"].items() if "_s" not in k}
     assert before == after
     for table in TABLE_NAMES:
-        rows, others = read(one / table), read(other / table)
+        rows, others = run_folder.read(one, table), run_folder.read(other, table)
         assert list(rows) == list(others)
         for column in rows:
             assert np.array_equal(rows[column].astype(str), others[column].astype(str)), column
@@ -236,17 +239,66 @@ def test_a_damaged_checkpoint_gives_way_to_the_one_before(play, resume, folder, 
     require_same(folder / "whole", folder / "cut")
 
 
-@pytest.mark.thinned(2)
-@pytest.mark.parametrize("table", ["messages", "wakes"])
-def test_where_rows_of_a_table_are_missing_it_is_played_anew(play, resume, folder, table):
-    play("whole")
+def lost(path):
+    path.unlink()
+
+
+def flipped(path):
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+@pytest.mark.thinned(5)
+@pytest.mark.parametrize("how", [lost, flipped])
+@pytest.mark.parametrize("name", ["messages", "wakes", "metrics", "environment.json", "nodes"])
+def test_what_is_not_what_was_written_is_not_gone_on_with(play, resume, folder, name, how):
     with pytest.raises(Interrupted):
         play("cut", "3 3")
-    max((folder / "cut" / table).glob("part-*.parquet")).unlink()
-    told = resume("cut")
-    assert table in told[0]
-    assert "played again from the beginning" in told[1]
-    require_same(folder / "whole", folder / "cut")
+    file = next(p for p in sorted((folder / "cut").rglob("*")) if p.is_file() and name in str(p))
+    how(file)
+    before = contents(folder / "cut")
+    with pytest.raises(AlteredError, match=re.escape(str(file))) as refused:
+        resume("cut")
+    assert "nothing was changed" in str(refused.value)
+    assert contents(folder / "cut") == before
+
+
+@pytest.mark.thinned(3)
+@pytest.mark.parametrize("how", [lost, flipped])
+@pytest.mark.parametrize("table", ["messages", "wakes", "graph"])
+def test_what_is_lost_while_a_run_plays_is_not_sealed(folder, play, monkeypatch, table, how):
+    """At the second evaluation a part of a table is harmed, as by a hand or a failing disk."""
+    real, seen = Recorder.checkpoint, []
+
+    def checkpoint(self, every_s=None):
+        real(self, 0.0)
+        seen.append(self)
+        if len(seen) == 2:
+            how(next((folder / "run" / table).glob("part-*.parquet")))
+
+    monkeypatch.setattr(Recorder, "checkpoint", checkpoint)
+    with pytest.raises(AlteredError, match=f"run/{table}/part-00000.parquet: is ") as refused:
+        play("run")
+    assert refused.type is not ScenarioError
+    assert json.loads((folder / "run/status.json").read_text())["state"] == "failed"
+    assert not (folder / "run/summary.json").exists()
+    assert not (folder / "run/checksums.json").exists()
+
+
+def test_a_part_that_the_run_did_not_write_is_no_row_of_it(folder, play, monkeypatch):
+    real, seen = Recorder.checkpoint, []
+
+    def checkpoint(self, every_s=None):
+        real(self, 0.0)
+        seen.append(self)
+        if len(seen) == 2:
+            part = folder / "run/messages/part-00000.parquet"
+            part.with_name("part-99999.parquet").write_bytes(part.read_bytes())
+
+    monkeypatch.setattr(Recorder, "checkpoint", checkpoint)
+    with pytest.raises(AlteredError, match=r"part-99999.parquet: was not written by this run"):
+        play("run")
 
 
 def test_a_run_killed_before_its_first_checkpoint_is_played_anew(play, resume, folder):
@@ -269,7 +321,7 @@ def test_timing_only_is_played_anew(play, folder):
         play("whole", tables=tables, timing_only=True)
     modules = algorithm_files.algorithms()
     (folder / "whole/status.json").write_text('{"state": "running"}')
-    run = resuming.Unfinished(folder / "whole", scenario, "", False, True)
+    run = resuming.Unfinished(folder / "whole", scenario, "", Command(False, timing_only=True))
     told = []
     resuming.play(run, modules, told.append, None)
     assert "--timing-only keeps no checkpoints" in told[0]

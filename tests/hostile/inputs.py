@@ -24,8 +24,8 @@ from netsim.console import sweep_tables
 from netsim.console.sweep_options import options
 from netsim.engine import runner, verification
 from netsim.engine.checkpoints import journal
-from netsim.errors import ScenarioError, printable
-from netsim.recording import lock_holder
+from netsim.errors import AlteredError, ScenarioError, printable
+from netsim.recording import checksums, lock_holder
 from netsim.results.compare import table
 from netsim.results.summary import run_folders
 from netsim.scenario import algorithm_files, json_schema
@@ -493,6 +493,10 @@ def play_checkpoint(case: dict[str, bytes], folder: Path) -> None:
         raise ScenarioError("; ".join(damaged))
     for _ in found.cells(checkpoint):
         pass
+    try:
+        checksums.require_as_written(folder, checkpoint.written, later=True)
+    except AlteredError as error:
+        raise ScenarioError(str(error)) from error
 
 
 SWEEP_FILE = b'name = "s"\nseed = 3\n[sweep]\nseeds = [0, 1]\n[sweep.over]\n"radio.loss" = [1, 2]\n'

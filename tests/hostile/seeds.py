@@ -119,7 +119,7 @@ CHECKPOINT_FILES: dict[str, bytes] = {
     "values-000000.numbers": np.array([0.5, 2.0]).tobytes(),
 }
 CHECKPOINT: dict[str, Any] = {
-    "format": 1,
+    "format": 2,
     "number": 0,
     "moment": {
         "events": 9,
@@ -131,6 +131,7 @@ CHECKPOINT: dict[str, Any] = {
     },
     "event_log_sha256": "0" * 64,
     "extents": {"metrics": [1, 8]},
+    "written": {"metrics/part-00000.parquet": "0" * 64},
     "counters": [1, 2, 3, {"train": "ragged"}, []],
     "submitted": 5,
     "pending": [4],
@@ -154,6 +155,23 @@ _GRAPHML = b"""<?xml version="1.0" encoding="UTF-8"?>
 <edge source="a" target="b"><data key="d0">5</data></edge><edge source="b" target="c"/>
 <edge source="c" target="d"/></graph></graphml>
 """
+_GRAPHS = {
+    "gml": b'graph [\n node [ id 0 label "a" ]\n node [ id 1 ]\n node [ id 2 ]\n node [ id 3 ]\n'
+    b" edge [ source 0 target 1 ]\n edge [ source 1 target 2 ]\n edge [ source 2 target 3 ]\n]\n",
+    "gexf": b'<gexf><graph><nodes><node id="a"/><node id="b"/><node id="c"/><node id="d"/></nodes>'
+    b'<edges><edge source="a" target="b" weight="2"/><edge source="c" target="d"/></edges></graph>'
+    b"</gexf>",
+    "pajek": b'*Vertices 4\n 1 "a"\n 2 "b"\n*Edges\n1 2 5\n2 3\n*Arcslist\n3 4\n4 3\n',
+    "node-link": b'{"directed": false, "nodes": [{"id": 0}, {"id": 1}, {"id": 2}, {"id": 3}],'
+    b'"links": [{"source": 0, "target": 1}, {"source": 2, "target": 3}]}',
+    "adjacency list": b"0 1 2\n1 3\n2\n3\n",
+    "matrix market": b"%%MatrixMarket matrix coordinate pattern symmetric\n4 4 3\n2 1\n3 2\n4 3\n",
+    "dimacs": b"c x\np edge 4 3\ne 1 2\ne 2 3\ne 3 4\n",
+    "caida": b"# source\n1|2|0\n2|3|-1\n3|4|-1\n",
+    "sndlib": b"?SNDlib native format\nNODES (\n a ( 1 2 )\n b\n c\n d\n)\nLINKS (\n"
+    b" k ( a b ) 1 0 0 0 ( 4 1 )\n l ( c d ) 1\n)\n",
+    "named edges": b'source,target,rate\n"New York",Ulm,5\nUlm,Rom,5\nRom,"Los Angeles",7\n',
+}
 _FCD = b"""<fcd-export><timestep time="0.00"><vehicle id="v0" x="1.0" y="2.0" speed="3"/>
 <vehicle id="v1" x="3.0" y="4.0"/></timestep><timestep time="1.00">
 <vehicle id="v0" x="2.0" y="2.0"/><person id="p0" x="0" y="0"/></timestep></fcd-export>
@@ -186,6 +204,7 @@ FILES: dict[str, FileKind] = {
     "edge list, gz": FileKind(".gz", gzip.compress(_EDGES, mtime=0), _topology),
     "edge list, zip": FileKind(".zip", _zip("e.txt", _EDGES), _topology),
     "graphml": FileKind(".graphml", _GRAPHML, _topology),
+    **{name: FileKind(".txt", content, _topology) for name, content in _GRAPHS.items()},
     "contacts": FileKind(
         ".dat",
         b"0 0 1\n20 1 2\n20 2 3\n40 0 3\n",
@@ -206,6 +225,23 @@ FILES: dict[str, FileKind] = {
     ),
     "mahimahi": FileKind(
         ".up", b"0\n1\n1\n5\n9\n", lambda path: {"link": {"trace": {"uplink": path}}}
+    ),
+    "pensieve": FileKind(
+        ".txt", b"0 1.0\n1 2.0\n2 0.5\n", lambda path: {"link": {"trace": {"uplink": path}}}
+    ),
+    "sabre": FileKind(
+        ".json",
+        b'[{"duration_ms": 500, "bandwidth_kbps": 900}, {"duration_ms": 9, "bandwidth_kbps": 5}]',
+        lambda path: {"link": {"trace": {"uplink": path}}},
+    ),
+    "the one": FileKind(".txt", b"0 5 0 9 0 9\n0 a 1 2\n0 b 3 4\n5 a 9 9\n", _mobility("the_one")),
+    "sumo csv": FileKind(
+        ".csv",
+        b"timestep_time;vehicle_id;vehicle_x;vehicle_y\n0.00;a;1;2\n1.00;a;3;4\n",
+        _mobility("sumo"),
+    ),
+    "movement in degrees": FileKind(
+        ".csv", b"node,t_s,lat,lon\n0,0,47.5,9.5\n1,0,47.51,9.5\n", _mobility("trace")
     ),
     "movement csv": FileKind(
         ".csv", b"node,t_s,x_m,y_m\n0,0,1,2\n0,5,3,4\n1,0,5,5\n", _mobility("trace")

@@ -132,5 +132,5 @@ def test_backbone_head_and_classifier_weights_are_column_ranges():
     """Algorithms address `backbone` (what MAPL+ mixes) and `head.weight` (what MAPL compares)."""
     network = Mapl(backbone="alexnet_small", projection=8).build((3, 32, 32), 10)
     layout = build_architecture("mapl", network, torch.device("cpu"), torch.float32, 10)
-    assert layout.columns("backbone") == (0, 1_813_632)
-    assert layout.columns("head.weight") == (1_813_632, 1_813_632 + 5_120)
+    assert layout.columns("backbone") == ((0, 1_813_632),)
+    assert layout.columns("head.weight") == ((1_813_632, 1_813_632 + 5_120),)

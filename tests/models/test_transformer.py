@@ -73,7 +73,7 @@ def test_adapters_add_nothing_at_first_and_a_low_rank_term_later():
 
 def test_adapters_are_one_part_of_the_row():
     layout = Architecture("t", built(rank=2, layers=2), torch.device("cpu"), torch.float64, V)
-    start, stop = layout.columns("features.adapters")
+    ((start, stop),) = layout.columns("features.adapters")
     assert stop - start == 2 * 4 * 2 * D
 
 

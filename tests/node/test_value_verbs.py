@@ -47,7 +47,7 @@ def test_a_part_put_into_a_model_replaces_that_part_alone(learn):
 
     found = learn(process)
     layout = found.world.architectures[0]
-    start, stop = layout.columns("head")
+    ((start, stop),) = layout.columns("head")
     expected = found.initial.clone()
     expected[start:stop] = found.trained[start:stop]
     assert torch.equal(found.mixed, expected)
@@ -90,7 +90,7 @@ def test_a_mix_is_the_weighted_sum(learn, lazy):
     found = learn(process)
     expected = 0.5 * found.a + 0.25 * found.b - found.c
     torch.testing.assert_close(found.mix, expected, **EXACT)
-    start, stop = found.world.architectures[0].columns("head")
+    ((start, stop),) = found.world.architectures[0].columns("head")
     torch.testing.assert_close(found.heads, expected[start:stop], **EXACT)
 
 
@@ -158,7 +158,7 @@ def test_a_result_like_a_model_is_a_model(learn):
         yield node.sleep(0.0)
 
     found = learn(process)
-    start, stop = found.world.architectures[0].columns("head")
+    ((start, stop),) = found.world.architectures[0].columns("head")
     assert torch.equal(found.head, 2.0 * found.initial[start:stop])
 
 

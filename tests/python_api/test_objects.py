@@ -80,7 +80,7 @@ def test_an_nn_sequential_has_its_last_layer_as_head(small):
     )
     architecture = world.build(own.tables).architectures[0]
     assert own.model[0].kind == "model"
-    assert architecture.columns("head") == (0, 650)
+    assert architecture.columns("head") == ((0, 650),)
 
 
 def test_a_module_is_where_all_nodes_start(small):
@@ -99,7 +99,12 @@ def test_several_architectures_and_shipped_components_as_objects(small):
     ("model", "said"),
     [
         (lambda width: None, r"asks for width; it is given input_shape and num_classes"),
-        (lambda: nn.Linear(64, 10), "without submodules `features` and `head`"),
+        (lambda: 3, "no torch.nn.Module"),
+        (
+            {"kind": lambda: nn.Sequential(nn.Linear(64, 10)), "head": "1"},
+            "no submodule of it; its submodules are 0",
+        ),
+        ({"kind": lambda: nn.Sequential(nn.Linear(64, 10)), "head": "0"}, "holds every parameter"),
         (3, "is no model"),
     ],
 )
@@ -226,13 +231,69 @@ def test_what_is_no_data_is_told(small, data, said):
 
 
 def test_a_graph_says_who_the_neighbours_are(small):
-    graph = nx.DiGraph([("a", "b"), ("b", "c"), ("c", "c"), ("d", "e"), ("b", "a")])
+    graph = nx.MultiGraph([("a", "b"), ("b", "c"), ("c", "c"), ("d", "e"), ("b", "a")])
     built = world.build(small.replace(topology=graph).tables)
     assert built.neighbours == [(1,), (0, 2), (1,), (4,), (3,)]
     numbered = nx.Graph([(4, 0), (0, 1), (1, 2), (2, 3)])
     assert world.build(small.replace(topology=numbered).tables).neighbours[4] == (0,)
     with pytest.raises(netsim.ScenarioError, match=r"the graph has 3 nodes, .* count to 3"):
         world.build(small.replace(topology=nx.path_graph(3)).tables)
+
+
+def test_a_graph_s_rates_and_latencies_are_those_of_its_wires(small):
+    graph = nx.DiGraph()
+    graph.add_edge(0, 1, rate_bps=1e6, latency_s=0.5)
+    graph.add_edge(1, 0, rate_bps=2e6)
+    graph.add_edges_from([(1, 2), (2, 1)])
+    nodes = {"count": 3}
+    link = {"rate_bps": 4e6, "latency_s": 0.25}
+    given = small.replace(topology=graph, nodes=nodes, link=link)
+    wiring = world.build(given.tables).wiring
+    for src, dst, rate_bps, latency_ns in (
+        (0, 1, 1e6, 5 * 10**8),
+        (1, 0, 2e6, 25 * 10**7),
+        (1, 2, 4e6, 25 * 10**7),
+    ):
+        route = wiring.route(src, dst)
+        [bottleneck] = route.bottlenecks
+        assert wiring.capacity[bottleneck].at(0)[0] == rate_bps
+        assert route.latency_ns == latency_ns
+    # a message is on each wire for its bits over the wire's rate, and the latency
+    run = netsim.run(given)
+    rows = run.messages.query("outcome == 'delivered'")
+    took_s = rows["t_done_s"] - rows["t_sent_s"]
+    alone = rows["bits"] / 1e6 + 0.5
+    there = (rows["src"] == 0) & (rows["dst"] == 1)
+    assert there.any()
+    assert took_s[there].to_numpy() == pytest.approx(alone[there].to_numpy(), abs=2e-9)
+
+
+@pytest.mark.parametrize(
+    ("graph", "said"),
+    [
+        (nx.DiGraph([(0, 1), (1, 2), (2, 1)]), r"edge \(0, 1\) leads one way.*to_undirected"),
+        (nx.Graph([(0, 1, {"rate_bps": 0}), (1, 2)]), r"rate_bps = 0; .* more than 0"),
+        (nx.Graph([(0, 1, {"rate_bps": "fast"}), (1, 2)]), r"rate_bps = 'fast'; it must be a num"),
+        (nx.Graph([(0, 1, {"latency_s": -1.0}), (1, 2)]), r"latency_s = -1.0; .* at least 0"),
+        (nx.Graph([(0, 1, {"latency_s": float("nan")}), (1, 2)]), r"latency_s = nan"),
+        (nx.Graph([(0, 1, {"latency_ms": 5}), (1, 2)]), r"latency_ms, .* call it latency_s"),
+        (nx.Graph([(0, 1, {"rate": 5}), (1, 2)]), r"has rate, which is not read; call it rate_bps"),
+        (
+            nx.MultiGraph([(0, 1, {"rate_bps": 1e6}), (0, 1, {"rate_bps": 2e6}), (1, 2)]),
+            r"has parallel ones of another rate_bps",
+        ),
+    ],
+)
+def test_what_a_graph_says_is_never_lost(small, graph, said):
+    with pytest.raises(netsim.ScenarioError, match=said):
+        small.replace(topology=graph, nodes={"count": 3}, link={"rate_bps": 1e6})
+
+
+def test_rates_of_a_graph_are_none_of_radios(small):
+    graph = nx.Graph([(0, 1, {"rate_bps": 1e6}), (1, 2)])
+    over_the_air = small.replace(topology=graph, nodes={"count": 3}, radio={}, link=None)
+    with pytest.raises(netsim.ScenarioError, match=r"rate_bps or latency_s, .* of wires"):
+        world.build(over_the_air.tables)
 
 
 def test_an_algorithm_class_is_played_beside_shipped_ones(small, tmp_path):

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -119,6 +120,37 @@ def test_another_machines_lock_is_stale_without_a_heartbeat(elsewhere):
         assert replaced.host == "far"
 
 
+@pytest.mark.parametrize("ahead_s", [30, 3600, 1e9])
+def test_a_lock_of_a_clock_that_is_ahead_is_stale_unless_it_beats(elsewhere, monkeypatch, ahead_s):
+    monkeypatch.setattr(lock_holder, "HEARTBEAT_S", 0.05)
+    aged(elsewhere, -ahead_s)
+    beating = threading.Event()
+
+    def beat():
+        while not beating.wait(0.01):
+            aged(elsewhere, -ahead_s - time.monotonic() % 1)
+
+    heart = threading.Thread(target=beat)
+    heart.start()
+    with pytest.raises(FolderBusyError, match="process 7 on far is writing"):
+        folder_lock.acquire(elsewhere, take_over=True)
+    beating.set()
+    heart.join()
+    began_s = time.monotonic()
+    assert folder_lock.left_by(elsewhere).host == "far"
+    with folder_lock.held(elsewhere, take_over=True) as replaced:
+        assert replaced.host == "far"
+    assert time.monotonic() - began_s < 2 * 2.5 * 0.05 + 0.5
+    assert list(elsewhere.iterdir()) == []
+
+
+def test_a_draft_of_a_lock_that_a_killed_process_left_goes(tmp_path):
+    (tmp_path / ".lock-new-abc").write_text('{"pid')
+    with folder_lock.held(tmp_path):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_damaged_lock_is_somebodys(tmp_path):
     (tmp_path / ".lock-0").write_text('{"pid"')
     with pytest.raises(FolderBusyError, match="an unknown process"):
@@ -126,7 +158,7 @@ def test_a_damaged_lock_is_somebodys(tmp_path):
 
 
 def test_the_heart_beats(tmp_path, monkeypatch):
-    monkeypatch.setattr(folder_lock, "HEARTBEAT_S", 0.01)
+    monkeypatch.setattr(lock_holder, "HEARTBEAT_S", 0.01)
     with folder_lock.held(tmp_path):
         aged(tmp_path, 100)
         until = time.monotonic() + 5

@@ -3,7 +3,7 @@ import pytest
 from matplotlib.image import imread
 
 from netsim.errors import ScenarioError
-from netsim.recording.parquet_parts import read
+from netsim.recording import run_folder
 from netsim.recording.recorder import Recorder
 from netsim.results import figures, heatmaps, metrics, summary
 from netsim.results.plots import runs as of_runs
@@ -92,11 +92,11 @@ def test_a_pairs_weight_is_the_one_logged_last(tmp_path):
     ):  # fmt: skip
         recorder.graph(t_s * S, node, peer, weight)
     recorder.close()
-    peers, own = heatmaps.last_weights(read(tmp_path / "graph"), 3)
+    peers, own = heatmaps.last_weights(run_folder.read(tmp_path, "graph"), 3)
     nan = np.nan
     np.testing.assert_equal(peers, [[nan, 0.5, 0.75], [nan, nan, 0.25], [nan] * 3])
     np.testing.assert_equal(own, [0.1, nan, nan])
-    peers, own = heatmaps.last_weights(read(tmp_path / "graph"), 3, block=2)
+    peers, own = heatmaps.last_weights(run_folder.read(tmp_path, "graph"), 3, block=2)
     np.testing.assert_equal(peers, [[0.5, 0.5], [nan, nan]])
 
 

@@ -8,7 +8,7 @@ import pytest
 from netsim import engine, world
 from netsim.console.exporting import export
 from netsim.errors import ScenarioError
-from netsim.recording.parquet_parts import read
+from netsim.recording import run_folder
 from netsim.registry import modules
 from netsim.results import replays
 from netsim.scenario import from_dict
@@ -65,7 +65,7 @@ def radio(**keys):
 
 def test_messages_are_those_of_the_log_in_the_order_of_sending(exported):
     run, out, about = exported(WIFI)
-    log = read(run / "messages")
+    log = run_folder.read(run, "messages")
     given = rows(out / "messages.txt")
     assert len(given) == len(log["src"]) > 3
     t_s = [float(row[0]) for row in given]

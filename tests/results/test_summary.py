@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from netsim.errors import ScenarioError
-from netsim.recording.parquet_parts import read
+from netsim.recording import run_folder
 from netsim.recording.recorder import Recorder
 from netsim.results import metrics, summary
 
@@ -142,7 +142,7 @@ def test_megabytes_are_what_the_network_had_transmitted_by_each_evaluation(tmp_p
     """100 messages of 1.6 Mbit an evaluation (20 nodes x 5): 20 MB, logged or not."""
     for name, logged in (("logged", True), ("unlogged", False)):
         written(tmp_path / name, evaluations=4, megabits=1.6, log_messages=logged)
-        over_time = metrics.curve(read(tmp_path / name / "metrics"), "accuracy")
+        over_time = metrics.curve(run_folder.read(tmp_path / name, "metrics"), "accuracy")
         found = metrics.megabytes(tmp_path / name, over_time.t_s)
         assert found == pytest.approx([0, 20, 40, 60])
 

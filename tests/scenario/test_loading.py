@@ -115,9 +115,9 @@ def test_another_kind_replaces_the_whole_table(get, write, base):
 
 def test_another_data_set_keeps_the_partition(get, write, base):
     text = base.replace('"digits"', '"digits"\ntest_fraction = 0.2\nvalidation = 0.25')
-    write(text + "[data.partition]\nkind = 'dirichlet'\nbeta = 0.5\n", "base.toml")
+    write(text + "[data.partition]\nkind = 'dirichlet'\nalpha = 0.5\n", "base.toml")
     s = get(write("extends = 'base'\n[data]\nkind = 'mnist'\n"))
-    assert (s.data.kind, s.data.validation, s.data.partition.beta) == ("mnist", 0.25, 0.5)
+    assert (s.data.kind, s.data.validation, s.data.partition.alpha) == ("mnist", 0.25, 0.5)
 
 
 def test_the_file_names_the_scenario_not_its_base(get, write, base):

@@ -92,11 +92,11 @@ def test_a_trace_says_when_nodes_are_on(tmp_path):
         ("node,on_s,off_s\n0,2,2\n", "line 2: off_s must be later than on_s"),
         ("node,on_s,off_s\n0,5,8\n1,1,3\n0,1,6\n", "line 2: the interval begins before"),
         ("node,on_s,off_s\n7,1,2\n", "line 2: node must be one of 0 to 2"),
-        ("node,on_s,on_s,off_s\n0,1,1,2\n", "two columns are called on_s"),
+        ("node,on_s,on_s,off_s\n0,1,1,2\n", "columns 2 and 3 have the same name"),
         ("# mine\nnode,on_s,off_s\n\n0,1,2\n# his\n0,-1,2\n", "line 6: on_s must be at least 0"),
         ("node, on_s, off_s\n0, 1, 0\n", "line 2: off_s must be later than on_s"),
         ("node,on_s,off_s\n1e300,1,2\n", "line 2: node must be a node's number"),
-        ("node,on_s,off_s\n0,1\n", "can't be read as CSV"),
+        ("node,on_s,off_s\n0,1\n", "line 2: has 2 columns, the header 3"),
     ],
 )
 def test_a_bad_trace_is_told_with_its_line(tmp_path, text, problem):

@@ -1,16 +1,20 @@
 """Edge lists and GraphML: what they become, and what is wrong with them."""
 
 import gzip
+import io
 import os
 import zipfile
 from pathlib import Path
 
+import networkx as nx
 import pytest
 
 from netsim.errors import ScenarioError
 from netsim.rng import Streams
 from netsim.topology import Site, component_sizes
 from netsim.topology.file import GraphFile
+from netsim.traces.files import read_text
+from netsim.traces.graphs.reading import read_graph
 
 GRAPHML = """<?xml version="1.0" encoding="utf-8"?>
 <graphml xmlns="http://graphml.graphdrawing.org/xmlns">
@@ -94,17 +98,17 @@ def test_a_part_of_a_larger_graph(write):
 @pytest.mark.parametrize(
     ("text", "nodes", "says"),
     [
-        ("0 1\n1 1\n", 2, r"line 2: node 1 is linked to itself \(1 such edges\); .* drop_"),
+        ("0 1\n1 1\n", 2, r'line 2: node "1" is linked to itself \(1 such edges\); .* drop_'),
         ("0 1\n2\n", 2, r'line 2: "2" is not two node ids'),
         ("# nothing\n", 2, r"holds no edge"),
         ("0 1\n1 2\n", 2, r'has 3 nodes, .nodes. count = 2; set the count to 3, or take a part'),
         ("0 1\n1 9\n", 5, r"line 2: node 9 is unknown: .nodes. count = 5"),
         ("a b\n", 5, r"has 2 nodes, .nodes. count = 5"),
         ("<graphml><graph>", 2, r"line 1: is not valid XML at column"),
-        ("<html></html>", 2, r"is XML, but its root is <html>"),
+        ("<html></html>", 2, r"is a web page, which is not read as a graph"),
         ("<graphml></graphml>", 2, r"holds no <graph>"),
-        (GRAPHML.replace('<node id="z" />', ""), 3, r"the edge z - y names node z, which is"),
-        (GRAPHML.replace('id="z"', 'id="y"'), 3, r"two nodes y"),
+        (GRAPHML.replace('<node id="z" />', ""), 3, r'the edge "z" - "y" names node "z", which is'),
+        (GRAPHML.replace('id="z"', 'id="y"'), 3, r'two nodes have the id "y"'),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said_with_its_place(write, text, nodes, says):
@@ -143,3 +147,29 @@ def test_real_graphs():
         neighbours(snap, 6474)
     found = neighbours(snap, 6474, drop_self_loops=True)
     assert sum(map(len, found)) == 2 * (13_895 - 1_323)
+
+
+@pytest.mark.slow
+@pytest.mark.data
+@pytest.mark.skipif(not ZOO.is_file(), reason="NETSIM_DATA holds no topology zoo")
+def test_every_graph_of_the_zoo_is_the_one_that_networkx_reads():
+    with zipfile.ZipFile(ZOO) as packed:
+        names = [name for name in packed.namelist() if name.endswith(".graphml")]
+        for name in names:
+            other = nx.read_graphml(io.BytesIO(packed.read(name)))
+            text = read_text(str(ZOO), None, "topology", member=name)
+            if other.number_of_edges() == 0:
+                continue
+            found = read_graph(text, drop_self_loops=True)
+            labels = {node: (label or "").strip() for node, label in other.nodes(data="label")}
+            assert labels == {n: values.get("label", "") for n, values in found.nodes.items()}
+            assert sorted(sorted((e.a, e.b)) for e in found.edges) == sorted(
+                sorted(edge) for edge in other.edges() if edge[0] != edge[1]
+            )
+            speeds = sorted(
+                float(v) for a, b, v in other.edges(data="LinkSpeedRaw") if v and a != b
+            )
+            assert speeds == sorted(
+                float(e.values["LinkSpeedRaw"]) for e in found.edges if e.values.get("LinkSpeedRaw")
+            )
+    assert len(names) > 250

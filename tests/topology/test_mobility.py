@@ -120,7 +120,7 @@ def test_a_trace_is_followed_in_straight_lines(tmp_path):
         ("node,t_s,x_m\n0,0,0\n", "no column y_m; it has node, t_s, x_m"),
         ("node,t_s,x_m,y_m\n0,-1,0,0\n", "line 2: t_s must be at least 0"),
         ("node,t_s,x_m,y_m\n0,0,0,0\n0,1,1,1\n0,0,2,2\n", "line 4: this node has a row for this"),
-        ("node,t_s,x_m,y_m\n9,0,0,0\n", "line 2: node must be one of 0 to 1"),
+        ("node,t_s,x_m,y_m\n9,0,0,0\n", "its nodes are 9 to 9, and the scenario's 0 to 1"),
         ("node,t_s,x_m,y_m\n0,0,inf,0\n", "line 2: x_m must be a finite number"),
     ],
 )

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from netsim.errors import NetsimError, ScenarioError
-from netsim.recording.parquet_parts import read
+from netsim.recording import run_folder
 from netsim.results import metrics
 from netsim.results.summary import load
 from tools.results import numbers, playing, records
@@ -175,7 +175,7 @@ def _curves(table: PaperTable, run: Run) -> Iterator[tuple[numbers.CurveOf, dict
     for curve in table.curves:
         if run.rounds is None and drawn(curve, run.cell):
             try:
-                one = metrics.curve(read(run.own / "metrics"), curve.metric)
+                one = metrics.curve(run_folder.read(run.own, "metrics"), curve.metric)
                 values = dict(zip(one.t_s.tolist(), one.mean.tolist(), strict=True))
             except (KeyError, ValueError, IndexError) as error:
                 told = f'{run.own}: has no curve "{curve.metric}" in metrics/'

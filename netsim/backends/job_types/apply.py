@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from netsim.backends.job_type import Call, GroupKernel, Signature, register
-from netsim.backends.plain import Plain, checked_results
+from netsim.backends.plain import Plain, checked_results, keep_whole
 from netsim.backends.stacked import functional
 from netsim.backends.stacked.resources import Resources
 from netsim.learning.functions import fill, frozen, require_unchanged, versions
@@ -41,13 +41,20 @@ def _run_one(job: Job[Apply], _: Plain) -> Sequence[Tensor]:
     before = versions(values)
     result = function(*fill(job.work.args, values))
     require_unchanged(function, values, before)
-    return checked_results(result, function, job)
+    results = checked_results(result, function, job)
+    for cell, value in zip(job.outputs, results, strict=True):
+        if cell is not None and cell.architecture is not None:
+            keep_whole(value, [r for r in job.inputs if r.architecture is cell.architecture])
+    return results
 
 
 def _signature(job: Job[Apply], resources: Resources) -> Signature | None:
     """One function, marked `@batched`, with inputs of one shape."""
     function = job.work.function
     if not (resources.routes.functions and getattr(function, "is_batched", False)):
+        return None
+    models = [cell.architecture for cell in job.outputs if cell is not None]
+    if any(a is not None and a.whole_columns for a in models):
         return None
     return function, frozen(job.work.args), tuple(r.shape for r in job.inputs)
 

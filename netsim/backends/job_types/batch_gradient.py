@@ -11,7 +11,7 @@ from torch import Tensor
 
 from netsim.backends.inference import InferenceResources
 from netsim.backends.job_type import Call, GroupKernel, Signature, register
-from netsim.backends.plain import Plain
+from netsim.backends.plain import Plain, looking
 from netsim.learning.jobs import BatchKey, Job
 from netsim.learning.transfer import to_device
 
@@ -41,7 +41,8 @@ def _run_one(job: Job[BatchGradient], plain: Plain) -> Sequence[Tensor]:
     row = job.inputs[0].tensor().clone()
     gradient = torch.zeros_like(row)
     model = architecture.bind(row, gradient[: architecture.num_parameters])
-    batch.loss(model(batch.x)).backward()  # type: ignore[no-untyped-call]
+    with looking(architecture):
+        batch.loss(model(batch.x)).backward()  # type: ignore[no-untyped-call]
     return [gradient]
 
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from netsim.backends.inference import over_splits
 from netsim.backends.job_type import register
-from netsim.backends.plain import Plain
+from netsim.backends.plain import Plain, looking
 from netsim.learning.jobs import Job
 
 
@@ -42,7 +42,8 @@ def _run_one(job: Job[Gradient], plain: Plain) -> Sequence[Tensor]:
     row = job.inputs[0].tensor().clone()
     gradient = torch.zeros_like(row)
     model = architecture.bind(row, gradient[: architecture.num_parameters])
-    batch.loss(model(batch.x)).backward()  # type: ignore[no-untyped-call]
+    with looking(architecture):
+        batch.loss(model(batch.x)).backward()  # type: ignore[no-untyped-call]
     return [gradient]
 
 

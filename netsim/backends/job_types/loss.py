@@ -9,7 +9,7 @@ from torch import Tensor
 
 from netsim.backends.inference import over_splits
 from netsim.backends.job_type import register
-from netsim.backends.plain import Plain, evaluate, model_of
+from netsim.backends.plain import Plain, evaluate
 from netsim.learning.jobs import Job
 
 
@@ -34,7 +34,8 @@ class Loss:
 def _run_one(job: Job[Loss], plain: Plain) -> Sequence[Tensor]:
     """The loss of one model."""
     batch = plain.shards.split(job.work.shard, job.work.split)
-    return [batch.loss(evaluate(model_of(job.inputs[0]), batch.x))]
+    (ref,) = job.inputs
+    return [batch.loss(evaluate(ref.architecture, ref.tensor(), batch.x))]
 
 
 register(

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from netsim.backends.job_type import Call, GroupKernel, Signature, register
-from netsim.backends.plain import Plain, checked_results, model_of
+from netsim.backends.plain import Plain, checked_results, looking
 from netsim.backends.stacked import functional
 from netsim.backends.stacked.resources import Resources
 from netsim.learning.functions import fill, frozen, require_unchanged, versions
@@ -54,7 +54,9 @@ def _run_one(job: Job[Measure], plain: Plain) -> Sequence[Tensor]:
     batch = plain.shards.split(work.shard, work.split)
     seen = [model.tensor(), *values, batch.x, batch.y]
     before = versions(seen)
-    result = work.function(model_of(model), batch, *arguments)
+    assert model.architecture is not None
+    with looking(model.architecture):
+        result = work.function(model.architecture.bind(model.tensor()), batch, *arguments)
     require_unchanged(work.function, seen, before)
     return checked_results(result, work.function, job)
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from netsim.backends.job_type import Call, GroupKernel, Signature, register
-from netsim.backends.plain import Plain
+from netsim.backends.plain import Plain, keep_whole
 from netsim.backends.stacked import mixing
 from netsim.backends.stacked.resources import LONG_VALUE, Resources
 from netsim.learning.jobs import Job
@@ -44,6 +44,8 @@ def _run_one(job: Job[Mix], _: Plain) -> Sequence[Tensor]:
     for row, weight in zip(rows, weights, strict=True):
         if weight:  # a zero weight keeps out a diverged model: 0 * nan is nan
             total.add_(row, alpha=weight)
+    counting = [r for r, w in zip(job.inputs, weights, strict=False) if w]
+    keep_whole(total, counting[:1])
     return [total]
 
 
@@ -51,7 +53,10 @@ def _signature(job: Job[Mix], _: Resources) -> Signature | None:
     """Whole values of one length, which lie in one slab."""
     length = job.inputs[0].num_values
     rows = job.inputs if job.work.weights is not None else job.inputs[:-1]
-    if length < LONG_VALUE or any([r.columns is not None for r in rows]):
+    if length < LONG_VALUE or any([r.ranges is not None for r in rows]):
+        return None
+    architecture = rows[0].architecture
+    if architecture is not None and architecture.whole_columns:
         return None
     return (length,)
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from netsim.backends.inference import InferenceResources
 from netsim.backends.job_type import Call, GroupKernel, Signature, register
-from netsim.backends.plain import Plain, evaluate, model_of
+from netsim.backends.plain import Plain, evaluate
 from netsim.learning.jobs import BatchKey, Job
 
 
@@ -32,7 +32,8 @@ class Outputs:
 def _run_one(job: Job[Outputs], plain: Plain) -> Sequence[Tensor]:
     """One model after another."""
     (batch,) = plain.shards.batches([job.work.batch])
-    return [torch.stack([evaluate(model_of(ref), batch.x) for ref in job.inputs])]
+    models = [(ref.architecture, ref.tensor()) for ref in job.inputs]
+    return [torch.stack([evaluate(*model, batch.x) for model in models])]
 
 
 def _signature(job: Job[Outputs], resources: InferenceResources) -> Signature | None:

@@ -17,13 +17,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from torch import Tensor
-from torch.func import functional_call, grad, vmap
+from torch.func import grad, vmap
 
 from netsim.backends.job_type import register
 from netsim.backends.plain import Plain, default_loss
 from netsim.backends.stacked.functional import ModelFunction, tensors_of
 from netsim.learning import optimizers
 from netsim.learning.architecture import Architecture
+from netsim.learning.calling import call_with
+from netsim.learning.columns import put, take
 from netsim.learning.functions import fill
 from netsim.learning.jobs import Batches, BatchKey, Job, Optimizer
 from netsim.learning.optimizers import CLIP_EPSILON
@@ -79,7 +81,8 @@ def _run_one(job: Job[PrivateTrain], plain: Plain) -> Sequence[Tensor]:
     assert architecture is not None
     given = fill(work.given, others[: work.num_given])
     row = theta.clone()
-    trained = row[: architecture.num_parameters]
+    columns = architecture.trained_columns()
+    trained = take(row, columns).clone()
     size = optimizers.state_size(work.optimizer.kind, len(trained))
     state = others[-1].clone() if work.has_state else trained.new_zeros(size)
     rate = work.optimizer.learning_rate if work.learning_rate is None else work.learning_rate
@@ -97,6 +100,7 @@ def _run_one(job: Job[PrivateTrain], plain: Plain) -> Sequence[Tensor]:
         total = total + noise_std * torch.from_numpy(noise).to(total)
         gradient = total / (share * len(rows))
         optimizers.step(work.optimizer, rate, [trained], [gradient], state)
+        put(row, columns, trained)
     plain.divergences.note([job], trained.sum().reshape(1))
     return [row, state]
 
@@ -165,16 +169,16 @@ def _gradients(
 
     def loss(row: Tensor, x: Tensor, y: Tensor) -> Tensor:
         batch = Batch(x.unsqueeze(0), y.unsqueeze(0), None, shards.scale, shards.task)
-        found: Tensor = functional_call(called, tensors_of(architecture, row), (batch, {}, *given))
+        found: Tensor = call_with(called, tensors_of(architecture, row), (batch, {}, *given))
         return found
 
     by_sample: Any = vmap(grad(loss), in_dims=(None, 0, 0), chunk_size=SAMPLES_AT_ONCE)
 
     def found(row: Tensor, x: Tensor, y: Tensor) -> Tensor:
         if not len(x):
-            return row.new_zeros((0, architecture.num_parameters))
+            return row.new_zeros((0, architecture.num_trained()))
         gradients: Tensor = by_sample(row, x, y)
-        return gradients[:, : architecture.num_parameters]
+        return take(gradients, architecture.trained_columns())
 
     return found
 

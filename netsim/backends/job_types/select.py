@@ -53,10 +53,9 @@ def _run_one(job: Job[Select], plain: Plain) -> Sequence[Tensor]:
     models, state = _models_and_state(job)
     batch = plain.shards.split(work.shard, SPLIT)
     architecture = job.inputs[0].architecture
-    assert architecture is not None
 
     def loss(row: Tensor) -> float:
-        return float(batch.loss(evaluate(architecture.bind(row), batch.x)))
+        return float(batch.loss(evaluate(architecture, row, batch.x)))
 
     return greedy(models, work.sizes, work.coins, work.budget, loss, state)
 

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
+from weakref import ref as weak
 
 import torch
 from torch import Tensor
 
 from netsim.backends.job_type import Call, GroupKernel, Signature, register
 from netsim.backends.plain import Plain, default_loss
+from netsim.backends.rounding import stepwise
 from netsim.backends.stacked.activations import activations_per_sample
-from netsim.backends.stacked.loss_training import LossTraining, anchored
+from netsim.backends.stacked.loss_training import LossTraining
 from netsim.backends.stacked.resources import Resources
 from netsim.backends.stacked.training import Training
 from netsim.learning import optimizers
 from netsim.learning.functions import fill, frozen, require_unchanged, uniforms_of, versions
 from netsim.learning.jobs import Batches, Job, Optimizer
+from netsim.learning.refs import Cell
+
+SAMPLE_STEPS, SAMPLE_RATE = 2, 0.05
+"""Local steps by which backends are compared, and their learning rate."""
 
 
 class Train(NamedTuple):
@@ -90,15 +96,13 @@ def _run_one(job: Job[Train], plain: Plain) -> Sequence[Tensor]:
     rest = others[len(work.learn) :]
     row = theta.clone()
     model = architecture.bind(row, training=True)
-    start, stop = architecture.columns(work.part or "parameters")
-    pairs = zip(model.parameters(), architecture.slices, strict=False)
-    parameters = [p for p, s in pairs if start <= s.start < stop]
+    parameters = [parameter for parameter, _ in architecture.trained(work.part)]
     trained = [*parameters, *learned.values()]
     rows = [t.detach().view(-1) for t in trained]
     anchors: Sequence[Tensor] = ()
     if work.anchor_strength is not None:
         sizes = [p.numel() for p in parameters]
-        anchors = torch.split(anchored(rest[0], architecture, work.part), sizes)
+        anchors = torch.split(architecture.trained_of(rest[0], work.part), sizes)
     size = optimizers.state_size(work.optimizer.kind, sum(r.numel() for r in rows))
     state = plain.scratch(size, row)
     _ = state.copy_(rest[-1]) if work.has_state else state.zero_()
@@ -109,15 +113,21 @@ def _run_one(job: Job[Train], plain: Plain) -> Sequence[Tensor]:
         with plain.masks(architecture.is_random, key):
             loss = loss_of(model, batch, learned, *given)
         found = torch.autograd.grad(loss, trained, allow_unused=True)
+        # As PyTorch's optimisers have it, a step of the task's loss leaves alone what this does not
+        # depend on. A loss of the algorithm's may well leave out what decays or has an anchor.
+        leaves = work.loss is None and not anchors
         gradients = [
-            torch.zeros_like(r) if g is None else g.reshape(-1)
+            (None if leaves else torch.zeros_like(r)) if g is None else g.reshape(-1)
             for g, r in zip(found, rows, strict=True)
         ]
         for k, anchor in enumerate(anchors):
-            gradients[k] = gradients[k].add(rows[k] - anchor, alpha=work.anchor_strength)
+            gradient = gradients[k]
+            assert gradient is not None
+            gradients[k] = gradient.add(rows[k] - anchor, alpha=work.anchor_strength)
         optimizers.step(work.optimizer, work.rate, rows, gradients, state)
     if work.loss is not None:
         require_unchanged(work.loss, held_fixed, before)
+    architecture.collect(row)
     if work.part is not None:
         row = architecture.only_part(work.part, theta, row)
     after = row[: architecture.num_parameters].sum()
@@ -177,4 +187,29 @@ def _prepare(key: Signature, jobs: Sequence[Job[Train]], resources: Resources) -
     return Call(lambda some, _: resources.fill(some, trainer.run(some)), most)
 
 
-register(Train, _run_one, stacked=GroupKernel(_signature, _prepare))
+def _sample(job: Job[Train], attempt: int) -> tuple[Hashable, Job[Train], list[Cell]] | None:
+    """Two steps of SGD by a loss of the algorithm's; the task's own is compared before a run."""
+    work, inputs = job.work, job.inputs
+    if work.loss is None and not work.learn and work.part is None:
+        return None
+    key = id(inputs[0].architecture), work.optimizer, work.loss, work.learn, work.part
+    first = work.batches.first + SAMPLE_STEPS * attempt
+    batches = work.batches._replace(first=first, steps=SAMPLE_STEPS, is_same=False)
+    short = work._replace(
+        batches=batches,
+        optimizer=stepwise(work.optimizer),
+        has_state=False,
+        learning_rate=SAMPLE_RATE,
+    )
+    architecture = inputs[0].architecture
+    assert architecture is not None
+    learned = [r.num_values for r in inputs[1 + work.num_given :][: len(work.learn)]]
+    shapes = (*job.shapes[:-1], (architecture.num_trained(work.part) + sum(learned),))
+    cells = [Cell(inputs[0].cell.scheduler, shape) for shape in shapes]
+    cells[0].architecture = architecture
+    given = inputs[:-1] if work.has_state else inputs
+    results = tuple(map(weak, cells))
+    return key, Job(short, job.node, job.time_ns, given, results, shapes), cells
+
+
+register(Train, _run_one, sample=_sample, stacked=GroupKernel(_signature, _prepare))

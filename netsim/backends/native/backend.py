@@ -72,6 +72,7 @@ class Native:
             self._resources,
             routes,
             stacked.execute,
+            stacked.plain,
             self._declined,
             names_missing=False,
         )

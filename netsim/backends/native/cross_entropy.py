@@ -16,7 +16,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch import Tensor
-from torch.func import functional_call, grad, vmap
+from torch.func import grad, vmap
 from torch.overrides import TorchFunctionMode
 
 from netsim.backends.native.features import standing_in
@@ -26,6 +26,7 @@ from netsim.backends.stacked.lanes import LEAST_LANES
 from netsim.backends.stacked.loss_training import LossSteps
 from netsim.data.sets import Scale
 from netsim.learning.architecture import Architecture
+from netsim.learning.calling import call_with
 from netsim.learning.functions import fill
 from netsim.learning.shards import Batch
 
@@ -240,7 +241,7 @@ class CrossEntropyOf:
             args = (batch, {}, *fill(self._structure, values))
             tensors = {f"model.{name}": tensor for name, tensor in parameters.items()}
             with self._followed(batch) as followed:
-                value = functional_call(self._called, tensors, args)
+                value = call_with(self._called, tensors, args)
             followed.check(value)
             return value, followed.x
 

@@ -103,6 +103,8 @@ class NativeResources:
                 except UnsupportedError:
                     if not found:  # a part of the features is taken if it can be
                         raise
+            if not found:
+                raise UnsupportedError("a loss that calls more than the features of a model")
             return FeatureTraining(
                 architecture,
                 self.shards,

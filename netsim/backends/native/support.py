@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from netsim.backends.native.graph import UnsupportedError
 from netsim.backends.native.library import Library, LibraryMissingError, load
 from netsim.backends.native.losses import LOSSES
 from netsim.backends.native.trace import trace
-from netsim.backends.route import Route
 from netsim.errors import ScenarioError
 from netsim.learning.architecture import Architecture
 from netsim.learning.tasks import Task
@@ -30,6 +29,11 @@ class Support(NamedTuple):
     library: Library | None
     variants: dict[Architecture, str]
     reasons: dict[str, str]
+
+    @property
+    def instruction_sets(self) -> frozenset[str]:
+        """Those that the kernel can run on here."""
+        return frozenset(v.name for v in self.library.variants) if self.library else frozenset()
 
 
 def native_support(
@@ -68,16 +72,14 @@ def native_support(
     return Support(library, variants, reasons)
 
 
-def require(support: Support, backend: str, given: Mapping[str, Route]) -> None:
-    """Refuse what a scenario asks of the native kernel and this machine can't do.
+def require(support: Support, backend: str) -> None:
+    """Refuse `[run] backend = "native"` where there is no kernel.
 
     Parameters
     ----------
     support : Support
     backend : str
         `[run] backend`.
-    given : mapping of str to Route
-        `[run.routes]`.
 
     Raises
     ------
@@ -86,15 +88,3 @@ def require(support: Support, backend: str, given: Mapping[str, Route]) -> None:
     missing = support.reasons.get("the native kernel")
     if backend == "native" and missing:
         raise ScenarioError(f'[run] backend = "native": {missing}; or write backend = "auto"')
-    if backend != "auto":
-        return
-    known = {v.name for v in support.library.variants} if support.library else set()
-    for name, route in given.items():
-        for key in ("train", "loss", "look"):
-            kind, _, variant = str(getattr(route, key)).partition("/")
-            if kind == "native" and variant and variant not in known:
-                raise ScenarioError(
-                    f'[run.routes] "{name}" {key} = "{kind}/{variant}": '
-                    + (missing or f"this machine runs {', '.join(sorted(known))}")
-                    + "; leave the route out to let netsim choose (the last bits may differ)"
-                )

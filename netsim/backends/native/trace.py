@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import operator
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -35,6 +36,8 @@ class _Entered(nn.Module):
     def forward(self, x: Tensor) -> Any:
         return self._entry(self.module, x)
 
+
+_TABLES = ("_buffers", "_parameters", "_modules")
 
 _tracing = threading.Lock()
 """Held while a module is followed: meanwhile `fx` takes every call of a module in the process."""
@@ -91,11 +94,14 @@ def trace(
     for name, parameter in module.named_parameters():
         if not parameter.requires_grad:
             raise UnsupportedError(f"a parameter that does not learn ({name})")
+    shared = _shared(module)
+    if shared is not None:
+        raise UnsupportedError(f"layers that share a tensor ({' and '.join(shared)})")
     was = module.training
     module.train(training)
     try:
         root = _Entered(module, entry or _call)
-        with _tracing:
+        with _tracing, _as_before(module):
             followed = _Tracer().trace(root)
     except Exception as error:
         raise UnsupportedError(
@@ -127,6 +133,31 @@ def trace(
         else:
             raise UnsupportedError(f"a parameter outside of layers ({node.target})")
     return _finished(builder, exports, slices, num_parameters)
+
+
+@contextmanager
+def _as_before(module: nn.Module) -> Iterator[None]:
+    """Give the module back what a forward pass puts into it: here that is no numbers."""
+    tables = [vars(part) for part in module.modules()]
+    tables += [table[name] for table in tables for name in _TABLES]
+    before = [(table, dict(table)) for table in tables]
+    try:
+        yield
+    finally:
+        for table, held in before:
+            table.clear()
+            table.update(held)
+
+
+def _shared(module: nn.Module) -> tuple[str, str] | None:
+    """Two names of one tensor, if two layers hold it; a module with two names is one layer."""
+    holders: dict[int, str] = {}
+    for name, part in module.named_modules():
+        for key, tensor in (*part._parameters.items(), *part._buffers.items()):
+            full = f"{name}.{key}" if name else key
+            if tensor is not None and holders.setdefault(id(tensor), full) != full:
+                return holders[id(tensor)], full
+    return None
 
 
 def _module(builder: Builder, layer: nn.Module, name: str, args: Any, kwargs: Any) -> Any:

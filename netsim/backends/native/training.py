@@ -201,7 +201,7 @@ class NativeTraining:
     def _anchors(self, jobs: Sequence[Job[Any]], position: int) -> Rows:
         """Parameters towards which models are drawn: whole models, or their parameters."""
         refs = [job.inputs[position] for job in jobs]
-        if all(ref.columns is None for ref in refs):
+        if all(ref.ranges is None for ref in refs):
             return _stored(self._store, jobs, position)
         shape = len(refs), padded(refs[0].num_values)
         rows = torch.empty(shape, device=self._store.device, dtype=self._store.dtype)

@@ -23,9 +23,15 @@ def _activations(architecture: Architecture, shape: tuple[int, ...], kind: torch
 
     leaves = [m for m in architecture.module.modules() if not list(m.children())]
     handles = [m.register_forward_hook(count) for m in leaves]
+    model = architecture.bind(architecture.row())
+    sample = torch.zeros(shape, device=architecture.device, dtype=kind)
     try:
-        sample = torch.zeros(shape, device=architecture.device, dtype=kind)
-        architecture.bind(architecture.row())(sample)
+        try:
+            model(sample)
+        except ValueError:  # a normalisation that takes the statistics of its samples at all times
+            counted = 0
+            model(torch.cat([sample, sample]))
+            counted //= 2
     finally:
         for handle in handles:
             handle.remove()

@@ -67,8 +67,14 @@ class Stacked:
             shards, streams, routes, self.store, self.divergences, self.one_by_one
         )
         self._groups = GroupedExecution(
-            self.name, self.resources, routes, self._sequential.execute, self.one_by_one
+            *(self.name, self.resources, routes, self._sequential.execute, self._sequential),
+            self.one_by_one,
         )
+
+    @property
+    def plain(self) -> Sequential:
+        """What runs jobs one by one."""
+        return self._sequential
 
     @property
     def splits(self) -> int:

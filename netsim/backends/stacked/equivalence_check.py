@@ -94,7 +94,11 @@ class _TailDetector(TorchDispatchMode):  # type: ignore[no-untyped-call]
 def _checked(a: Architecture, x: Tensor) -> tuple[str | None, bool, bool]:
     """An entry of `_CHECKED`, from samples (lanes x samples, ...)."""
     # In float64 a difference beyond rounding is a mistake, not the order of a sum.
-    double = Architecture(a.name, copy.deepcopy(a.module), a.device, torch.float64, a.num_outputs)
+    try:
+        copied = copy.deepcopy(a.module)
+    except Exception as error:  # whatever a copy may raise
+        return f"it can't be copied: {str(error).partition(chr(10))[0]}", False, False
+    double = Architecture(a.name, copied, a.device, torch.float64, a.num_outputs)
     x = x.double() if x.is_floating_point() else x
     try:
         probe = StackedModule(double)

@@ -8,18 +8,19 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.func import functional_call, vmap
+from torch.func import vmap
 
 from netsim.backends.parameter_store import padded
 from netsim.backends.stacked.batch_invariant import BatchInvariant
 from netsim.backends.stacked.lanes import LEAST_LANES
 from netsim.learning.architecture import Architecture
+from netsim.learning.calling import call_with
 from netsim.learning.functions import fill, require_unchanged, versions
 from netsim.learning.shards import Batch
 
 
 class ModelFunction(nn.Module):
-    """A function of a model as a module, for `functional_call` with a lane's tensors."""
+    """A function of a model as a module, for `call_with` with a lane's tensors."""
 
     def __init__(self, model: nn.Module, function: Callable[..., Any]) -> None:
         super().__init__()
@@ -70,7 +71,7 @@ def measure(
 
     def one(row: Tensor, x: Tensor, y: Tensor, *values: Tensor) -> Any:
         batch = Batch(x, y, None, scale, task)
-        return functional_call(called, tensors_of(architecture, row), (batch, *fill(given, values)))
+        return call_with(called, tensors_of(architecture, row), (batch, *fill(given, values)))
 
     result: Tensor = over_lanes(function, one, rows, samples.x, samples.y, *values)
     return list(result.unbind())

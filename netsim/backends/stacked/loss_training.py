@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 from torch import Tensor
-from torch.func import functional_call, grad, vmap
+from torch.func import grad, vmap
 
 from netsim.backends.parameter_store import ParameterStore, padded
 from netsim.backends.plain import default_loss
@@ -25,6 +25,8 @@ from netsim.backends.stacked.optimizer_step import GradientStep
 from netsim.backends.stacked.workspace import LocalSteps
 from netsim.learning import optimizers
 from netsim.learning.architecture import Architecture
+from netsim.learning.calling import call_with
+from netsim.learning.columns import number_of, put, take
 from netsim.learning.divergence import Divergences
 from netsim.learning.functions import fill, uniforms_of
 from netsim.learning.jobs import Job
@@ -58,21 +60,6 @@ Around = Callable[[Sequence[LossSteps], Rows, int], AbstractContextManager[None]
 
 def _nothing(works: Sequence[LossSteps], lanes: Rows, step: int) -> AbstractContextManager[None]:
     return nullcontext()
-
-
-def anchored(anchor: Tensor, architecture: Architecture, part: str | None) -> Tensor:
-    """The columns of an anchor towards which what is trained is pulled.
-
-    Parameters
-    ----------
-    anchor : torch.Tensor
-        A model, its parameters, or the part alone.
-    architecture : Architecture
-    part : str or None
-        The part that is trained; None: all parameters.
-    """
-    start, stop = architecture.columns(part or "parameters")
-    return anchor if anchor.numel() == stop - start else anchor[start:stop]
 
 
 class LossTraining:
@@ -118,9 +105,10 @@ class LossTraining:
             torch.stack([j.inputs[at + k].tensor().reshape(-1) for j in jobs])
             for k in range(num_learned)
         ]
-        start, stop = a.columns(work.part or "parameters")
+        inside = a.trained_columns(work.part)
+        is_whole = inside == ((0, a.num_parameters),)
         # Parameters and what is learned beside them, in one row: one optimiser for all.
-        together = torch.cat([rows[:, start:stop], *learned], dim=1)
+        together = torch.cat([take(rows, inside), *learned], dim=1)
         length = together.shape[1]
         memory = together.new_zeros((n, padded(length)))  # each lane at an aligned address
         trained = memory[:, :length]
@@ -129,7 +117,7 @@ class LossTraining:
         anchor = None
         if work.anchor_strength is not None:
             anchors = [j.inputs[-2 if work.has_state else -1].tensor() for j in jobs]
-            anchor = torch.stack([anchored(t, a, work.part) for t in anchors])
+            anchor = torch.stack([a.trained_of(t, work.part) for t in anchors])
         size = optimizers.state_size(work.optimizer.kind, trained.shape[1])
         state = trained.new_zeros((n, size))
         if work.has_state:
@@ -145,7 +133,7 @@ class LossTraining:
             part, part_state = memory[at_lanes][:, :length], state[at_lanes]
             values = [g[at_lanes] for g in given]
             with self._around(works, lanes, s):
-                fixed = part if work.part is None else rows[at_lanes]
+                fixed = part if is_whole else rows[at_lanes]
                 found, after = gradients(part, fixed, buffers[at_lanes], *batch, *values)
             update = GradientStep(
                 work.optimizer,
@@ -158,10 +146,11 @@ class LossTraining:
             )
             update.step()
             trained[at_lanes], state[at_lanes], buffers[at_lanes] = part, part_state, after
-        size, parameters = stop - start, slice(0, a.num_parameters)
+        size, parameters = number_of(inside), slice(0, a.num_parameters)
         whole = trained[:, :size]
-        if work.part is not None:
-            whole = torch.cat([rows[:, :start], whole, rows[:, stop : a.num_parameters]], dim=1)
+        if not is_whole:
+            whole = rows[:, parameters].clone()
+            put(whole, inside, trained[:, :size])
         self._divergences.note(jobs, whole.sum(1), rows[:, parameters].sum(1))
         model = torch.cat([whole, buffers], dim=1)
         if work.part is not None:
@@ -266,32 +255,37 @@ class LossTraining:
             # view of a row.
             tensors |= {n: t.clone() for n, t in (buffers | counters).items()}
             batch = Batch(x, y, uniforms, scale, task)
-            value = functional_call(called, tensors, (batch, learned, *fill(structure, given)))
+            value = call_with(called, tensors, (batch, learned, *fill(structure, given)))
             return value, [tensors[n] for n in buffer_names]
 
         by_lane = grad(loss, has_aux=True)
         has_draws = uniforms_of(work.loss)
         in_dims = (0, 0, 0, 0, 0 if has_draws else None, *[0] * work.num_given)
-        first, last = a.columns(work.part or "parameters")
+        places, size = {}, 0  # where the parameters that learn lie among what is trained
+        for _, s in a.trained(work.part):
+            places[f"model.{s.name}"] = size
+            size += s.stop - s.start
 
         def found(
             part: Tensor, fixed: Tensor, buffers: Tensor, *args: Any
         ) -> tuple[Tensor, Tensor]:
-            width, at = len(part), last - first
+            width, at = len(part), size
             rows, state = {}, {}
             for name, s in spans.items():
                 if name in buffer_names:
                     start = s.start - a.num_parameters
                     columns = buffers[:, start : start + s.stop - s.start]
                     state[name] = columns.view(width, *s.shape)
-                elif first <= s.start < last:
-                    rows[name] = part[:, s.start - first : s.stop - first].view(width, *s.shape)
+                elif name in places:
+                    start = places[name]
+                    columns = part[:, start : start + s.stop - s.start]
+                    rows[name] = columns.view(width, *s.shape)
                 else:  # held as it is, like a running statistic
                     state[name] = fixed[:, s.start : s.stop].view(width, *s.shape)
             for name, shape in zip(names, shapes, strict=True):
-                size = int(np.prod(shape))
-                rows[name] = part[:, at : at + size].view(width, *shape)
-                at += size
+                length = int(np.prod(shape))
+                rows[name] = part[:, at : at + length].view(width, *shape)
+                at += length
             with nullcontext() if a.device.type == "cuda" else BatchInvariant():
                 gradient, after = vmap(by_lane, in_dims=in_dims)(rows, state, *args)
             flat = torch.cat([g.detach().reshape(width, -1) for g in gradient.values()], dim=1)

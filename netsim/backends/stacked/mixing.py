@@ -106,7 +106,7 @@ def gather(store: ParameterStore, refs: Sequence[Ref], out: Tensor) -> None:
     out : torch.Tensor
         (n, padded length), contiguous.
     """
-    recipes = [r.cell.recipe for r in refs if r.columns is None]
+    recipes = [r.cell.recipe for r in refs if r.ranges is None]
     mixtures = [recipe for recipe in recipes if isinstance(recipe, Mixture)]
     if len(mixtures) == len(refs):
         out.copy_(mixed(store, mixtures))

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from netsim.channels import Real
-from netsim.registry import Component, Positive, Recurs
+from netsim.registry import Component, Plausible, Positive, Recurs
 from netsim.units import SPEED_OF_LIGHT_M_PER_S
 
 COHERENCE_S = 0.1
@@ -70,7 +70,7 @@ class Fading(Component):
     hold: Literal["exchange", "coherence"] = "coherence"
     coherence_s: Annotated[Positive, Recurs("blocks of fading")] | None = None
     doppler_hz: Annotated[Positive, Recurs("blocks of fading", rate=True)] | None = None
-    speed_m_per_s: Positive | None = None
+    speed_m_per_s: Annotated[Positive | None, Plausible(most=350.0, why="faster than sound")] = None
     process: Literal["blocks", "sum_of_sinusoids"] = "blocks"
     tones: Annotated[int, Field(ge=64)] = 64
 

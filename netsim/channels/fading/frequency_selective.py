@@ -30,7 +30,7 @@ from pydantic import Field, model_validator
 from netsim.channels import Real
 from netsim.channels.effective_snr import beta_of, capacity, eesm
 from netsim.channels.fading import Fading
-from netsim.registry import NonNegative, Positive
+from netsim.registry import NonNegative, OffClock, Positive
 
 Profile = Literal["exponential", "tdl_a", "tdl_b", "tdl_c", "independent"]
 
@@ -86,7 +86,7 @@ class FrequencySelective(Fading):
     kind: Literal["frequency_selective"] = "frequency_selective"
     resource_blocks: Annotated[int, Field(ge=1, le=275)] = 50
     profile: Profile = "exponential"
-    delay_spread_s: NonNegative = 100e-9
+    delay_spread_s: Annotated[NonNegative, OffClock()] = 100e-9
     mapping: Literal["eesm", "capacity"] = "eesm"
     beta: Positive | None = None
 

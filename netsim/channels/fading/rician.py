@@ -2,6 +2,10 @@
 
 The power gain is |sqrt(K / (K+1)) + CN(0, 1 / (K+1))|^2, that is, 1 / (2 (K+1)) times a
 non-central chi-square with 2 degrees of freedom and non-centrality 2 K. Rayleigh is K = 0.
+
+With `process = "sum_of_sinusoids"` the dominant path keeps its phase: it has no Doppler shift of
+its own, as if the sender moved at right angles to it. The gain of a node that moves along the path
+varies faster.
 """
 
 from typing import Literal

@@ -135,6 +135,8 @@ class Mac(Component):
         out of each other's range.
     contends : bool
         Whether `medium` depends on how many in range have something to send.
+    random_access : bool
+        Whether packets begin at random times (`begins_ns`), and are lost where they overlap.
     has_base_stations : bool
         Whether nodes of role `server` are base stations: they send any number of messages at a
         time.
@@ -144,6 +146,7 @@ class Mac(Component):
     senses: ClassVar[bool] = False
     interferes: ClassVar[bool] = False
     contends: ClassVar[bool] = False
+    random_access: ClassVar[bool] = False
     has_base_stations: ClassVar[bool] = False
 
     @abstractmethod
@@ -181,6 +184,20 @@ class Mac(Component):
             In ns; 0 unless a rule says otherwise.
         """
         return 0
+
+    def begins_ns(self, ready_ns: float, packet_ns: float, draw: float) -> float:
+        """When a packet is sent, under random access.
+
+        Parameters
+        ----------
+        ready_ns : float
+            From when on it could be.
+        packet_ns : float
+            Its time on the air.
+        draw : float
+            Uniform on [0, 1).
+        """
+        return ready_ns
 
     def turns(self, nodes: int) -> Turns | None:
         """The slots in which a sender's attempts are made; None: it may send at any time."""

@@ -82,7 +82,7 @@ from netsim.channels.mac._hidden import Others
 from netsim.channels.mac._situation import Access, Situation, Timing
 from netsim.channels.mac._stations import Stations
 
-CLOSE, ROUNDS = 1e-4, 200
+CLOSE, ROUNDS = 1e-4, 400
 """Change of a failure probability that ends the iteration; most steps."""
 
 

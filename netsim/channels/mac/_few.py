@@ -16,7 +16,7 @@ from netsim.channels.mac._crowd import crowds
 from netsim.channels.mac._few_sender import Constants, constants, follow
 from netsim.channels.mac._hidden import by_hearing
 from netsim.channels.mac._situation import Access, Hidden, Situation, Timing
-from netsim.channels.mac._stations import DAMPING, MOMENT_S, SURE
+from netsim.channels.mac._stations import MOMENT_S, SURE, Damping
 
 MOST, MOST_HIDDEN = 30, 16
 """Of more senders than this, or with more hidden ones at all receptions, arrays are faster."""
@@ -93,6 +93,7 @@ class _Few:
         self.fails = [0.5 if one.repeats else 0.0 for one in of]
         self.spoilt = [0.0] * n
         self.cycle_s = self.own_s = [one.success_s for one in of]
+        self._damping = Damping()
         self._begin()
 
     def _against(self, i: int, hidden: Hidden) -> _Against:
@@ -150,7 +151,7 @@ class _Few:
         ]
         changes = [new - f for new, f in zip(fails, self.fails, strict=True)]
         most = max(map(abs, changes))
-        step = 1.0 if most < close else DAMPING
+        step = 1.0 if most < close else self._damping.of(changes)
         self.fails = [f + step * more for f, more in zip(self.fails, changes, strict=True)]
         self._begin()
         return most

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from netsim.channels.mac._situation import Sender, Timing
+from netsim.channels.mac._situation import Sender, Timing, exchange_s
 from netsim.channels.mac._stations import SURE, last_stage
 
 
@@ -17,7 +17,6 @@ class Constants:
         self.endless = sender.limit is None and top > 0
         self.means = [0.5 * (mac.cw_min * 2.0 ** min(q, mac.stages) - 1.0) for q in range(top + 1)]
         before_s = mac.rts_s + mac.cts_s + 2.0 * mac.sifs_s if sender.rts else 0.0
-        hops = 1.0 + self.repeats + 2.0 * sender.rts
         ends_s = (mac.sifs_s + (sender.ack_s or 0.0) if self.repeats else 0.0) + mac.difs_s
         self.gaps_s = [ends_s] + [mac.difs_s] * top
         widths_s = [2.0 * mac.slot_s * mean for mean in self.means]
@@ -27,7 +26,7 @@ class Constants:
         self.body_s = before_s + sender.frame_s
         self.failed_s = mac.rts_s if sender.rts else sender.frame_s
         self.sent_s = (mac.rts_s if sender.rts else 0.0) + sender.frame_s
-        self.success_s = before_s + sender.frame_s + ends_s + hops * mac.propagation_s
+        self.success_s = exchange_s(mac, sender) + mac.difs_s
         self.answer_s = self.success_s - (0.0 if sender.rts else sender.frame_s)
         if mac.anomalous_slots:
             self.success_s = (self.success_s + mac.slot_s) * (1.0 + follow(mac))

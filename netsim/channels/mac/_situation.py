@@ -46,6 +46,22 @@ class Sender(NamedTuple):
     error: float
 
 
+def exchange_s(mac: Timing, sender: Sender) -> float:
+    """Time of an exchange that succeeds, from its first frame's beginning to its end [s].
+
+    Parameters
+    ----------
+    mac : Csma
+    sender : Sender
+        Whose packet is sent, after RTS and CTS where it has them, and acknowledged where it is.
+    """
+    acknowledged = sender.ack_s is not None
+    before_s = mac.rts_s + mac.cts_s + 2.0 * mac.sifs_s if sender.rts else 0.0
+    answer_s = mac.sifs_s + (sender.ack_s or 0.0) if acknowledged else 0.0
+    hops = 1.0 + acknowledged + 2.0 * sender.rts
+    return before_s + sender.frame_s + answer_s + hops * mac.propagation_s
+
+
 class Hidden(NamedTuple):
     """A sender that another one does not hear, at the receiver of that one.
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from operator import mul
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,9 +12,46 @@ from netsim.channels.mac._crowd import Floats, crowds
 from netsim.channels.mac._situation import Access, Sender, Situation, Timing
 
 DAMPING = 0.7
-"""Weight of a new failure probability."""
+"""Weight of a new failure probability, at first."""
+PATIENCE = 8
+"""Rounds in which the largest change has to halve, or the weight does."""
 SURE, MOMENT_S = 1.0 - 1e-12, 1e-9
 """A probability this large counts as 1; the shortest mean backoff."""
+
+
+class Damping:
+    """Weight of new failure probabilities in the iteration.
+
+    The failure probability that follows from the windows falls as they grow, the steeper the more
+    senders there are. Where it falls by more than 2 / `DAMPING` - 1 times what it was changed by,
+    steps of that weight lead from too few failures to too many and back, for ever. So the weight
+    is halved while changes go to and fro without becoming smaller, and doubled again where they
+    go one way.
+    """
+
+    def __init__(self) -> None:
+        self._weight, self._round, self._turns = DAMPING, 0, 0
+        self._size = float("inf")
+        self._last: Sequence[float] = ()
+
+    def of(self, changes: Sequence[float]) -> float:
+        """Weight of the next step.
+
+        Parameters
+        ----------
+        changes : sequence of float
+            By sender, the difference of a new failure probability from the old one.
+        """
+        last, self._last = self._last, changes
+        self._turns += sum(map(mul, changes, last)) < 0.0
+        self._round += 1
+        if self._round % PATIENCE == 0:
+            size = max(map(abs, changes))
+            if size > 0.5 * self._size:
+                halve = self._turns > 1 or self._weight == DAMPING
+                self._weight *= 0.5 if halve else 2.0
+            self._size, self._turns = size, 0
+        return self._weight
 
 
 class Stations:
@@ -69,6 +109,7 @@ class Stations:
         self.fails = np.where(repeats, 0.5, 0.0)
         self.spoilt = np.zeros(n)  # f given that no contender began in the same slot
         self.cycle_s = self.success_s
+        self._damping = Damping()
         self._weigh()
 
     def _weigh(self) -> None:
@@ -129,7 +170,9 @@ class Stations:
         fails = 1.0 - (1.0 - losses) * (1.0 - self.error)
         change = np.where(self.repeats, fails - self.fails, 0.0)
         most = float(np.abs(change).max())
-        self.fails = self.fails + (change if most < close else DAMPING * change)
+        self.fails = self.fails + change * (
+            1.0 if most < close else self._damping.of(change.tolist())
+        )
         self.spoilt = np.clip(1.0 - (1.0 - fails) / np.maximum(1.0 - collided, 1e-12), 0.0, 1.0)
         self._weigh()
         return most

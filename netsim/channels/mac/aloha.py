@@ -8,7 +8,13 @@ slotted: a sender sends in a slot with probability q; S = n q (1-q)^(n-1), at mo
 pure: a sender waits Exp(1/q), then sends; S = n q/(1+q) (e^-q / (1+q))^(n-1), at most 1/(2e): the
 others neither send when a fragment begins nor begin while it lasts.
 
-`arq` says how often a lost fragment is repeated. There is no capture.
+Of fragments that begin at a rate of G in the time of one, however they are delayed, exp(-2 G) get
+through without slots and exp(-G) with them: a fragment is lost if any other is on the air while it
+is. `arq` says how often a lost fragment is repeated. There is no capture.
+
+Messages of few fragments are played so, one by one (`netsim.links.radio.random_access`); of longer
+ones the numbers of attempts are drawn by the formulas above, those under way counting as senders
+that always have a fragment.
 """
 
 import math
@@ -29,12 +35,14 @@ class Aloha(Mac):
         q: fragments that a sender begins in the time of one while it is not sending; slotted: the
         probability that it sends in a slot.
     slotted : bool
-        Whether fragments begin at the beginning of slots only.
+        Whether fragments begin at the beginning of slots only: at multiples of a fragment's time,
+        so that those of one length share their slots.
     """
 
     kind: Literal["aloha"] = "aloha"
     exclusive: ClassVar[bool] = False
     contends: ClassVar[bool] = True
+    random_access: ClassVar[bool] = True
     attempt_rate: Positive = 0.1
     slotted: bool = False
 
@@ -55,6 +63,15 @@ class Aloha(Mac):
             return Medium(slowdown=1.0 / q, collision=1.0 - through)
         through = (math.exp(-q) / (1.0 + q)) ** others
         return Medium(slowdown=1.0 + 1.0 / q, collision=1.0 - through)
+
+    def begins_ns(self, ready_ns: float, packet_ns: float, draw: float) -> float:
+        """After Exp(1/q), or in a slot with probability q, in fragments' times."""
+        q = self.attempt_rate
+        if not self.slotted:
+            return ready_ns - math.log1p(-draw) / q * packet_ns
+        slot = math.ceil((ready_ns - 0.5) / packet_ns)  # half a nanosecond is forgiven
+        passed = 0 if q == 1.0 else math.floor(math.log1p(-draw) / math.log1p(-q))
+        return (slot + passed) * packet_ns
 
     def throughput(self, contenders: int) -> float:
         """S: fragments that get through in the time of one, all senders together."""

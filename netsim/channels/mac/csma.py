@@ -28,15 +28,22 @@ sender alone, which does so with probability B = 1/W. ns-3 checks its 802.11 aga
 """
 
 from functools import lru_cache
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self, cast
 
 from pydantic import Field, model_validator
 from scipy import optimize
 
 from netsim.channels.mac import Mac, Medium
 from netsim.channels.mac._dcf import solve
-from netsim.channels.mac._situation import Access, Hidden, Sender, Situation
-from netsim.registry import Count, Index, Positive, Span
+from netsim.channels.mac._situation import (
+    Access,
+    Hidden,
+    Sender,
+    Situation,
+    Timing,
+    exchange_s,
+)
+from netsim.registry import Count, Index, OffClock, Positive, Span
 from netsim.units import NS_PER_S, db_to_linear
 
 __all__ = ["Access", "Csma", "Hidden", "Sender", "Situation"]
@@ -113,7 +120,7 @@ class Csma(Mac):
     rts_s: Annotated[Positive, Field(le=1e6)] = 52e-6
     cts_s: Annotated[Positive, Field(le=1e6)] = 44e-6
     capture: bool = False
-    propagation_s: Span = 0.0
+    propagation_s: Annotated[Span, OffClock()] = 0.0
     cw_min: Count = 16
     stages: Annotated[int, Field(ge=0, le=30)] = 6
     anomalous_slots: bool = False
@@ -156,6 +163,26 @@ class Csma(Mac):
         """
         rts = self.rts_threshold_bits is not None and bits > self.rts_threshold_bits
         return Sender(frame_s, self.acknowledgement_s(rate_bps), rts, limit, error)
+
+    def exchange_s(self, sender: Sender) -> float:
+        """Time of an exchange that succeeds, without the gap and the backoff before it [s]."""
+        return exchange_s(cast(Timing, self), sender)
+
+    def still_silent_s(self, since_s: float) -> float:
+        """Mean time for which a sender is still silent after its last exchange [s].
+
+        It draws a backoff after each one, also where it has no more to send (IEEE 802.11-2020,
+        10.3.4.3).
+
+        Parameters
+        ----------
+        since_s : float
+            How long ago that exchange ended; the medium has been idle since then.
+        """
+        widest_s, left_s = self.slot_s * (self.cw_min - 1), since_s - self.difs_s
+        if left_s <= 0.0:
+            return 0.5 * widest_s - left_s
+        return max(0.0, widest_s - left_s) ** 2 / (2.0 * widest_s) if widest_s else 0.0
 
     def acknowledgement_s(self, rate_bps: float) -> float:
         """Time of the acknowledgement of a packet at a data rate [s]."""

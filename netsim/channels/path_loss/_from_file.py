@@ -8,9 +8,10 @@ from numpy.typing import NDArray
 from netsim.channels import Real
 from netsim.channels.path_loss import PathLoss
 from netsim.errors import ScenarioError
-from netsim.registry import Duration, Index
+from netsim.registry import Duration, Finite, Index
 from netsim.traces.arrays import Arrays
 from netsim.traces.gains import Gains
+from netsim.traces.moments import LATEST_S, begin
 from netsim.units import to_ns
 
 TABLE = "radio.path_loss"
@@ -32,12 +33,15 @@ class PathLossFromFile(PathLoss):
         matrix lasts as long as the one before it.
     nodes : tuple of int
         Which nodes of the file are nodes 0, 1, ... of the scenario; empty: the first ones.
+    start_s : float, optional
+        Time of the file at which the run starts. Absent: its first.
     """
 
     between: Literal["hold", "linear"] = "hold"
     step_s: Duration = 0.1
     after: Literal["hold", "loop"] = "hold"
     nodes: tuple[Index, ...] = ()
+    start_s: Finite | None = None
 
     def loss_db(self, distance_m: Real, carrier_hz: float, u: Real | float = 0.0) -> NoReturn:
         """Not defined: a file knows pairs of nodes, not distances."""
@@ -98,12 +102,30 @@ class PathLossFromFile(PathLoss):
                 "with its sign changed), and -inf where nothing arrives",
                 member,
             )
-        if not np.isfinite(t_s).all() or (t_s < 0).any() or (np.diff(t_s) <= 0).any():
-            raise arrays.wrong("times must be at least 0 s and ascend", "t_s")
+        if not np.isfinite(t_s).all() or (np.diff(t_s) <= 0).any():
+            raise arrays.wrong("times must be finite and ascend", "t_s")
+        if np.abs(t_s).max() > LATEST_S:
+            raise arrays.wrong("times are too late for s; they may count ms: divide", "t_s")
+        repeats = self.after == "loop"
+        begins_s = begin(
+            arrays.where,
+            float(t_s[0]),
+            float(t_s[-1]),
+            self.start_s,
+            "gains stay as they are",
+            repeats=repeats and len(t_s) > 1,
+        )
+        if begins_s < t_s[0] and repeats:
+            raise arrays.wrong(
+                f"start_s = {begins_s:g} is before its first time, {t_s[0]:g} s, and "
+                'after = "loop" needs one of its times',
+                "t_s",
+            )
+        offset_s, t_s = begins_s - float(t_s[0]), t_s - t_s[0]
         if len({to_ns(t) for t in t_s.tolist()}) < len(t_s):
             raise arrays.wrong("two times are less than 1 ns apart; they count in seconds", "t_s")
         step_s = self.step_s if self.between == "linear" else None
-        return Gains.of(t_s, found, self.after == "loop", step_s, faded)
+        return Gains.of(t_s, found, repeats, step_s, faded, offset_s)
 
 
 def times(arrays: Arrays, count: int, member: str, name: str = "t_s") -> NDArray[np.float64]:

@@ -1,9 +1,9 @@
 """A rate that does not follow the channel."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from netsim.channels.rate import Rate
-from netsim.registry import BitRate
+from netsim.registry import BitRate, Plausible
 
 
 class FixedRate(Rate):
@@ -16,7 +16,7 @@ class FixedRate(Rate):
     """
 
     kind: Literal["fixed"] = "fixed"
-    rate_bps: BitRate
+    rate_bps: Annotated[BitRate, Plausible(100.0, 1e13, "radios are from 100 bit/s to Tbit/s")]
 
     def bits_per_s(self, snr: float, bandwidth_hz: float) -> float:
         """`rate_bps`, whatever the channel."""

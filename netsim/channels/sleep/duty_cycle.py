@@ -13,6 +13,7 @@ from netsim.units import to_ns
 class DutyCycle(Sleep):
     """Awake at the beginning of each period.
 
+    A radio that is awake when a message to it begins stays awake until that message has ended.
     With d = `awake_fraction`, a message without repetitions gets through with probability d; one
     that is repeated until it does waits for (1 - d)^2 period_s / 2 on average.
 

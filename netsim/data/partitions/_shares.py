@@ -39,6 +39,36 @@ def in_proportion(counts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArra
     return result
 
 
+def top_up(counts: NDArray[np.int64], least: int, wanted: NDArray[np.int64] | None = None) -> None:
+    """Fill nodes up to `least` rows, in place: one row at a time from the node that has most.
+
+    The row is of the class that the giver has most of; with `wanted`, of a class that the taker
+    holds there, if any giver can spare one. Ties go to the lower number.
+
+    Parameters
+    ----------
+    counts : (nodes, C) int64
+        Rows of each node and class; there are `least` a node or more in all.
+    least : int
+    wanted : (nodes, C) int64, optional
+        Rows of another part, whose classes are given first.
+    """
+    totals = counts.sum(axis=1)
+    for taker in np.flatnonzero(totals < least).tolist():
+        while totals[taker] < least:
+            can_give = np.where(totals > least, totals, 0)
+            offered = counts * (can_give > 0)[:, None]
+            if wanted is not None and offered[:, wanted[taker] > 0].any():
+                offered = offered * (wanted[taker] > 0)
+                can_give = can_give * offered.any(axis=1)
+            giver = int(np.argmax(can_give))
+            label = int(np.argmax(offered[giver]))
+            counts[giver, label] -= 1
+            counts[taker, label] += 1
+            totals[giver] -= 1
+            totals[taker] += 1
+
+
 def hand_out(
     labels: Rows, rows: Rows, counts: NDArray[np.int64], streams: Streams, purpose: str
 ) -> list[Rows]:

@@ -1,7 +1,7 @@
 """Each class is shared out in Dirichlet proportions, as pFedGraph and DPFL do.
 
 Source: the partition code of Ye et al., ICML 2023 (github MediaBrain-SJTU/pFedGraph) and Kharrat,
-Canini, Horvath, 2024 (github salmakh1/DPFL). Per class: shuffle, q ~ Dir_K(beta), set q to 0 for
+Canini, Horvath, 2024 (github salmakh1/DPFL). Per class: shuffle, q ~ Dir_K(alpha), set q to 0 for
 nodes that already hold n/K rows, renormalise, cut at the cumulative proportions; draw everything
 again until the smallest node holds enough.
 Test rows follow DPFL: each class in the training proportions, rounded; what rounding leaves over
@@ -10,13 +10,15 @@ Departures: a draw that leaves a node without a test row is drawn again too (its
 be defined), and the number of tries is bounded.
 """
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import model_validator
 
 from netsim.data.partitions import Partition, Rows, Shard
-from netsim.data.partitions._shares import hand_out, in_proportion
+from netsim.data.partitions._shares import hand_out, in_proportion, top_up
 from netsim.errors import ScenarioError
 from netsim.registry import Count, Positive
 from netsim.rng import Streams
@@ -29,15 +31,33 @@ class Dirichlet(Partition):
 
     Parameters
     ----------
-    beta : float
-        Concentration; the smaller, the fewer classes a node has.
+    alpha : float
+        Concentration; the smaller, the fewer classes a node has. `beta`, its name in pFedGraph and
+        until now here, is still read.
     min_samples : int
         Training rows of the smallest node (pFedGraph 10, DPFL 20).
+    too_few : {"redraw", "top_up"}
+        The way out of a draw that leaves a node with fewer. "redraw": everything is drawn anew, up
+        to 10,000 times, as pFedGraph, NIID-Bench and Flower Datasets do; many nodes with few
+        classes each may never pass. "top_up": the first draw stays, and a node that lacks rows
+        takes one at a time from the node that has most, of the class that this one has most of; its
+        test row, too, if it has none. The rule is netsim's own.
     """
 
     kind: Literal["dirichlet"] = "dirichlet"
-    beta: Positive = 0.1
+    alpha: Positive = 0.1
     min_samples: Count = 10
+    too_few: Literal["redraw", "top_up"] = "redraw"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _beta_is_alpha(cls, given: Any) -> Any:
+        """Read `beta` as `alpha`."""
+        if not isinstance(given, Mapping) or "beta" not in given:
+            return given
+        if "alpha" in given:
+            raise ValueError("beta is the old name of alpha: write alpha alone")
+        return {"alpha" if key == "beta" else key: value for key, value in given.items()}
 
     def split(
         self,
@@ -61,9 +81,15 @@ class Dirichlet(Partition):
         for attempt in range(_MAX_TRIES):
             rng = streams.generator("partition/dirichlet", attempt)
             counts = self._counts(in_train, nodes, rng)
-            if counts is None or counts.sum(axis=1).min() < self.min_samples:
+            if counts is None:
+                continue
+            if self.too_few == "top_up":
+                top_up(counts, self.min_samples)
+            if counts.sum(axis=1).min() < self.min_samples:
                 continue
             test_counts = in_proportion(counts, in_test)
+            if self.too_few == "top_up":
+                top_up(test_counts, 1, counts)
             if test_counts.sum(axis=1).min() > 0:
                 parts_train = hand_out(labels, train, counts, streams, "partition/dirichlet/train")
                 parts_test = hand_out(
@@ -71,9 +97,11 @@ class Dirichlet(Partition):
                 )
                 return [Shard(*pair) for pair in zip(parts_train, parts_test, strict=True)]
         raise ScenarioError(
-            f'[data.partition] kind = "dirichlet": none of {_MAX_TRIES} draws with beta = '
-            f"{self.beta:g} gave each of {nodes} nodes {self.min_samples} of {len(train)} training "
-            f"rows and a test row; take fewer nodes, a larger beta or a smaller min_samples"
+            f'[data.partition] kind = "dirichlet": none of {_MAX_TRIES} draws with alpha = '
+            f"{self.alpha:g} gave each of {nodes} nodes {self.min_samples} of {len(train)} "
+            "training rows and a test row; take fewer nodes, a larger alpha, a smaller "
+            "min_samples, or "
+            'too_few = "top_up"'
         )
 
     def _counts(
@@ -83,7 +111,7 @@ class Dirichlet(Partition):
         counts = np.zeros((nodes, len(sizes)), dtype=np.int64)
         full = sizes.sum() / nodes
         for label, size in enumerate(sizes):
-            share = rng.dirichlet(np.full(nodes, self.beta))
+            share = rng.dirichlet(np.full(nodes, self.alpha))
             share[counts.sum(axis=1) >= full] = 0.0
             if share.sum() == 0:  # the draw underflowed for every node with room
                 return None

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from netsim.data.inspection import ColumnUse
 from netsim.errors import DataError, one_line
 from netsim.registry import Component
 from netsim.traces.input_files import InputFile, note_read, noting
@@ -43,6 +44,8 @@ class Samples:
         Natural group of each row (its writer, its user), where the set has such.
     input_limit : int or None
         Inputs are whole numbers below it (words, ids); None: any numbers, or not known.
+    columns : ColumnUse or None
+        Of a user's table: which columns are inputs, and why others are not.
     """
 
     x: NDArray[Any]
@@ -56,6 +59,7 @@ class Samples:
     scale: Scale | None = None
     groups: NDArray[np.int64] | None = None
     input_limit: int | None = None
+    columns: ColumnUse | None = None
 
     @property
     def has_classes(self) -> bool:

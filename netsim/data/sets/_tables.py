@@ -7,8 +7,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pydantic import Field
 
-from netsim.data import columns
+from netsim.data import columns, inspection
 from netsim.data.columns import Source, Targets
+from netsim.data.inspection import ColumnUse
 from netsim.data.sets import DataSet, Samples, Scale
 from netsim.data.sets._images import normalised
 from netsim.data.split import hold_out, limited
@@ -80,10 +81,13 @@ class TableSet(DataSet):
         DataError
             If a column that a key names is missing or not what it should be.
         """
-        table = train if test is None else _below(train, test, source)
-        if not table.num_rows:
-            raise DataError(f"[data] {source.name}: has no rows")
+        table, use = self._table(train, test, source)
         found = self._targets(table, source)
+        trained = train.num_rows if test is not None else table.num_rows
+        if not use.inputs:
+            use.inputs = inspection.default_inputs(table, trained, found.y, use, source)
+        if found.y.ndim == 1 and found.class_names and use.targets:
+            inspection.remark_on_classes(found.y, found.class_names, trained, use)
         of = None if self.user is None else columns.groups(table, self.user, source)
         strata = np.zeros(table.num_rows, dtype=np.int64) if found.y.ndim > 1 else found.y
         if not np.issubdtype(strata.dtype, np.integer):
@@ -103,7 +107,7 @@ class TableSet(DataSet):
                 f"[data] {name}: {len(rows)} training and {len(held)} test rows are too few"
             )
         chosen = np.concatenate([rows, held])
-        x, scale = self._inputs(table.take(chosen), len(rows), source)
+        x, scale = self._inputs(table, use.inputs, chosen, len(rows), source)
         kept = None if of is None else np.unique(of[chosen], return_inverse=True)[1]
         return Samples(
             x=x,
@@ -118,7 +122,42 @@ class TableSet(DataSet):
             scale=scale,
             groups=None if kept is None else kept.astype(np.int64),
             input_limit=int(x.max()) + 1 if self.tokens else None,
+            columns=use,
         )
+
+    def _table(
+        self, train: pa.Table, test: pa.Table | None, source: Source
+    ) -> tuple[pa.Table, ColumnUse]:
+        """All rows, training rows first, and the columns that keys name.
+
+        Parameters
+        ----------
+        train, test, source
+            As of `_samples`.
+        """
+        given = (self.input,) if isinstance(self.input, str) else self.input
+        targets = (self.target,) if isinstance(self.target, str) else self.target
+        use = ColumnUse(given, targets, self.user)
+        for name in (*targets, self.user):
+            if name in given:
+                what = "the user" if name == self.user else "the target"
+                use.remarks.append(f'column "{name}" is an input and {what}: models see it')
+        table = inspection.plain(train, source.name)
+        if test is not None:
+            needed = {*given, *targets, *(() if self.user is None else (self.user,))}
+            other = inspection.plain(test, source.name)
+            table = inspection.below(table, other, needed if given else None, source)
+        if not table.num_rows:
+            raise DataError(f"[data] {source.name}: has no rows")
+        for name in targets:
+            column = columns.present(table, name, "target", source)
+            inspection.require_names(column, name, "target", source)
+            if self.learn != "classes":
+                inspection.require_no_spoilt_numbers(table, name, "target", source)
+        if self.user is not None:
+            column = columns.present(table, self.user, "user", source)
+            inspection.require_names(column, self.user, "user", source)
+        return table, use
 
     def _targets(self, table: pa.Table, source: Source) -> Targets:
         names = (self.target,) if isinstance(self.target, str) else self.target
@@ -131,17 +170,31 @@ class TableSet(DataSet):
         return Targets(_beside(each, names, "target", source), ())
 
     def _inputs(
-        self, table: pa.Table, trained: int, source: Source
+        self,
+        table: pa.Table,
+        names: tuple[str, ...],
+        chosen: Rows,
+        trained: int,
+        source: Source,
     ) -> tuple[NDArray[Any], Scale | None]:
-        """Inputs of the chosen rows, of which the first `trained` are those that are trained on."""
-        names = (self.input,) if isinstance(self.input, str) else self.input
-        names = names or self._default_inputs(table, source)
+        """Inputs of the chosen rows.
+
+        Parameters
+        ----------
+        table : pyarrow.Table
+        names : tuple of str
+            The columns that models see.
+        chosen : int64 array
+            Rows, of which the first `trained` are trained on.
+        trained : int
+        source : Source
+        """
         kind = columns.present(table, names[0], "input", source).type
         if len(names) == 1 and (columns.holds_images(kind) or pa.types.is_string(kind)):
-            pixels = columns.pictures(table, names[0], self.image_shape, source)
+            pixels = columns.pictures(table.take(chosen), names[0], self.image_shape, source)
             return _standard_images(pixels, trained, self.scale == "standard")
         each = [columns.numbers(table, name, "input", source) for name in names]
-        x = each[0] if len(names) == 1 else _beside(each, names, "input", source)
+        x = (each[0] if len(names) == 1 else _beside(each, names, "input", source))[chosen]
         if self.tokens:
             if not np.issubdtype(x.dtype, np.integer) or x.min() < 0 or x.ndim < 2:
                 raise source.wrong(
@@ -154,33 +207,6 @@ class TableSet(DataSet):
         return (_standardised(x, trained) if self.scale == "standard" else x).astype(
             np.float32
         ), None
-
-    def _default_inputs(self, table: pa.Table, source: Source) -> tuple[str, ...]:
-        taken = {self.user, *([self.target] if isinstance(self.target, str) else self.target)}
-        rest = [field for field in table.schema if field.name not in taken]
-        for field in rest:
-            if columns.holds_images(field.type):
-                return (field.name,)
-        found = tuple(field.name for field in rest if columns.holds_numbers(field.type))
-        if not found:
-            raise DataError(
-                f"[data] {source.name}: no column of images or numbers beside target and user; say "
-                f"by input which of {', '.join(table.column_names)} models see"
-            )
-        return found
-
-
-def _below(train: pa.Table, test: pa.Table, source: Source) -> pa.Table:
-    """Both tables below one another, with the columns that both have."""
-    shared = [name for name in train.column_names if name in test.column_names]
-    both = [part.select(shared) for part in (train, test)]
-    try:
-        table = pa.concat_tables(both, promote_options="permissive")
-    except pa.ArrowException as error:
-        raise DataError(
-            f"[data] {source.name}: columns of training and test rows differ in type: {error}"
-        ) from error
-    return table.replace_schema_metadata(train.schema.metadata)
 
 
 def _beside(

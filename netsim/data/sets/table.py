@@ -48,9 +48,16 @@ class TableFiles(TableSet):
             how = "put train-*.parquet, train.csv or train.jsonl there, or name files by train"
             train = files.find("table", folder, ("",), _WHOLE, how)
             test = self._files(folder, "test", self.test)
-        source = Source(train[0].name if len(train) == 1 else f"{train[0].name} ...", folder)
-        held = None if test is None else files.read_table(test)
-        return self._samples(files.read_table(train), held, source)
+        every = [*train, *(test or ())]
+        own = files.read_parts(train)
+        held = [] if test is None else files.read_parts(test)
+        sizes = [part.num_rows for part in (*own, *held)]
+        source = Source(
+            train[0].name if len(train) == 1 else f"{train[0].name} ...",
+            folder,
+            tuple((file.name, file, rows) for file, rows in zip(every, sizes, strict=True)),
+        )
+        return self._samples(files.below(own), files.below(held) if held else None, source)
 
     def _files(self, folder: Path | None, part: str, pattern: str | None) -> list[Path] | None:
         """The files of a part; None where the usual places have none."""

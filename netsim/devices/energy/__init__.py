@@ -3,7 +3,9 @@
 `netsim.devices.energy.meter` counts the energy that nodes draw.
 """
 
-from netsim.registry import Positive, Table, choice
+from typing import Annotated
+
+from netsim.registry import Plausible, Positive, Table, choice
 
 
 class Energy(Table):
@@ -22,4 +24,4 @@ class Energy(Table):
 
     radio: choice("netsim.devices.energy.radio") = {"kind": "transmit"}  # type: ignore[valid-type]
     compute: choice("netsim.devices.energy.compute") = {"kind": "per_step"}  # type: ignore[valid-type]
-    battery_j: Positive | None = None
+    battery_j: Annotated[Positive | None, Plausible(most=1e9, why="a car has 3e8 J")] = None

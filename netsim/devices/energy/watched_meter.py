@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from netsim.devices.energy.meter import EnergyMeter
-from netsim.recording.intervals import RECEIVE, TRANSMIT, Intervals
+from netsim.recording.intervals import Intervals
+from netsim.recording.schema import RECEIVE, TRANSMIT
 
 
 class WatchedMeter(EnergyMeter):

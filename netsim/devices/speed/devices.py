@@ -4,16 +4,16 @@ import json
 import statistics
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
 from netsim.devices.speed.fixed import Fixed
 from netsim.errors import ScenarioError
-from netsim.registry import FilePath, Positive
+from netsim.registry import FilePath, Plausible, Positive
 from netsim.rng import Streams
-from netsim.traces.csv_columns import Columns
-from netsim.traces.files import read_text
+from netsim.traces.csv_columns import SECONDS, Columns
+from netsim.traces.files import read_text, shown
 
 
 class Devices(Fixed):
@@ -36,7 +36,7 @@ class Devices(Fixed):
 
     kind: Literal["devices"] = "devices"  # type: ignore[assignment]
     path: FilePath = "traces/devices/benchmark2score.json"
-    step_s: Positive = 1.0
+    step_s: Annotated[Positive, Plausible(in_run=True)] = 1.0
 
     def relative(
         self, given: Sequence[float], streams: Streams, folder: Path | None
@@ -47,9 +47,10 @@ class Devices(Fixed):
             median = statistics.median(scores)
             pool = [score / median for score in scores]
         else:
-            rows = Columns("compute", self.path, folder, ("step_s",))
-            step_s = rows.numbers("step_s")
-            rows.require(step_s > 0, "step_s must be greater than 0")
+            rows = Columns.of("compute", self.path, folder, ())
+            step = rows.find("step_s", SECONDS)
+            step_s = rows.numbers(step) * rows.factor(step, SECONDS)
+            rows.require(step_s > 0, f"{step} must be greater than 0")
             pool = (self.step_s / step_s).tolist()
             if "node" in rows:
                 return self._own(rows, nodes, pool, given)
@@ -80,8 +81,10 @@ class Devices(Fixed):
             raise text.wrong(f"can't be read as JSON ({error})") from error
         if not isinstance(found, dict) or not found:
             raise text.wrong("must be one object {device: score}, not empty")
-        for name, score in found.items():
+        for at, (name, score) in enumerate(found.items(), start=1):
             number = isinstance(score, int | float) and not isinstance(score, bool)
-            if not (number and 0 < score < 1e300):
-                raise text.wrong(f"the score of {name!r} is {score!r}; must be greater than 0")
+            if not number:
+                raise text.wrong(f"score {at} is no number; must be greater than 0")
+            if not 0 < score < 1e300:
+                raise text.wrong(f"the score of {shown(name)} is {score!r}; must be greater than 0")
         return [float(score) for score in found.values()]

@@ -1,9 +1,9 @@
 """Every local step takes the same time."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from netsim.devices.speed import Speed
-from netsim.registry import NonNegative
+from netsim.registry import NonNegative, Plausible
 from netsim.rng import Streams
 
 
@@ -17,7 +17,7 @@ class Fixed(Speed):
     """
 
     kind: Literal["fixed"] = "fixed"
-    step_s: NonNegative = 0.0
+    step_s: Annotated[NonNegative, Plausible(in_run=True)] = 0.0
 
     def mean_step_s(self) -> float:
         return self.step_s

@@ -8,7 +8,7 @@ from pydantic import Field
 from netsim.devices.speed import Speed
 from netsim.devices.speed.fixed import Fixed
 from netsim.errors import ScenarioError
-from netsim.registry import Positive
+from netsim.registry import Plausible, Positive
 from netsim.rng import Streams
 
 
@@ -27,7 +27,7 @@ class Flops(Speed):
     """
 
     kind: Literal["flops"] = "flops"
-    flops_per_s: Positive
+    flops_per_s: Annotated[Positive, Plausible(1e5, 1e18, "devices are from Mflop/s to Pflop/s")]
     utilisation: Annotated[float, Field(gt=0, le=1)] = 1.0
 
     def mean_step_s(self) -> float:

@@ -1,9 +1,9 @@
 """A fixed part and an exponential straggler part (the usual model of a shared device)."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from netsim.devices.speed import Speed
-from netsim.registry import NonNegative
+from netsim.registry import NonNegative, Plausible
 from netsim.rng import Streams
 
 
@@ -19,8 +19,8 @@ class ShiftedExponential(Speed):
     """
 
     kind: Literal["shifted_exponential"] = "shifted_exponential"
-    step_s: NonNegative = 0.0
-    straggle_s: NonNegative = 0.0
+    step_s: Annotated[NonNegative, Plausible(in_run=True)] = 0.0
+    straggle_s: Annotated[NonNegative, Plausible(in_run=True)] = 0.0
 
     def mean_step_s(self) -> float:
         return self.step_s

@@ -1,12 +1,14 @@
 """What the command line of a run says beside its scenario: kept while the run is unfinished."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from netsim.recording.whole_files import write_text
+from netsim.recording import checksums
+from netsim.recording.run_folder import json_file
+from netsim.recording.whole_files import make_folder, write_text
 
-FOLDER, FILE = "journal", "command.json"
+FOLDER, FILE, SCENARIO = checksums.JOURNAL, "command.json", "scenario.json"
 MOST_BYTES = 1 << 16
 
 
@@ -20,37 +22,34 @@ class Command:
         Whether each algorithm has a folder of its own.
     timing_only : bool
         Without tensor work.
-    components : tuple of Path
-        Folders of components of the user's own.
+    figures, report : bool
+        Whether figures and a page are drawn at its end.
     """
 
     sub_folders: bool
     timing_only: bool = False
-    components: tuple[Path, ...] = ()
+    figures: bool = True
+    report: bool = True
 
     def write(self, run_folder: Path) -> None:
         """Keep it in the folder of a run."""
         folder = run_folder / FOLDER
-        folder.mkdir(exist_ok=True)
-        text = json.dumps(
-            {
-                "sub_folders": self.sub_folders,
-                "timing_only": self.timing_only,
-                "components": [str(path.absolute()) for path in self.components],
-            }
-        )
-        write_text(folder / FILE, text + "\n")
+        make_folder(folder)
+        write_text(folder / FILE, json.dumps(asdict(self)) + "\n")
 
     @classmethod
     def read(cls, run_folder: Path) -> "Command":
-        """How the run of a folder was begun, as far as that can be read."""
+        """How the run of a folder was begun, as far as it is kept.
+
+        Raises
+        ------
+        ScenarioError
+            If what is there is not what a run writes.
+        """
         try:
-            with (run_folder / FOLDER / FILE).open("rb") as file:
-                found = json.loads(file.read(MOST_BYTES))
-            return cls(
-                found["sub_folders"] is True,
-                found["timing_only"] is True,
-                tuple(Path(str(path)) for path in found["components"]),
-            )
-        except (OSError, ValueError, TypeError, KeyError, RecursionError):
-            return cls(sub_folders=not (run_folder / "environment.json").is_file())
+            found = json_file(run_folder / FOLDER / FILE, most_bytes=MOST_BYTES)
+            drawn = (found.get(key, True) for key in ("figures", "report"))
+            return cls(found["sub_folders"], found["timing_only"], *drawn)
+        except (FileNotFoundError, KeyError):
+            of_one = ("environment.json", "status.json", f"{FOLDER}/checkpoint-*.json")
+            return cls(sub_folders=not any(any(run_folder.glob(name)) for name in of_one))

@@ -6,7 +6,7 @@ from netsim.learning.scheduler import Counters
 from netsim.recording.parquet_parts import Extent
 from netsim.registry import Index, Table
 
-FORMAT = 1
+FORMAT = 2
 
 
 class WrittenFile(Table):
@@ -79,6 +79,8 @@ class Checkpoint(Table):
         Of the events so far.
     extents : dict of str to Extent
         How far each table had been written.
+    written : dict of str to str
+        SHA-256 of every file of the run so far, by its name in the folder, as it was written.
     counters : Counters
         Of the scheduler.
     submitted : int
@@ -98,11 +100,12 @@ class Checkpoint(Table):
         Versions and machine.
     """
 
-    format: Literal[1] = 1
+    format: Literal[2] = 2
     number: Index
     moment: Moment
     event_log_sha256: str
     extents: dict[str, Extent]
+    written: dict[str, str]
     counters: Counters
     submitted: Index
     pending: tuple[Index, ...]

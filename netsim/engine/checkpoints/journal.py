@@ -4,6 +4,8 @@
     checkpoint-000012.cells  its values
     values-000003.numbers    numbers that `node.value` gave between two checkpoints
     command.json             how the run was begun
+    scenario.json            the scenario that is played, to be compared with scenario.toml
+    ended.json               once all events have happened: the checksums of what was written
     set_aside-1/             what an earlier process wrote after the checkpoint it was resumed from
 
 A checkpoint counts once its JSON is there, which is written last. The last two are kept.
@@ -21,12 +23,22 @@ from pydantic import ValidationError
 from torch import Tensor
 
 from netsim.engine.checkpoints import command, values_file
+from netsim.engine.checkpoints.command import SCENARIO
 from netsim.engine.checkpoints.contents import Checkpoint, WrittenFile
 from netsim.engine.checkpoints.values_file import DamagedError
-from netsim.errors import printable
+from netsim.errors import ScenarioError, printable
 from netsim.learning.refs import Cell
+from netsim.recording import checksums, run_folder
 from netsim.recording.parquet_parts import part_files
-from netsim.recording.whole_files import sync_names, write_text
+from netsim.recording.schema import TABLES
+from netsim.recording.whole_files import (
+    Digests,
+    make_folder,
+    sync_names,
+    write_text,
+    write_whole,
+    written_into,
+)
 
 NAME = command.FOLDER
 KEPT = 2
@@ -36,6 +48,7 @@ UNFINISHED = ".*.partial"
 """Files that a process was filling when it was killed."""
 
 MAX_JSON_BYTES = 256 << 20
+ENDED = "ended.json"
 
 
 class Found(NamedTuple):
@@ -56,18 +69,48 @@ class Found(NamedTuple):
     damaged: list[str]
 
 
+class Kept(NamedTuple):
+    """The scenario that is played.
+
+    Attributes
+    ----------
+    text : str
+        As `scenario.toml` holds it.
+    instead_of : tuple of str
+        Checksums of what users had written there, which has become changes of this one.
+    """
+
+    text: str
+    instead_of: tuple[str, ...]
+
+
+class Ended(NamedTuple):
+    """A run all of whose events have happened.
+
+    Attributes
+    ----------
+    virtual_s : float
+        How far it came.
+    written : dict of str to str
+        SHA-256 of each of its files, by name, as it was written.
+    """
+
+    virtual_s: float
+    written: Digests
+
+
 class Journal:
     """The journal of one run.
 
     Parameters
     ----------
-    run_folder : Path
-        Nothing is created in it before the first checkpoint.
+    folder : Path
+        Of the run. Nothing is created in it before the first checkpoint.
     """
 
-    def __init__(self, run_folder: Path) -> None:
-        self._run_folder = run_folder
-        self.folder = run_folder / NAME
+    def __init__(self, folder: Path) -> None:
+        self._run_folder = folder
+        self.folder = folder / NAME
         self._next = 0
         self._values: list[WrittenFile] = []
 
@@ -87,7 +130,7 @@ class Journal:
         contents : mapping
             The other fields of `Checkpoint`, but for its number.
         """
-        self.folder.mkdir(exist_ok=True)
+        make_folder(self.folder)
         name = f"checkpoint-{self._next:06d}"
         if numbers:
             path = self.folder / f"values-{self._next:06d}.numbers"
@@ -108,14 +151,18 @@ class Journal:
     def _forget(self, before: int) -> None:
         """Remove the checkpoints before a number."""
         for path in sorted(self.folder.glob("checkpoint-*.*")):
-            if _number(path) < before:
+            if _number(path) < before and not path.is_dir():
                 path.unlink(missing_ok=True)
 
     def end(self) -> None:
-        """Remove what a finished run does not need; what was set aside stays."""
-        for pattern in ("checkpoint-*.*", "values-*.*", command.FILE, UNFINISHED):
+        """Remove what a finished run does not need, last what says how it was begun.
+
+        What was set aside stays.
+        """
+        for pattern in ("checkpoint-*.*", "values-*.*", UNFINISHED, SCENARIO, ENDED, command.FILE):
             for path in self.folder.glob(pattern):
-                path.unlink(missing_ok=True)
+                if not path.is_dir():
+                    path.unlink(missing_ok=True)
         if self.folder.is_dir() and not any(self.folder.iterdir()):
             self.folder.rmdir()
 
@@ -127,6 +174,7 @@ class Journal:
         for path in sorted(self.folder.glob("checkpoint-*.json"), reverse=True):
             try:
                 checkpoint = _checkpoint(path)
+                _require_parts(checkpoint)
                 values_file.require_whole(self.folder, checkpoint.cells)
                 values_file.require_sizes(checkpoint.cells, checkpoint.groups)
                 numbers = [values_file.read_numbers(self.folder, f) for f in checkpoint.values]
@@ -135,7 +183,6 @@ class Journal:
                     raise DamagedError(
                         f"it names {checkpoint.numbers} values, {len(found)} are there"
                     )
-                self._require_tables(checkpoint)
             except (DamagedError, OSError) as problem:
                 damaged.append(printable(f"{path}: {problem}"))
                 continue
@@ -146,36 +193,65 @@ class Journal:
         """The values of a checkpoint that `read` found: number of the cell, value."""
         return values_file.read_cells(self.folder, checkpoint.cells, checkpoint.groups)
 
-    def _require_tables(self, checkpoint: Checkpoint) -> None:
-        """Refuse a checkpoint whose rows are not in the tables.
+    # -- what was written ------------------------------------------------------------------------
+
+    def written(self) -> Digests:
+        """The checksums of what has been written into the run folder, but for the journal."""
+        return checksums.results_in(written_into(self._run_folder))
+
+    def keep_scenario(self, text: str, instead_of: Sequence[str] = ()) -> None:
+        """Keep the scenario that is played.
+
+        Parameters
+        ----------
+        text : str
+            As `scenario.toml` holds it.
+        instead_of : sequence of str
+            Checksums of what users had written into `scenario.toml` meanwhile.
+        """
+        self.folder.mkdir(exist_ok=True)
+        found = {"scenario": text, "instead_of": list(instead_of)}
+        write_text(self.folder / SCENARIO, json.dumps(found) + "\n")
+
+    def scenario(self) -> Kept | None:
+        """The scenario that is played, as it was kept; None if there is none.
 
         Raises
         ------
-        DamagedError
+        ScenarioError
+            If what is there is not what a run writes.
         """
-        import pyarrow as pa
-        import pyarrow.parquet as pq
+        path = self.folder / SCENARIO
+        try:
+            found = run_folder.json_file(path, most_bytes=MAX_JSON_BYTES)
+            return Kept(found["scenario"], tuple(found["instead_of"]))
+        except FileNotFoundError:
+            return None
+        except KeyError as missing:
+            raise ScenarioError(f"{path}: {missing.args[0]}: is missing") from None
 
-        for table, extent in checkpoint.extents.items():
-            if not extent.parts:
-                continue
-            parts = part_files(self._run_folder / table)[: extent.parts]
-            try:
-                rows = sum(pq.read_metadata(part).num_rows for part in parts)
-            except pa.ArrowInvalid as problem:
-                raise DamagedError(f"{table}: {problem}") from None
-            if len(parts) != extent.parts or rows != extent.rows:
-                raise DamagedError(
-                    f"{table}/ has {rows} rows in {len(parts)} parts of the {extent.rows} in "
-                    f"{extent.parts} that were written"
-                )
+    def end_events(self, virtual_s: float) -> Ended:
+        """Note that all events have happened and the results are written: figures may follow."""
+        ended = Ended(virtual_s, self.written())
+        self.folder.mkdir(exist_ok=True)
+        write_text(self.folder / ENDED, json.dumps(ended._asdict()) + "\n")
+        return ended
+
+    def ended(self) -> Ended | None:
+        """What `end_events` noted; None if events are left to play."""
+        try:
+            found = run_folder.json_file(self.folder / ENDED, most_bytes=MAX_JSON_BYTES)
+            return Ended(float(found["virtual_s"]), found["written"])
+        except (FileNotFoundError, KeyError, ScenarioError):
+            return None
 
     # -- going on --------------------------------------------------------------------------------
 
     def go_on(self, checkpoint: Checkpoint | None) -> Path | None:
         """Make ready to write after a checkpoint, or anew.
 
-        Whatever was written later is moved into a folder `set_aside-N`.
+        Whatever was written later is moved into a folder `set_aside-N`, the summary first: it is of
+        a run all of whose tables are there.
 
         Parameters
         ----------
@@ -189,7 +265,9 @@ class Journal:
         """
         kept = set() if checkpoint is None else {f.name for f in checkpoint.values}
         newest = -1 if checkpoint is None else checkpoint.number
-        later = [
+        of_the_end = (self._run_folder / name for name in ("summary.json", checksums.NAME))
+        later = [path for path in of_the_end if path.is_file()]
+        later += [
             path
             for path in sorted(self.folder.glob("*-*.*"))
             if path.is_file()
@@ -198,26 +276,42 @@ class Journal:
             and not (path.name.startswith("checkpoint-") and _number(path) <= newest)
         ]
         extents = {} if checkpoint is None else checkpoint.extents
+        written_into(self._run_folder).update({} if checkpoint is None else checkpoint.written)
         tables = [f for f in self._run_folder.iterdir() if f.is_dir() and f.name != NAME]
         for table in tables:
             parts = extents[table.name].parts if table.name in extents else 0
             later += part_files(table)[parts:]
-        for folder in (self.folder, *tables):
+        for folder in (self.folder, self._run_folder, *tables):
             later += sorted(folder.glob(UNFINISHED))
         self._next = newest + 1
         self._values = [] if checkpoint is None else list(checkpoint.values)
         return self._set_aside(later)
 
+    def set_aside_scenario(self) -> Path:
+        """Copy `scenario.toml` into a folder `set_aside-N`, before it is written anew."""
+        folder = self._next_aside()
+        folder.mkdir(parents=True)
+        content = (self._run_folder / "scenario.toml").read_bytes()
+        write_whole(folder / "scenario.toml", lambda file: file.write(content))
+        return folder
+
+    def _next_aside(self) -> Path:
+        number = 1
+        while (folder := self.folder / f"{checksums.SET_ASIDE}{number}").exists():
+            number += 1
+        return folder
+
     def _set_aside(self, paths: Sequence[Path]) -> Path | None:
         if not paths:
             return None
-        number = 1
-        while (folder := self.folder / f"set_aside-{number}").exists():
-            number += 1
+        folder = self._next_aside()
         for path in paths:
-            inside = folder if path.parent == self.folder else folder / path.parent.name
+            is_in_table = path.parent not in (self.folder, self._run_folder)
+            inside = folder / path.parent.name if is_in_table else folder
             inside.mkdir(parents=True, exist_ok=True)
-            os.replace(path, inside / path.name)
+            # not by its own name: it is no list of the folder that it now lies in
+            name = f"earlier_{path.name}" if path.name == checksums.NAME else path.name
+            os.replace(path, inside / name)
         return folder
 
 
@@ -228,14 +322,12 @@ def _checkpoint(path: Path) -> Checkpoint:
     ------
     DamagedError
     """
-    if path.stat().st_size > MAX_JSON_BYTES:
-        raise DamagedError("is too large")
     try:
-        whole = json.loads(path.read_bytes())
+        whole = run_folder.json_file(path, run_folder.FILES["checkpoint.json"], MAX_JSON_BYTES)
         text, sha256 = whole["checkpoint"], whole["sha256"]
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ScenarioError, KeyError):
         raise DamagedError("is not whole") from None
-    if not isinstance(text, str) or _sha256(text) != sha256:
+    if _sha256(text) != sha256:
         raise DamagedError("is not what was written: its checksum differs")
     try:
         return Checkpoint.model_validate_json(text)
@@ -243,6 +335,21 @@ def _checkpoint(path: Path) -> Checkpoint:
         first = problem.errors()[0]
         where = ".".join(map(str, first["loc"]))
         raise DamagedError(f"is no checkpoint of this version: {where}: {first['msg']}") from None
+
+
+def _require_parts(checkpoint: Checkpoint) -> None:
+    """Refuse a checkpoint that does not say what was written into each of its tables.
+
+    Raises
+    ------
+    DamagedError
+    """
+    for table, extent in checkpoint.extents.items():
+        if table not in TABLES:
+            raise DamagedError(f"{table} is no table of a run")
+        parts = sum(name.startswith(f"{table}/") for name in checkpoint.written)
+        if parts != extent.parts:
+            raise DamagedError(f"{table}/ has {extent.parts} parts, it names {parts}")
 
 
 def _number(path: Path) -> int:

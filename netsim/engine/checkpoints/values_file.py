@@ -6,6 +6,7 @@ that the file states.
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from io import RawIOBase
 from math import prod
 from pathlib import Path
 
@@ -190,15 +191,12 @@ def _bytes_of(cells: Sequence[Cell]) -> Iterator[memoryview]:
 
 
 def _written(path: Path, pieces: Callable[[], Iterable[bytes | memoryview]]) -> WrittenFile:
-    digest, size = hashlib.sha256(), 0
+    size = 0
 
-    def write(partial: Path) -> None:
+    def write(file: RawIOBase) -> None:
         nonlocal size
-        with partial.open("wb") as file:
-            for piece in pieces():
-                file.write(piece)
-                digest.update(piece)
-                size += len(piece)
+        for piece in pieces():
+            size += file.write(piece)
 
-    write_whole(path, write)
-    return WrittenFile(name=path.name, bytes=size, sha256=digest.hexdigest())
+    digest = write_whole(path, write)
+    return WrittenFile(name=path.name, bytes=size, sha256=digest)

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from netsim.channels.rate.minstrel import Minstrel
 from netsim.engine.invariants import Invariant
+from netsim.links.radio.table import Radio
 from netsim.messaging.over_the_air import OverTheAir
 from netsim.recording.parquet_parts import Rows
 from netsim.recording.schema import OUTCOMES
@@ -39,9 +40,7 @@ class Causality(Invariant):
         self._peak_bps = math.inf
         radio = world.scenario.radio
         if radio is not None:
-            self._peak_bps = radio.rate.bits_per_s(HIGHEST_SNR, radio.bandwidth_hz)
-            if isinstance(radio.rate, Minstrel):
-                self._peak_bps = max(radio.rate.rates_bps(radio.bandwidth_hz))
+            self._peak_bps = peak_bps(radio)
             if radio.propagation_delay:
                 self._distance_m = distances(world.positions_m, world.track, world.heights_m)
         servers = [i for i, role in enumerate(world.roles) if role == SERVER]
@@ -57,7 +56,7 @@ class Causality(Invariant):
         self._compare(rows, took_ns, np.zeros(len(took_ns)))
         arrived = rows["outcome"] == OUTCOMES.index("delivered")
         wired = self._wired[rows["src"]] | self._wired[rows["dst"]]
-        analogue = np.isin(rows["kind"], [i for i, k in enumerate(kinds) if k in _analogue()])
+        analogue = is_analogue(rows, kinds)
         least_ns = np.zeros(len(took_ns))
         over_air = arrived & ~wired & ~analogue
         least_ns[over_air] = rows["bits"][over_air] / self._peak_bps * NS_PER_S
@@ -90,11 +89,18 @@ class Causality(Invariant):
             self.broken(f"node {dst}", int(rows["t_done_s"][i]), what, took_ns[i], least_ns[i])
 
 
-def _analogue() -> set[str]:
-    """Names of the messages whose values are sent as symbols, not as bits."""
-    found, kinds = set(), [OverTheAir]
-    while kinds:
-        kind = kinds.pop()
-        found.add(kind.__name__)
-        kinds += kind.__subclasses__()
-    return found
+def peak_bps(radio: Radio) -> float:
+    """The highest rate of a radio [bit/s]."""
+    if isinstance(radio.rate, Minstrel):
+        return max(radio.rate.rates_bps(radio.bandwidth_hz))
+    return float(radio.rate.bits_per_s(HIGHEST_SNR, radio.bandwidth_hz))
+
+
+def is_analogue(rows: Rows, kinds: Sequence[str]) -> NDArray[np.bool_]:
+    """Which messages have values that are sent as symbols, not as bits."""
+    names, classes = set(), [OverTheAir]
+    while classes:
+        one = classes.pop()
+        names.add(one.__name__)
+        classes += one.__subclasses__()
+    return np.isin(rows["kind"], [i for i, kind in enumerate(kinds) if kind in names])

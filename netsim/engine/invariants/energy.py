@@ -32,13 +32,12 @@ class Energy(Invariant):
             what = "energy drawn, node by node and in all, in J"
             self.broken("all nodes", end_ns, what, sum(spent_j), summary["energy_j"])
         self._batteries(end_ns)
-        found = summary.get("energy")
-        if found is not None:
-            by_cause = found["radio_j"] + found["idle_j"] + found["compute_j"]
-            # A battery is empty at a whole nanosecond.
-            if abs(by_cause - sum(spent_j)) > 1e-6 * max(by_cause, sum(spent_j)):
-                what = "energy drawn, by cause and by node, in J"
-                self.broken("all nodes", end_ns, what, by_cause, sum(spent_j))
+        found = summary["energy"]
+        by_cause = found["radio_j"] + found["idle_j"] + found["compute_j"]
+        # A battery is empty at a whole nanosecond.
+        if abs(by_cause - sum(spent_j)) > 1e-6 * max(by_cause, sum(spent_j)):
+            what = "energy drawn, by cause and by node, in J"
+            self.broken("all nodes", end_ns, what, by_cause, sum(spent_j))
 
     def _batteries(self, now_ns: int) -> None:
         meter = self.run.meter

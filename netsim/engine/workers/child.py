@@ -15,6 +15,7 @@ import threading
 import time
 from typing import Any, BinaryIO
 
+from netsim import standard_streams
 from netsim.backends.native import cores
 from netsim.engine.sweep import Job
 from netsim.engine.workers.play_job import Evaluation, play_job
@@ -80,6 +81,7 @@ def main() -> None:
     nothing = os.open(os.devnull, os.O_RDONLY)  # for what a run may want to read
     os.dup2(nothing, 0)
     os.close(nothing)
+    standard_streams.never_fail()
     reports, orders = _Reports(descriptor), _Orders(orders_from)
     cores.share(processes)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from netsim.engine import resuming, runner, sweep_folder
 from netsim.engine.failures import failure_text
 from netsim.engine.sweep import Job, Outcome
-from netsim.errors import FolderBusyError, NetsimError, ScenarioError
+from netsim.errors import AlteredError, FolderBusyError, NetsimError, ScenarioError
 from netsim.recording import folder_lock
 from netsim.results import status
 from netsim.scenario import AlgorithmEntry, check
@@ -113,7 +113,7 @@ def _has_gone_on(job: Job, missing: Sequence[str], modules: Kinds, watch: runner
         try:
             run = resuming.found(job.folder, modules)
             resuming.play(run, modules, lambda _: None, watch)
-        except ScenarioError:  # nothing was written
+        except (ScenarioError, AlteredError):  # nothing was written
             return False
     return not sweep_folder.missing(job.folder, job.names)
 

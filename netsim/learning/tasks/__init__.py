@@ -122,6 +122,30 @@ class Task(Component):
             (found,) = torch.autograd.grad(total, here)
         return found
 
+    def are_finite(self, outputs: Tensor, targets: Tensor) -> bool:
+        """True if a model's outputs are numbers that it can be judged by.
+
+        Metrics of a model of which this is false are nan: `argmax` would call nan the greatest.
+
+        Parameters
+        ----------
+        outputs : torch.Tensor
+            (n, ...) in evaluation mode, on the CPU.
+        targets : torch.Tensor
+            (n, ...)
+        """
+        return bool(outputs.isfinite().all())
+
+    def counted(self, targets: Tensor) -> Tensor | None:
+        """Mask (n,) of the samples that have a target that counts; None: all.
+
+        Parameters
+        ----------
+        targets : torch.Tensor
+            (n, ...)
+        """
+        return None
+
     def metrics(self, outputs: Tensor, targets: Tensor) -> Mapping[str, float]:
         """What one model reaches on n samples, by name; `loss` and accuracies come by themselves.
 

@@ -32,6 +32,28 @@ def by_position(outputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor, Tenso
     return outputs.reshape(*labels.shape, -1), labels.clamp(min=0), counts
 
 
+def counted(targets: Tensor) -> Tensor:
+    """Mask (n,) of the samples that have a position that counts.
+
+    Parameters
+    ----------
+    targets : torch.Tensor
+        (n, *positions) int64
+    """
+    return (targets.flatten(1) != LEFT_OUT).any(1)
+
+
+def are_finite(scores: Tensor, labels: Tensor, counts: Tensor) -> bool:
+    """True if the greatest score of each position that counts is finite.
+
+    Parameters
+    ----------
+    scores, labels, counts : torch.Tensor
+        As `by_position` gives them.
+    """
+    return bool(scores.amax(-1)[counts].isfinite().all())
+
+
 def losses(scores: Tensor, labels: Tensor, counts: Tensor) -> Tensor:
     """Cross-entropy of each sample, (n,): the mean of its positions that count.
 

@@ -25,9 +25,17 @@ class Classification(Task):
         """Inputs and class numbers; see the base class."""
         if not samples.has_classes:
             kind = "labelling" if np.issubdtype(samples.y.dtype, np.integer) else "regression"
+            whole = kind == "regression" and samples.y.ndim == 1 and (samples.y % 1 == 0).all()
+            hint = (
+                "its targets are whole numbers written with a point: if they are classes, write "
+                '[data] learn = "classes", of arrays give integers; if they are numbers, '
+                if whole
+                else ""
+            )
             raise ScenarioError(
                 f'[task] kind = "{self.kind}": needs one class a sample, the data set '
-                f'"{samples.name}" has none; write [task] kind = "{kind}", or take another data set'
+                f'"{samples.name}" has none; {hint}write [task] kind = "{kind}", or take '
+                "another data set"
             )
         classes = samples.num_classes
         return Examples(samples.x, samples.y, classes, (classes,))
@@ -36,6 +44,10 @@ class Classification(Task):
         """Cross-entropy of each sample."""
         found = torch.log_softmax(outputs, dim=-1).gather(-1, targets.unsqueeze(-1))
         return -found.squeeze(-1)
+
+    def are_finite(self, outputs: Tensor, targets: Tensor) -> bool:
+        """True if each sample's greatest output is finite; minus infinity is a chance of 0."""
+        return bool(outputs.amax(1).isfinite().all())
 
     def loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
         """Mean cross-entropy."""

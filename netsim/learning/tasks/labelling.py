@@ -62,6 +62,14 @@ class Labelling(Task):
         found = _positions.gradient(*self._by_position(outputs, targets), weight)
         return (found if self.scores == "last" else found.transpose(1, 2)).reshape(outputs.shape)
 
+    def are_finite(self, outputs: Tensor, targets: Tensor) -> bool:
+        """True if the greatest score of each position that counts is finite."""
+        return _positions.are_finite(*self._by_position(outputs, targets))
+
+    def counted(self, targets: Tensor) -> Tensor:
+        """Mask (n,) of the samples that have a position that counts."""
+        return _positions.counted(targets)
+
     def metrics(self, outputs: Tensor, targets: Tensor) -> Mapping[str, float]:
         """Share of positions that are right, and mean intersection over union."""
         scores, labels, counts = self._by_position(outputs, targets)

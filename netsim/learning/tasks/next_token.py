@@ -66,6 +66,14 @@ class NextToken(Task):
         found = _positions.gradient(*_positions.by_position(outputs, targets), weight)
         return found.reshape(outputs.shape)
 
+    def are_finite(self, outputs: Tensor, targets: Tensor) -> bool:
+        """True if the greatest score of each position that counts is finite."""
+        return _positions.are_finite(*_positions.by_position(outputs, targets))
+
+    def counted(self, targets: Tensor) -> Tensor:
+        """Mask (n,) of the samples that have a position that counts."""
+        return _positions.counted(targets)
+
     def metrics(self, outputs: Tensor, targets: Tensor) -> Mapping[str, float]:
         """Perplexity, exp of the mean cross-entropy of a token; share of tokens that are right."""
         scores, labels, counts = _positions.by_position(outputs, targets)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +15,14 @@ from netsim.errors import ProtocolError
 from netsim.links.radio.channel import RadioChannel
 from netsim.links.radio.flight import Flight
 from netsim.links.radio.interference import Changed
+from netsim.rng import Streams
 from netsim.units import to_ns
 
 RATES = 1 << 14
 """For so many pairs and blocks it is kept what rates they have."""
+
+LEVEL = 1.0 - 1e-9
+"""Merits are level from this ratio on."""
 
 
 class Cells:
@@ -34,6 +38,7 @@ class Cells:
     base_stations : set of int
     block_s : float
         How long a coherence block lasts, for which sub-channels are given away [s].
+    streams : Streams
     """
 
     def __init__(
@@ -43,7 +48,9 @@ class Cells:
         nodes: int,
         base_stations: AbstractSet[int],
         block_s: float,
+        streams: Streams,
     ) -> None:
+        self._streams = streams
         self._mac, self._channel, self._nodes = mac, channel, nodes
         self._base_stations, self._block_ns = base_stations, max(1, to_ns(block_s))
         self._rates = lru_cache(maxsize=RATES)(self._rates_of_pair)
@@ -128,9 +135,9 @@ class Cells:
         fair: ProportionalFair | None = None
         if mac.scheduler == "proportional_fair":
             unicasts = [f for f in flights if not f.broadcast]
-            before = self._fair.get(key)
+            before, draw = self._fair.get(key), partial(self._streams.uniform, "level flights")
             fair = self._fair[key] = ProportionalFair(
-                mac, self._rates, unicasts, self._block_ns, now_ns, len(unicasts) / n, before
+                mac, self._rates, unicasts, self._block_ns, now_ns, len(unicasts) / n, draw, before
             )
         for flight in flights:
             if flight.broadcast:
@@ -150,7 +157,8 @@ class ProportionalFair:
     """Allocations of one pool's sub-channels, coherence block by coherence block.
 
     They are worked out as far as they are asked for, as if no flight came or went: then another
-    one takes over from the block under way.
+    one takes over from the block under way. Each of n flights begins with an n-th of the rate that
+    it would have alone as its average, and all that begin in one block with the same part.
 
     Parameters
     ----------
@@ -162,6 +170,9 @@ class ProportionalFair:
     now_ns : int
     part : float
         Of the band that is theirs.
+    draw : callable
+        (sender, receiver, block) -> a uniform draw: of flights that are level the one with the
+        smallest is served.
     before : ProportionalFair or None
         What this takes over from: past allocations, and average rates.
     """
@@ -174,22 +185,27 @@ class ProportionalFair:
         block_ns: int,
         now_ns: int,
         part: float,
+        draw: Callable[[int, int, int], float],
         before: ProportionalFair | None = None,
     ) -> None:
         self._mac, self._of_pair, self._block_ns = mac, of_pair, block_ns
-        self._flights, self._part = flights, part
+        self._flights, self._part, self._draw = flights, part, draw
         self._weight = min(1.0, block_ns * 1e-9 / mac.average_s)
         self._first = self._next = now_ns // block_ns
         self._past: dict[int, dict[Flight, NDArray[np.bool_]]] = {}
         known: dict[Flight, float] = {}
+        self._fresh: set[Flight] = set()  # those that begin in its first block
         if before is not None:
             known = before.averages(self._first)
+            self._fresh = before._fresh if before._first == self._first else set()
             self._past = {b: a for b, a in before._past.items() if self._first - 2 <= b}
             self._past = {b: a for b, a in self._past.items() if b < self._first}
         self._averages = {self._first: known}
         rates = self._rates(self._first)
+        self._fresh |= {flight for flight in flights if flight not in known}
         for flight, row in zip(flights, rates, strict=True):
-            known.setdefault(flight, float(row.sum()) / len(flights))
+            if flight in self._fresh:
+                known[flight] = float(row.sum()) / len(flights)
 
     def averages(self, block: int) -> dict[Flight, float]:
         """Average rate of each flight [bit/s] where a block begins."""
@@ -213,7 +229,7 @@ class ProportionalFair:
         while self._next <= block:
             at = self._next
             averages, rates = self._averages[at], self._rates(at)
-            masks = self._allocated(averages, rates)
+            masks = self._allocated(averages, rates, at)
             self._past[at] = dict(zip(self._flights, masks, strict=True))
             self._averages[at + 1] = {
                 flight: (1.0 - self._weight) * averages[flight]
@@ -228,7 +244,7 @@ class ProportionalFair:
         return np.array(rows).reshape(len(rows), self._mac.subchannels)
 
     def _allocated(
-        self, averages: dict[Flight, float], rates: NDArray[np.float64]
+        self, averages: dict[Flight, float], rates: NDArray[np.float64], block: int
     ) -> NDArray[np.bool_]:
         """Give each sub-channel to the flight with the largest rate over average: (flights, K)."""
         given = np.zeros(rates.shape, dtype=bool)
@@ -236,8 +252,14 @@ class ProportionalFair:
             return given
         mean = np.array([averages[flight] for flight in self._flights])
         merit = np.where(rates > 0.0, rates / np.maximum(mean, 1e-300)[:, None], 0.0)
+
+        def turn(i: int) -> float:
+            flight = self._flights[i]
+            return self._draw(flight.src, flight.addressees[0], block)
+
         for k in range(rates.shape[1]):
-            best = int(np.argmax(merit[:, k]))
+            level = np.flatnonzero(merit[:, k] >= LEVEL * merit[:, k].max()).tolist()
+            best = level[0] if len(level) == 1 else min(level, key=turn)
             if merit[best, k] > 0.0:
                 given[best, k] = True
                 if given[best].sum() == self._mac.most:

@@ -14,17 +14,14 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.channels.mac import ALONE
 from netsim.channels.mac.csma import Sender
 from netsim.links.radio.bursts import NONE, Bursts, Curve, lost_to_several, overlap
 from netsim.links.radio.channel import RadioChannel
-from netsim.links.radio.conditions import sending_rate_bps
 from netsim.links.radio.contention import STEPS, Contention
 from netsim.links.radio.flight import Flight, Reception
 from netsim.links.radio.interference import Changed, Interference, in_order
 from netsim.links.radio.received_powers import ROUNDING, Flags, Floats, ReceivedPowers
 from netsim.links.radio.table import Radio
-from netsim.units import NS_PER_S
 
 MOMENT = 1e-300
 """In place of a share of the time that is 0."""
@@ -143,9 +140,10 @@ class ConstantContention(Contention):
         powers, several, unknown = self._powers, self._several, self._unknown
         self._unknown = []
         for flight in unknown:
-            if flight not in powers.column or not flight.receptions:
+            if flight not in powers.column:
                 continue
-            powers.frame_s[powers.column[flight]] = self._frame_s(flight)
+            _, rate_bps = self._snr_and_rate(flight, flight.begins_ns)
+            powers.frame_s[powers.column[flight]] = self._frame_s(flight, rate_bps)
             for reception in flight.receptions:
                 row = powers.row[reception]
                 packets, answers = self._curves[reception] = several.of(flight, reception.tx.dst)
@@ -321,12 +319,7 @@ class ConstantContention(Contention):
         return round(error * STEPS) / STEPS
 
     def _in_all(self, flight: Flight, losses: Sequence[float]) -> Sequence[float]:
+        if not flight.receptions:
+            return losses
         both = zip(losses, self._burst[flight], strict=False)
         return [1.0 - (1.0 - spoilt) * (1.0 - burst) for spoilt, burst in both]
-
-    def _frame_s(self, flight: Flight) -> float:
-        """Time of a packet of a flight [s]."""
-        dst, begins_ns = flight.receptions[0].tx.dst, flight.begins_ns
-        snr = self._channel.snr(flight.src, dst, begins_ns) * flight.power_now
-        rate_bps = sending_rate_bps(flight, snr, self._channel)
-        return self._channel.attempt_ns(flight.packet_bits, rate_bps, ALONE) / NS_PER_S

@@ -12,6 +12,7 @@ their flights until a flight of theirs begins or ends. Where no link changes in 
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 
@@ -70,6 +71,7 @@ class Contention(Interference):
         self._spoilt: dict[Flight, None] = {}  # those whose attempt under way another one overlaps
         self._keeping: dict[Flight, None] = {}  # those whose attempt under way keeps its fate
         self._ended_ns: dict[int, int] = {}  # by sender, when its last flight ended
+        self._last_ends: deque[tuple[int, int]] = deque()  # less than a gap ago: when, and whose
 
     def goes_on_from(self, before: Interference) -> bool:
         assert isinstance(before, Contention)
@@ -77,7 +79,7 @@ class Contention(Interference):
             return False
         self._found, self._on_air, self._unsolved = before._found, before._on_air, before._unsolved
         self._spoilt, self._keeping = before._spoilt, before._keeping
-        self._ended_ns = before._ended_ns
+        self._ended_ns, self._last_ends = before._ended_ns, before._last_ends
         return True
 
     def join(self, flight: Flight, others: Iterable[Flight], now_ns: int) -> None:
@@ -91,6 +93,7 @@ class Contention(Interference):
         self._solve(flight, now_ns)
         if self._ended_ns.get(flight.src) != now_ns:
             self._spoilt |= dict.fromkeys(self._overlap_now(flight))
+            self._spoilt |= dict.fromkeys(self._begin_at_once(flight, now_ns))
         self._told(flight)
 
     def _meet(self, flight: Flight, others: Iterable[Flight], now_ns: int) -> None:
@@ -120,6 +123,7 @@ class Contention(Interference):
             Those that are on the air.
         """
         self._ended_ns[flight.src] = flight.ends_ns
+        self._last_ends.append((flight.ends_ns, flight.src))
         self.remove(flight, others)
         for held in (self._on_air, self._unsolved, self._spoilt, self._keeping, self._touched):
             held.pop(flight, None)
@@ -137,6 +141,9 @@ class Contention(Interference):
     def settle(self, now_ns: int) -> Changed:
         while self._unsolved:
             self._solve(next(iter(self._unsolved)), now_ns)
+        for one in self._touched:
+            if now_ns < one.at_once_ends_ns and all(r.rise <= r.told_rise for r in one.receptions):
+                self._keeping[one] = None  # others wait for the end of what is being sent
         at_once, after = super().settle(now_ns)
         at_once += [one for one in self._spoilt if one not in at_once]
         keeping = [one for one in at_once if one in self._keeping and one not in self._spoilt]
@@ -233,6 +240,39 @@ class Contention(Interference):
                     spoilt.append(other)
         return spoilt
 
+    def _begin_at_once(self, flight: Flight, now_ns: int) -> Iterable[Flight]:
+        """Send a flight's first packet without a backoff, if its sender finds the medium idle.
+
+        It has to have been idle for a DIFS, and the backoff after the sender's last exchange to be
+        over (IEEE 802.11-2020, 10.3.4.2). Those that begin so at one instant collide.
+
+        Returns
+        -------
+        iterable of Flight
+            Those that it collides with.
+        """
+        contenders, mac = flight.contenders, self._csma
+        if not all(one.begins_ns == now_ns and one.at_once_ends_ns for one in contenders):
+            return ()
+        since_ns = now_ns - self._ended_ns.get(flight.src, -NS_PER_S * 10**6)
+        wait_s, ends = mac.still_silent_s(since_ns / NS_PER_S), self._last_ends
+        while ends and now_ns - ends[0][0] >= mac.difs_s * NS_PER_S:
+            ends.popleft()
+        if ends and any(self.hear_each_other(flight.src, src, now_ns) for _, src in ends):
+            wait_s = max(wait_s, mac.difs_s - (now_ns - ends[-1][0]) / NS_PER_S)
+        if contenders and wait_s > 0.0:
+            return ()
+        sender, _ = self._found[flight]
+        flight.at_once_frame_ns = sender.frame_s * NS_PER_S
+        flight.at_once_ends_ns = now_ns + round((wait_s + mac.exchange_s(sender)) * NS_PER_S)
+        for one, other in [(a, b) for o in contenders for a, b in ((flight, o), (o, flight))]:
+            for reception in one.receptions:
+                lost = self._not_captured(one, reception, other, now_ns) if mac.capture else 1.0
+                before = reception.first_loss
+                if before is None or lost > before[0]:
+                    reception.first_loss = lost, one.leg + (one is not flight)
+        return contenders
+
     def _together(self, flight: Flight) -> list[Flight]:
         """The flights of a flight's situation, in order of their start."""
         found, fresh = {flight: None}, [flight]
@@ -289,16 +329,30 @@ class Contention(Interference):
 
     def _sender(self, flight: Flight, now_ns: int) -> Sender:
         """A flight as a sender that always has a packet."""
-        dst, error = flight.receptions[0].tx.dst, 0.0
-        snr = self._channel.snr(flight.src, dst, now_ns) * flight.power_now
-        rate_bps = sending_rate_bps(flight, snr, self._channel)
+        error = 0.0
+        snr, rate_bps = self._snr_and_rate(flight, now_ns)
         if not flight.broadcast and rate_bps > 0.0:
             error = self._lost_anyway(flight, snr, rate_bps)
-        frame_s = self._channel.attempt_ns(flight.packet_bits, rate_bps, ALONE) / NS_PER_S
+        frame_s = self._frame_s(flight, rate_bps)
         arq = self._radio.arq
         if flight.broadcast or not arq.acknowledged:
             return Sender(frame_s, None, False, 1, error)
         return self._csma.sender(frame_s, rate_bps, flight.packet_bits, arq.limit, error)
+
+    def _snr_and_rate(self, flight: Flight, now_ns: int) -> tuple[float, float]:
+        """SNR at its first receiver, linear, and rate [bit/s] of a flight.
+
+        The SNR is 0 where nobody listens, which only a broadcast can meet; its rate is known.
+        """
+        if flight.rate_bps is not None and not flight.receptions:
+            return 0.0, flight.rate_bps
+        dst = flight.receptions[0].tx.dst
+        snr = self._channel.snr(flight.src, dst, now_ns) * flight.power_now
+        return snr, sending_rate_bps(flight, snr, self._channel)
+
+    def _frame_s(self, flight: Flight, rate_bps: float) -> float:
+        """Time of a packet of a flight [s]."""
+        return self._channel.attempt_ns(flight.packet_bits, rate_bps, ALONE) / NS_PER_S
 
     def _look_at(self, flights: Iterable[Flight]) -> None:
         """Bring up to date what flights meet beside the senders of their situation."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Protocol
 
 from netsim.links.link import Report
@@ -249,16 +250,23 @@ def _airtimes(flight: Flight, from_ns: int, to_ns: int) -> list[tuple[int, int, 
     """(from, to, airtime) [ns] of the times between two instants at which a flight is sent.
 
     Where `to_ns` is the earlier one, they are what to take back: backwards, with negative airtime.
+    A first attempt that is made at once has times of its own, for it has another share of airtime.
     """
     found, back = [], to_ns < from_ns
     at_ns, last_ns = (to_ns, from_ns) if back else (from_ns, to_ns)
+    first_ns = flight.at_once_ends_ns
     for pause_ns, resumes_ns in (*flight.pauses, (last_ns, last_ns)):
         end_ns = min(pause_ns, last_ns)
-        if end_ns > at_ns:
-            airtime_ns = _on_ns(flight, end_ns) - _on_ns(flight, at_ns)
-            if flight.transmit_share != 1.0:
-                airtime_ns = round(flight.transmit_share * airtime_ns)
-            found.append((end_ns, at_ns, -airtime_ns) if back else (at_ns, end_ns, airtime_ns))
+        inside = (first_ns,) if at_ns < first_ns < end_ns else ()
+        for begin_ns, stop_ns in pairwise((at_ns, *inside, end_ns)):
+            if stop_ns > begin_ns:
+                airtime_ns = _on_ns(flight, stop_ns) - _on_ns(flight, begin_ns)
+                if flight.transmit_share != 1.0:
+                    airtime_ns = round(flight.transmit_share * airtime_ns)
+                piece = (
+                    (stop_ns, begin_ns, -airtime_ns) if back else (begin_ns, stop_ns, airtime_ns)
+                )
+                found.append(piece)
         at_ns = max(at_ns, resumes_ns)
     return found
 
@@ -292,8 +300,15 @@ def _taken_back(
 
 
 def _on_ns(flight: Flight, time_ns: int) -> int:
-    """How long a flight has been under way at an instant, in spread time where it has slots."""
+    """How long a flight has been under way at an instant, in spread time where it has slots.
+
+    A first attempt that is made at once counts as long as the others, of which a sender is on the
+    air for a share.
+    """
     elapsed_ns = time_ns - flight.begins_ns
+    if flight.at_once_ends_ns:
+        first_ns = min(elapsed_ns, flight.at_once_ends_ns - flight.begins_ns)
+        return elapsed_ns + round((flight.at_once_stretch - 1.0) * first_ns)
     return elapsed_ns if flight.turns is None else round(flight.turns.spread_ns(elapsed_ns))
 
 

@@ -330,6 +330,10 @@ class Flight:
     power, power_now : float
         Its sender's transmit power over that node's full one when it began, and over what that is
         now.
+    played : bool
+        Whether its packets begin one by one at random times.
+    waits : int
+        How often it has done so.
     sampler : MessageLevelSampler, PacketLevelSampler or FrameLevelSampler
         What plays its attempts.
     overhead_ns : float
@@ -351,6 +355,13 @@ class Flight:
         The slots in which it is sent; None: it is sent without a break.
     transmit_share : float
         Share of an attempt's time in which the sender transmits.
+    at_once_ends_ns : int
+        When its first attempt ends, where that is made at once on an idle medium, so that its time
+        does not follow the contention; 0: it is not.
+    at_once_frame_ns : float
+        Time of its packet then.
+    at_once_stretch : float
+        Time of an attempt in its leg over that of its first one.
     pauses : sequence of (int, int)
         Begin and end [ns] of the times in its leg at which the rate is 0, in order.
     """
@@ -366,8 +377,11 @@ class Flight:
     attempt_ns = 0.0
     transmit_share = 1.0
     pauses: Sequence[tuple[int, int]] = ()
-    expired = met_worse = repeated = False
-    feedback_ns = 0
+    expired = met_worse = repeated = played = False
+    feedback_ns = waits = 0
+    at_once_ends_ns = 0
+    at_once_frame_ns = 0.0
+    at_once_stretch = 1.0
     leg = 0
     airtime_ns = 0
     turns: Turns | None = None
@@ -397,3 +411,15 @@ class Flight:
         self.missed = missed
         self.addressees = [r.tx.dst for r in receptions] + [report[0].dst for report in missed]
         self.broadcast = rate_bps is not None
+
+    def set_first_attempt(self, held: bool = False) -> None:
+        """Let the leg begin where its first attempt, made at once, ends when it has to.
+
+        Parameters
+        ----------
+        held : bool
+            Whether that attempt stands, so that the leg begins with the next one.
+        """
+        attempt_ns = self.at_once_frame_ns + self.medium.wait_ns
+        self.at_once_stretch = attempt_ns / max(1, self.at_once_ends_ns - self.begins_ns)
+        self.leg_begins_ns = self.at_once_ends_ns - (0 if held else round(attempt_ns))

@@ -138,8 +138,11 @@ class Interference:
             return changed
         touched, self._touched = self._touched, {}
         for flight in sorted(touched, key=in_order) if len(touched) > 1 else touched:
-            rises = self._rises(flight, now_ns)
-            if flight.medium != flight.told_medium or rises > 0:
+            rises, told = self._rises(flight, now_ns), flight.told_medium
+            fewer = not self._mac.senses and flight.medium.collision < told.collision
+            if fewer and rises <= 0:  # whoever has gone has spoilt the attempt under way, or not
+                changed.after.append(flight)
+            elif flight.medium != told or rises > 0:
                 changed.at_once.append(flight)
             elif rises < 0:
                 changed.after.append(flight)
@@ -307,9 +310,9 @@ class Changed(NamedTuple):
     Attributes
     ----------
     at_once : list of Flight
-        More or fewer contend, or interference grows: this holds for an attempt under way, too.
+        More contend, or interference grows: this holds for an attempt under way, too.
     after : list of Flight
-        Interference falls: an attempt under way keeps the worst SNR that it has met.
+        Interference falls, or fewer collide: an attempt under way keeps the worst that it has met.
     """
 
     at_once: list[Flight]

@@ -41,6 +41,7 @@ from netsim.links.radio.cells import Cells
 from netsim.links.radio.changing_contention import ChangingContention
 from netsim.links.radio.flight import Flight, Reception
 from netsim.links.radio.interference import Interference
+from netsim.links.radio.random_access import PLAYED
 from netsim.links.radio.repeated_broadcast import BroadcastRounds
 from netsim.links.radio.setup import RadioSetup
 from netsim.units import SPEED_OF_LIGHT_M_PER_S, to_ns, to_s
@@ -150,6 +151,10 @@ class RadioLink(RadioSetup):
         )
         flight.power = flight.power_now = power
         flight.sampler, flight.overhead_ns = self._sampler, self._overhead_ns
+        if self._one_by_one is not None and (
+            packets <= PLAYED or flight.sampler is self._one_by_one
+        ):
+            flight.sampler, flight.played = self._one_by_one, True
         if rounds is not None:
             flight.repeated, self._in_rounds[flight] = True, rounds
         if self._adaptation is not None and not message.broadcast:
@@ -168,7 +173,7 @@ class RadioLink(RadioSetup):
             flight.feedback_ns = round(told_ns * len(receptions))
         flight.turns = self._turns
         self._flights[flight] = None
-        self._sampler.begin(flight)
+        flight.sampler.begin(flight)
         self._accounting.airtime(flight, flight.ends_ns)
         if self._interference is not None and not self._ending:
             self._settle(self._interference)
@@ -179,6 +184,9 @@ class RadioLink(RadioSetup):
                 then(self.env.due(left_ns, LAST), partial(self._lose_contact, flight, reception))
 
     # -- 3. attempts, when other flights come or go ----------------------------------------------
+
+    def _goes_on(self, flight: Flight) -> None:
+        self._accounting.airtime(flight, flight.ends_ns)
 
     def _settle(self, interference: Interference | Cells) -> None:
         """Let flights go on under the conditions that they meet from now on."""
@@ -211,9 +219,9 @@ class RadioLink(RadioSetup):
         if leg != flight.leg:
             return
         del self._flights[flight]
+        self._accounting.airtime(flight, self.env.now)
         for told in self.flights_ended:
             told(flight)
-        self._accounting.airtime(flight, self.env.now)
         reports = [self._report(flight, reception, cut) for reception in flight.receptions]
         bits = self._accounting.bits(flight, reports, cut)
         self.count_transmitted(flight.src, bits)

@@ -19,6 +19,7 @@ What was sampled up to that moment stands, exactly as if every attempt had been 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from math import ceil
 
@@ -42,6 +43,9 @@ from netsim.rng import Streams
 MAX_HOPELESS_BLOCKS = 100_000
 """A message is given up after so many channel blocks in a row in which nothing gets through."""
 
+AHEAD = 256
+"""A unicast is sampled so many channel blocks ahead; the next ones follow when these are over."""
+
 HOPELESS_PER = 1.0 - 1e-9
 """In a block with a higher packet error rate than this, nothing is expected to get through."""
 
@@ -49,8 +53,37 @@ UNREPEATED = NoArq()
 """The packets of a broadcast are sent once."""
 
 
+@dataclass
+class _Sampling:
+    """A leg of a unicast of which more is to be sampled.
+
+    Attributes
+    ----------
+    blocks : iterator of ChannelBlock
+        Those to come.
+    left_ns : int or None
+        Of its time to live where it began, in spread time; None: it has none.
+    passed_ns : int
+        Time of the blocks so far.
+    hopeless : int
+        How many blocks in a row let nothing through.
+    attempt_ns : float
+        Of the first block that has one.
+    """
+
+    blocks: Iterator[ChannelBlock]
+    left_ns: int | None
+    passed_ns: int = 0
+    hopeless: int = 0
+    attempt_ns: float = 0.0
+
+
 class MessageLevelSampler:
     """Samples a flight to its end and plans one event there.
+
+    A unicast that meets more than `AHEAD` channel blocks is sampled in as many parts, each when the
+    one before is over: others may come meanwhile, and a part takes no longer to compute than the
+    next one. Its draws are those of one part.
 
     Parameters
     ----------
@@ -61,6 +94,8 @@ class MessageLevelSampler:
     ended : callable
         Called with (flight, leg) at the planned end of each leg that was sampled; a leg other than
         the flight's has been replaced.
+    goes_on : callable
+        Called with a flight of which a further part has been sampled.
     adaptation : RateAdaptation or None
         Rates of unicasts, where they follow acknowledgements.
     """
@@ -72,9 +107,11 @@ class MessageLevelSampler:
         env: Clock,
         streams: Streams,
         ended: Callable[[Flight, int], None],
+        goes_on: Callable[[Flight], None],
         adaptation: RateAdaptation | None = None,
     ) -> None:
-        self._adaptation = adaptation
+        self._adaptation, self._goes_on = adaptation, goes_on
+        self._sampling: dict[Flight, _Sampling] = {}
         self._radio, self._channel, self._limit = radio, channel, radio.arq.limit
         self._follows = radio.mac.interferes and channel.constant
         self._raises_held = not (radio.mac.contends or radio.arq.combines)
@@ -86,7 +123,10 @@ class MessageLevelSampler:
         """Sample a leg, from `flight.leg_begins_ns` on, and plan its end."""
         flight.sampled_medium = flight.medium
         flight.met_worse = False
+        self._sampling.pop(flight, None)
         now = self._env.now
+        if flight.leg == 0 and flight.at_once_ends_ns:
+            flight.set_first_attempt()
         for reception in flight.receptions:
             reception.sampled_medium = reception.medium
             if self._follows:
@@ -95,6 +135,11 @@ class MessageLevelSampler:
             duration_ns = self._sample_broadcast(flight, flight.rate_bps)
         else:
             duration_ns = self._sample_unicast(flight, flight.receptions[0])
+        self._plan(flight, duration_ns)
+
+    def _plan(self, flight: Flight, duration_ns: int) -> None:
+        """Plan what follows a leg, or the part of it that has been sampled."""
+        now = self._env.now
         if flight.turns is not None:
             duration_ns = round(flight.turns.elapsed_ns(duration_ns))
         ends_ns = flight.leg_begins_ns + duration_ns
@@ -102,12 +147,21 @@ class MessageLevelSampler:
             flight.expired = True
             ends_ns = flight.deadline_ns
         flight.ends_ns = ends_ns if ends_ns > now else now
-        self._env.after(flight.ends_ns - now, self._ended, flight, flight.leg)
+        follows = self._sample_on if flight in self._sampling else self._ended
+        self._env.after(flight.ends_ns - now, follows, flight, flight.leg)
+
+    def _sample_on(self, flight: Flight, leg: int) -> None:
+        """Sample the next part of a leg, unless another one has taken its place."""
+        if leg == flight.leg:
+            sampling = self._sampling.pop(flight)
+            self._plan(flight, self._sample_part(flight, flight.receptions[0], sampling))
+            self._goes_on(flight)
 
     def change(self, flight: Flight, worse: bool) -> None:
         """Go on under other conditions; `worse`: the attempt under way meets them, too."""
         now = self._env.now
-        if now >= flight.ends_ns or (worse and flight.met_worse and self._met_worse(flight)):
+        over = now >= flight.ends_ns and flight not in self._sampling
+        if over or (worse and flight.met_worse and self._met_worse(flight)):
             return
         if now > flight.leg_begins_ns:
             position = position_at(flight, now)
@@ -128,7 +182,10 @@ class MessageLevelSampler:
             old, new = flight.sampled_medium, flight.medium
             alone_ns = (position.attempt_ns - old.wait_ns) / old.slowdown
             attempt_ns = alone_ns * new.slowdown + new.wait_ns
-            flight.leg_begins_ns = now - round(position.fraction * attempt_ns)
+            if now < flight.at_once_ends_ns:
+                flight.set_first_attempt(holds)
+            else:
+                flight.leg_begins_ns = now - round(position.fraction * attempt_ns)
             flight.held_ns = position.attempt_ns if holds else 0.0
             if worse and holds:
                 raise_held(flight, self._channel)
@@ -157,6 +214,7 @@ class MessageLevelSampler:
         Report
         """
         under_way, arrived = 0.0, None
+        self._sampling.pop(flight, None)
         if cut or flight.expired:
             now = self._env.now
             if now > flight.leg_begins_ns:
@@ -202,25 +260,37 @@ class MessageLevelSampler:
     # -- sampling ----------------------------------------------------------------------------------
 
     def _sample_unicast(self, flight: Flight, reception: Reception) -> int:
-        """Sample a leg of a unicast: block by block, until everything is settled.
+        """Sample a leg of a unicast, or its first part.
 
         Returns its duration in ns, as if the time to live did not end it.
         """
         sending = reception.sending = self._at_leg_start(flight, reception)
-        rng = reception.rng = self._leg_rng(flight, reception)
-        blocks, block_attempts = reception.blocks, reception.block_attempts
+        reception.rng = self._leg_rng(flight, reception)
+        flight.pauses = []
         if sending.over and reception.last_block is not None:  # with the attempt that was held
-            blocks.append(reception.last_block)
-            block_attempts.append(0)
-            flight.pauses = []
+            reception.blocks.append(reception.last_block)
+            reception.block_attempts.append(0)
             return 0
         left_ns = None
         if flight.deadline_ns is not None:
             left_ns = max(0, flight.deadline_ns - flight.leg_begins_ns)
             if flight.turns is not None:
                 left_ns = round(flight.turns.spread_ns(left_ns))
-        passed_ns, hopeless, pauses, attempt_ns = 0, 0, [], 0.0
-        for block in self._blocks(flight, reception):
+        blocks = self._blocks(flight, reception)
+        return self._sample_part(flight, reception, _Sampling(blocks, left_ns))
+
+    def _sample_part(self, flight: Flight, reception: Reception, so_far: _Sampling) -> int:
+        """Sample block by block, until everything is settled or enough for now.
+
+        Returns the time from the leg's beginning on, in ns.
+        """
+        sending, rng, left_ns = reception.sending, reception.rng, so_far.left_ns
+        assert sending is not None
+        assert rng is not None
+        blocks, block_attempts = reception.blocks, reception.block_attempts
+        passed_ns, hopeless, attempt_ns = so_far.passed_ns, so_far.hopeless, so_far.attempt_ns
+        pauses, before = list(flight.pauses), len(blocks)
+        for block in so_far.blocks:
             if reception.unreachable is not None:
                 block.per, block.erasure, block.by_attempt = 1.0, 1.0, None
             if block.per > HOPELESS_PER and left_ns is not None:
@@ -230,9 +300,9 @@ class MessageLevelSampler:
             if reception.rates is None:
                 block_attempts.append(_attempt(sending, rng, block))
             else:
-                before, made = sending.delivered, _attempt(sending, rng, block)
+                delivered, made = sending.delivered, _attempt(sending, rng, block)
                 block_attempts.append(made)
-                reception.count_rate(block, made, sending.delivered - before)
+                reception.count_rate(block, made, sending.delivered - delivered)
             hopeless = hopeless + 1 if block.per > HOPELESS_PER else 0
             if sending.over or block.length_ns is None or hopeless == MAX_HOPELESS_BLOCKS:
                 break
@@ -244,8 +314,15 @@ class MessageLevelSampler:
             if left_ns is not None and passed_ns > left_ns:
                 flight.expired = True
                 break
+            if len(blocks) - before == AHEAD:
+                self._sampling[flight] = _Sampling(
+                    so_far.blocks, left_ns, passed_ns, hopeless, attempt_ns
+                )
+                break
         flight.pauses = pauses
         flight.transmit_share = transmit_share(flight.medium, attempt_ns)
+        if flight in self._sampling:
+            return passed_ns
         duration_ns = sum(b.length_ns or 0 for b in blocks[:-1]) if len(blocks) > 1 else 0
         return duration_ns + round(block_attempts[-1] * blocks[-1].attempt_ns)
 
@@ -269,7 +346,7 @@ class MessageLevelSampler:
 
     def _blocks(self, flight: Flight, reception: Reception) -> Iterator[ChannelBlock]:
         """The channel that a leg meets, with the receiver's sleep and the bursts of loss."""
-        begins_ns = max(0, flight.leg_begins_ns)
+        begins_ns = max(flight.begins_ns, flight.leg_begins_ns)
         rates = None
         if self._adaptation is not None and not flight.broadcast:
             dst, medium = reception.tx.dst, reception.medium
@@ -281,7 +358,7 @@ class MessageLevelSampler:
         first = reception.first_loss
         if first is not None and first[1] == flight.leg:
             found = first_lost(found, first[0])
-        if reception.wakes_ns > flight.leg_begins_ns:
+        if reception.wakes_ns > begins_ns:
             found = lost_while_asleep(found, reception.wakes_ns - begins_ns)
         bursts = self._radio.bursts
         if bursts is None:

@@ -24,6 +24,7 @@ from netsim.links.radio.channel import RadioChannel
 from netsim.links.radio.conditions import blocks_met, transmit_share
 from netsim.links.radio.flight import Flight, Reception
 from netsim.links.radio.held import rate_under_way
+from netsim.links.radio.random_access import OnAir
 from netsim.links.radio.rate_adaptation import RateAdaptation
 from netsim.links.radio.table import Radio
 from netsim.rng import Streams
@@ -74,6 +75,8 @@ class PacketLevelSampler:
     streams : Streams
     ended : callable
         Called with (flight, leg) when a flight is over.
+    on_air : OnAir
+        Is told of each packet, under random access.
     adaptation : RateAdaptation or None
         Rates of unicasts, where they follow acknowledgements.
     """
@@ -85,9 +88,11 @@ class PacketLevelSampler:
         env: Clock,
         streams: Streams,
         ended: Callable[[Flight, int], None],
+        on_air: OnAir,
         adaptation: RateAdaptation | None = None,
     ) -> None:
-        self._adaptation = adaptation
+        self._adaptation, self._on_air = adaptation, on_air
+        self._pausing: dict[Flight, int] = {}  # since when
         self._radio, self._channel = radio, channel
         self._env, self._streams, self._ended = env, streams, ended
         by_snr = radio.rate.kind != "fixed" and not radio.rate.adapts
@@ -112,6 +117,10 @@ class PacketLevelSampler:
 
     def change(self, flight: Flight, worse: bool) -> None:
         """Go on under other conditions; `worse`: the attempt under way meets them, too."""
+        since_ns = self._pausing.get(flight)
+        if since_ns is not None:
+            self._env.after(0, self._resume, flight, flight.leg, since_ns)
+            return
         if not worse or self._env.now - flight.leg_begins_ns > flight.attempt_ns - 1.0:
             return  # the attempt under way meets the old ones, or is over at this instant
         for reception in flight.receptions:
@@ -138,6 +147,8 @@ class PacketLevelSampler:
         Report
         """
         counts = self._counts.pop(reception)
+        if not flight.broadcast:
+            self._pausing.pop(flight, None)
         sent_ns = _spread_ns(flight, self._env.now) - _spread_ns(flight, flight.leg_begins_ns)
         under_way = 0.0
         if reception.blocks and sent_ns > 0:
@@ -167,8 +178,11 @@ class PacketLevelSampler:
             block.per = block.erasure = 1.0
         return block
 
-    def _attempt(self, flight: Flight, leg: int, at_ns: float) -> None:
-        """Begin an attempt at every receiver; `at_ns` is not rounded to whole nanoseconds."""
+    def _attempt(self, flight: Flight, leg: int, at_ns: float, waited: bool = False) -> None:
+        """Begin an attempt at every receiver; `at_ns` is not rounded to whole nanoseconds.
+
+        `waited`: for its random time, where there is one.
+        """
         if leg != flight.leg:
             return
         flight.leg_begins_ns = self._env.now
@@ -184,16 +198,22 @@ class PacketLevelSampler:
             attempt_ns, wait_ns = self._channel.attempt_ns(bits, flight.rate_bps, medium), None
         if attempt_ns == 0.0 and wait_ns is not None:  # a block in which nothing can be sent
             flight.pauses = [*flight.pauses, (flight.leg_begins_ns, flight.leg_begins_ns + wait_ns)]
-            resumes_ns = flight.begins_ns + _spread_ns(flight, flight.leg_begins_ns + wait_ns)
-            self._env.after(wait_ns, self._attempt, flight, leg, resumes_ns)
+            self._pausing[flight] = flight.leg_begins_ns
+            self._env.after(wait_ns, self._resume, flight, leg, flight.leg_begins_ns)
+            return
+        nothing = heard and found[0].attempts == 0
+        if self._radio.mac.random_access and not waited and not nothing:
+            self._wait_at_random(flight, leg, at_ns, attempt_ns)
             return
         for reception, block in zip(heard, found, strict=True):
             reception.blocks, reception.block_attempts = [block], [0]
             reception.sampled_medium = reception.medium
-        if heard and found[0].attempts == 0:  # nothing can be sent, ever
+        if nothing:  # nothing can be sent, ever
             heard[0].close_leg()
             self._ended(flight, flight.leg)
             return
+        if waited:
+            self._on_air.begin(flight)
         at_ns += attempt_ns
         flight.attempt_ns = attempt_ns
         flight.transmit_share = transmit_share(flight.medium, attempt_ns)
@@ -202,11 +222,31 @@ class PacketLevelSampler:
             due_ns = flight.begins_ns + flight.turns.elapsed_ns(at_ns - flight.begins_ns)
         self._env.after(round(due_ns) - self._env.now, self._settle, flight, leg, at_ns)
 
+    def _resume(self, flight: Flight, leg: int, since_ns: int) -> None:
+        """Go on after a block in which nothing could be sent, unless that has been done."""
+        if leg == flight.leg and self._pausing.get(flight) == since_ns:
+            del self._pausing[flight]
+            now = self._env.now
+            flight.pauses = [*flight.pauses[:-1], (since_ns, now)]
+            self._attempt(flight, leg, flight.begins_ns + _spread_ns(flight, now))
+
+    def _wait_at_random(self, flight: Flight, leg: int, ready_ns: float, packet_ns: float) -> None:
+        """Begin the next attempt at a random time."""
+        flight.waits += 1
+        draw = self._streams.uniform("random access", flight.src, flight.begins_ns, flight.waits)
+        at_ns = self._radio.mac.begins_ns(ready_ns, packet_ns, draw)
+        now, begins_ns = self._env.now, max(self._env.now, round(at_ns))
+        if begins_ns > now:
+            flight.pauses = [*flight.pauses, (now, begins_ns)]
+        # After those that end at that instant, with which it does not overlap.
+        due = self._env.due(begins_ns - now, LAST)
+        then(due, lambda _: self._attempt(flight, leg, at_ns, True))
+
     def _settle(self, flight: Flight, leg: int, at_ns: float) -> None:
         """Sample the attempt's success for each receiver."""
         if leg != flight.leg:
             return
-        over = False
+        over, spoilt = False, self._on_air.end(flight)
         if flight.broadcast:
             flight.packets_left -= 1
             over = flight.packets_left == 0
@@ -215,6 +255,9 @@ class PacketLevelSampler:
                 continue
             counts, block = self._counts[reception], reception.blocks[0]
             assert reception.rng is not None
+            if spoilt:
+                block.per = block.erasure = 1.0
+                reception.sampled_medium = reception.medium._replace(collision=1.0)
             reception.block_attempts = [1]
             reception.close_leg()
             snr = 0.0 if block.asleep else block.snr  # of what reaches the decoder

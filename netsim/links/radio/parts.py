@@ -13,6 +13,7 @@ from netsim.links.radio.channel import RadioChannel
 from netsim.links.radio.constant_contention import ConstantContention
 from netsim.links.radio.flight import Flight
 from netsim.links.radio.interference import Interference
+from netsim.links.radio.random_access import RandomAccess
 from netsim.links.radio.rate_adaptation import RateAdaptation
 from netsim.links.radio.table import Radio
 from netsim.rng import Streams
@@ -24,6 +25,7 @@ def interference_of(
     nodes: int,
     distance_m: Callable[[int, int, int], float] | None,
     base_stations: AbstractSet[int],
+    streams: Streams,
 ) -> Interference | Cells | None:
     """What flights do to each other; None: nothing, or the frame level sees to it.
 
@@ -36,6 +38,7 @@ def interference_of(
     distance_m : callable or None
         (node, node, time in ns) -> distance in m; None where nodes have no places.
     base_stations : set of int
+    streams : Streams
     """
     mac = radio.mac
     if radio.plays_frames:
@@ -45,10 +48,11 @@ def interference_of(
         return kind(radio, channel, nodes, distance_m)
     if isinstance(mac, Ofdma):
         block_s = radio.fading.constant_s(radio.carrier_hz)
-        return Cells(mac, channel, nodes, base_stations, block_s)
+        return Cells(mac, channel, nodes, base_stations, block_s, streams)
     if mac.interferes or mac.contends:
         by_snr = radio.arq.combines or radio.rate.adapts
-        return Interference(mac, channel, nodes, distance_m, by_snr)
+        among = RandomAccess if mac.random_access else Interference
+        return among(mac, channel, nodes, distance_m, by_snr)
     return None
 
 

@@ -21,6 +21,7 @@ from netsim.links.radio.interference import Interference
 from netsim.links.radio.message_level import MessageLevelSampler
 from netsim.links.radio.packet_level import PacketLevelSampler
 from netsim.links.radio.parts import adaptation_of, interference_of, rejoin
+from netsim.links.radio.random_access import OnAir
 from netsim.links.radio.rate_adaptation import RateAdaptation
 from netsim.links.radio.receivers import Receivers
 from netsim.links.radio.repeated_broadcast import BroadcastRounds
@@ -86,9 +87,11 @@ class RadioSetup(PhysicalLink):
         self._adaptation: RateAdaptation | None = None
         self._interference: Interference | Cells | None = None
         self._look_planned = False
+        self._packets_on_air = OnAir()
         self._ending = 0  # how many flights are being ended
         self._flights: dict[Flight, None] = {}  # on the air, in order of their start
-        self.flights_ended: list[Callable[[Flight], None]] = []  # told of each one that ends
+        # told of each one that ends
+        self.flights_ended: list[Callable[[Flight], object]] = [self._packets_on_air.end]
         channel = self._set_radio(radio, budget)
         self._superposition = Superposition(self, radio, channel, meter, self._free, self._release)
 
@@ -110,20 +113,27 @@ class RadioSetup(PhysicalLink):
             channel, radio.packets, off, self._free, self._rhythms, self._serial
         )
         self._base_stations = self._servers if mac.has_base_stations else frozenset()
-        self._interference = interference_of(radio, channel, nodes, distance_m, self._servers)
+        self._interference = interference_of(
+            radio, channel, nodes, distance_m, self._servers, streams
+        )
         self._medium = mac.medium(1, nodes)  # of every attempt, where nobody interferes
         self._alone, self._turns = self._medium == ALONE, mac.turns(nodes)
         self._adaptation = adaptation_of(radio, streams)
         self._frames: FrameLevelSampler | None = None
         self._sampler: MessageLevelSampler | PacketLevelSampler | FrameLevelSampler
+        self._one_by_one: PacketLevelSampler | None = None  # of short messages, or of all
         if radio.plays_frames:
             self._sampler = self._frames = FrameLevelSampler(
                 radio, budget, channel, env, streams, self._end, off, self._rhythms, distance_m,
                 self.recorder, meter,
             )  # fmt: skip
         else:
-            sampler = MessageLevelSampler if radio.fidelity == "message" else PacketLevelSampler
-            self._sampler = sampler(radio, channel, env, streams, self._end, self._adaptation)
+            parts = radio, channel, env, streams, self._end
+            if mac.random_access or radio.fidelity == "packet":
+                self._sampler = PacketLevelSampler(*parts, self._packets_on_air, self._adaptation)
+                self._one_by_one = self._sampler if mac.random_access else None
+            if radio.fidelity == "message":
+                self._sampler = MessageLevelSampler(*parts, self._goes_on, self._adaptation)
         self._overhead_ns = radio.attempt_overhead_s * NS_PER_S
         self._overhears = mac.one_channel and meter.listens and self._frames is None
         self._distance_m = distance_m if radio.propagation_delay else None
@@ -162,6 +172,10 @@ class RadioSetup(PhysicalLink):
     @abstractmethod
     def _end(self, flight: Flight, leg: int, cut: bool = False) -> None:
         """End a flight, `cut` before its planned end; nothing happens if it is in a later leg."""
+
+    @abstractmethod
+    def _goes_on(self, flight: Flight) -> None:
+        """Take note that a flight ends later than was planned."""
 
     @abstractmethod
     def _release(self, radios: Sequence[int]) -> None:

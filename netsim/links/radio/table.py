@@ -4,7 +4,7 @@ Power budget, path loss, shadowing, fading, rate, packet errors, retransmission 
 `netsim.links.radio.link` puts it to work.
 """
 
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import model_validator
 
@@ -17,6 +17,7 @@ from netsim.registry import (
     HeaderBytes,
     Index,
     NonNegative,
+    Plausible,
     Positive,
     Span,
     Table,
@@ -108,12 +109,12 @@ class Radio(Table):
         Losses that come in bursts, whatever the SNR. Absent: there are none.
     """
 
-    carrier_hz: Positive = 2.4e9
-    bandwidth_hz: Positive = 20e6
-    tx_power_dbm: Finite = 20.0
-    noise_figure_db: NonNegative = 7.0
+    carrier_hz: Annotated[Positive, Plausible(1e6, 1e13, "radio is from MHz to THz")] = 2.4e9
+    bandwidth_hz: Annotated[Positive, Plausible(1e3, 1e11, "channels are from kHz to GHz")] = 20e6
+    tx_power_dbm: Annotated[Finite, Plausible(-60.0, 60.0, "60 dBm is a kilowatt")] = 20.0
+    noise_figure_db: Annotated[NonNegative, Plausible(most=30.0, why="it is 15 dB at most")] = 7.0
     noise_temperature_k: Positive = 290.0
-    mean_snr_db: Finite = 20.0
+    mean_snr_db: Annotated[Finite, Plausible(-50.0, 100.0, "receivers see up to 60 dB")] = 20.0
     threshold_db: Finite = 5.0
     sensitivity_dbm: Finite | None = None
     reachable: Positive | None = None
@@ -121,7 +122,7 @@ class Radio(Table):
     packet_payload_bytes: Count = 1448
     packet_header_bytes: HeaderBytes = 0
     attempt_overhead_s: Span = 0.0
-    control_bits: Bits = 256
+    control_bits: Annotated[Bits, Plausible(least=8, why="less than a byte")] = 256
     ttl_s: Positive | None = None
     queue_limit: Index | None = None
     propagation_delay: bool = False
@@ -283,7 +284,7 @@ class Radio(Table):
 
     def do_without_places(self) -> None:
         """Raise ScenarioError for what means nothing where nodes have no places."""
-        remedy = 'needs to know where nodes are: [nodes] placement = "disc" or "given"'
+        remedy = 'needs to know where nodes are: [nodes] placement = "disc", "square" or "given"'
         if self.propagation_delay:
             raise ScenarioError(f"[radio] propagation_delay = true: {remedy}")
         if self.shadowing.shared:

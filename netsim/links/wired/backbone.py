@@ -4,14 +4,16 @@ import math
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import networkx as nx
 
-from netsim.registry import FilePath, NonNegative, Positive, Table, did_you_mean
+from netsim.errors import one_line
+from netsim.registry import FilePath, NonNegative, OffClock, Positive, Table, did_you_mean
 from netsim.rng import Streams
-from netsim.traces.files import number, read_text
-from netsim.traces.graphs import Edge, Graph, components, distance_m, read_graph
+from netsim.traces.files import number, read_text, shown
+from netsim.traces.graphs import Edge, Graph, components, distance_m
+from netsim.traces.graphs.reading import read_graph
 from netsim.units import to_ns
 
 LIGHT_IN_FIBRE_M_PER_S = 2e8
@@ -40,13 +42,13 @@ class BackboneRoutes:
 
     Parameters
     ----------
-    graph : networkx.Graph
-        With `latency_ns` and `rate_bps` of every edge.
+    graph : networkx.DiGraph
+        With `latency_ns` and `rate_bps` of every direction of a line.
     router : tuple of str
         Name of each node's router.
     """
 
-    def __init__(self, graph: nx.Graph, router: tuple[str, ...]) -> None:
+    def __init__(self, graph: nx.DiGraph, router: tuple[str, ...]) -> None:
         self.graph, self.router = graph, router
         self._paths: dict[str, Mapping[str, list[str]]] = {}
 
@@ -67,13 +69,15 @@ class BackboneRoutes:
 class Backbone(Table):
     """Routers and lines from a file; messages take the route of least latency.
 
-    Every line carries both directions at once, each at its rate.
+    Every line carries both directions at once, each at its rate. A line that the file gives a
+    direction (GraphML, GEXF, GML, JSON; a pair that an edge list has in both orders) carries that
+    one alone. Of parallel lines the one of least latency is used, of equal ones the fastest.
 
     Parameters
     ----------
     path : str
-        The graph: an edge list or GraphML; may be `.gz`, or a `.zip` that holds it. Beside the
-        scenario, else below the data folder.
+        The graph, in any format of `docs/formats.md`; may be `.gz`, or a `.zip` that holds it.
+        Beside the scenario, else below the data folder.
     member : str
         Which file of a zip. Absent: the only one.
     rate_bps : float, optional
@@ -82,9 +86,9 @@ class Backbone(Table):
         Latency of lines for which neither an attribute nor positions say it.
     rate_attribute : str
         What the file calls the rate of a line; in an edge list the number of its column, from 1
-        (ids are columns 1 and 2).
+        (without a header, ids are columns 1 and 2), or its name in the header.
     latency_attribute : str
-        What the file calls the latency of a line; in an edge list the number of its column.
+        What the file calls the latency of a line; in an edge list as for the rate.
     rate_unit_bps : float
         Unit of the rates in the file; 1e6 where they are Mbit/s.
     latency_unit_s : float
@@ -93,7 +97,8 @@ class Backbone(Table):
         Whether a line without a latency has that of light in fibre (2e8 m/s) along the great
         circle, where the file gives its ends' `Latitude` and `Longitude`.
     component : {"all", "largest"}
-        Whether all routers of the file are there, or only those of its "largest" connected part.
+        Whether all routers of the file are there, or only those of its "largest" part in which each
+        reaches each.
     routers : tuple of str, optional
         Id or label of each node's router; empty: drawn by the seed, all before one is again.
     drop_self_loops : bool
@@ -107,7 +112,7 @@ class Backbone(Table):
     rate_attribute: str = "LinkSpeedRaw"
     latency_attribute: str = "latency"
     rate_unit_bps: Positive = 1.0
-    latency_unit_s: Positive = 1e-3
+    latency_unit_s: Annotated[Positive, OffClock()] = 1e-3
     distances: bool = True
     component: Literal["all", "largest"] = "all"
     routers: tuple[str, ...] = ()
@@ -136,16 +141,23 @@ class Backbone(Table):
             would not be connected.
         """
         text = read_text(self.path, folder, "link.backbone", member=self.member)
-        read = read_graph(text, self.drop_self_loops)
+        named = self.changed(("rate_attribute", "latency_attribute"))
+        read = read_graph(text, self.drop_self_loops, columns_named=bool(named))
         self._require_attributes(read)
-        graph = nx.Graph()
+        graph = nx.DiGraph()
         graph.add_nodes_from(read.nodes)
         for edge in read.edges:
             latency_ns, rate = self._latency_ns(read, edge), self._rate(read, edge)
-            known = graph.get_edge_data(edge.a, edge.b)
-            if known is None or latency_ns < known["latency_ns"]:
-                graph.add_edge(edge.a, edge.b, latency_ns=latency_ns, rate_bps=rate)
-        parts = components(list(read.nodes), read.edges)
+            rank = latency_ns, -math.inf if rate is None else -rate
+            for a, b in ((edge.a, edge.b), (edge.b, edge.a))[: 1 if edge.directed else 2]:
+                known = graph.get_edge_data(a, b)
+                if known is None or rank < known["rank"]:
+                    graph.add_edge(a, b, latency_ns=latency_ns, rate_bps=rate, rank=rank)
+        ways = " both ways" if read.one_way() else ""
+        if ways:
+            parts = sorted(map(list, nx.strongly_connected_components(graph)), key=len)[::-1]
+        else:
+            parts = components(list(read.nodes), read.edges)
         usable = set(parts[0]) if self.component == "largest" else set(read.nodes)
         routers = self._attached(
             read, [name for name in read.nodes if name in usable], nodes, streams
@@ -154,8 +166,8 @@ class Backbone(Table):
         apart = [i for i, name in enumerate(routers) if part[name] != part[routers[0]]]
         if apart:
             raise text.wrong(
-                f"node 0 at {routers[0]} and node {apart[0]} at {routers[apart[0]]} are not "
-                'connected; set component = "largest", or other routers'
+                f"node 0 at {shown(routers[0])} and node {apart[0]} at {shown(routers[apart[0]])} "
+                f'are not connected{ways}; set component = "largest", or other routers'
             )
         return BackboneRoutes(graph, routers)
 
@@ -167,22 +179,22 @@ class Backbone(Table):
             if name != type(self).model_fields[key].default and name not in there:
                 raise graph.text.wrong(
                     f'no line has the {key} "{name}"; what they have: '
-                    f"{', '.join(there) or 'nothing'}" + did_you_mean(name, there)
+                    f"{', '.join(map(shown, there[:20])) or 'nothing'}"
+                    + one_line(did_you_mean(name, there))
                 )
 
     def _latency_ns(self, graph: Graph, edge: Edge) -> int:
         value = self._value(graph, edge, self.latency_attribute)
         if value is not None:
             return to_ns(value * self.latency_unit_s)
-        length_m = distance_m(graph.nodes[edge.a], graph.nodes[edge.b]) if self.distances else None
+        length_m = distance_m(graph, edge) if self.distances else None
         return to_ns(self.latency_s if length_m is None else length_m / LIGHT_IN_FIBRE_M_PER_S)
 
     def _rate(self, graph: Graph, edge: Edge) -> float | None:
         value = self._value(graph, edge, self.rate_attribute)
         if value == 0:
             raise graph.text.wrong(
-                f"the line {edge.a} - {edge.b} has {self.rate_attribute} = 0: nothing would ever "
-                "cross it",
+                f"{_line(edge)} has {self.rate_attribute} = 0: nothing would ever cross it",
                 edge.line,
             )
         return self.rate_bps if value is None else value * self.rate_unit_bps
@@ -194,7 +206,7 @@ class Backbone(Table):
         value = number(word)
         if value is None or not 0 <= value < math.inf:
             raise graph.text.wrong(
-                f'the line {edge.a} - {edge.b} has {name} = "{word}", not a number of at least 0',
+                f"{_line(edge)} has {name} = {shown(word)}, not a number of at least 0",
                 edge.line,
             )
         return value
@@ -218,7 +230,12 @@ class Backbone(Table):
             if len(fitting) != 1:
                 raise graph.text.wrong(
                     f'routers: {len(fitting)} routers are called "{wanted}"'
-                    + did_you_mean(wanted, [*labels, *usable])
+                    + one_line(did_you_mean(wanted, [*labels, *usable]))
                 )
             found += fitting
         return tuple(found)
+
+
+def _line(edge: Edge) -> str:
+    """A line as errors call it."""
+    return f"the line {shown(edge.a)} - {shown(edge.b)}"

@@ -7,10 +7,12 @@ import numpy as np
 from pydantic import model_validator
 
 from netsim.links.wired.capacity import PiecewiseCapacity
-from netsim.registry import Duration, FilePath, Positive, Table
+from netsim.registry import Duration, FilePath, Finite, Positive, Table
 from netsim.rng import Streams
 from netsim.traces.bandwidth import Pieces, read_bandwidth
 from netsim.traces.files import Text, read_text
+from netsim.traces.moments import begin
+from netsim.units import NS_PER_S, to_ns
 
 
 class BandwidthTrace(Table):
@@ -21,8 +23,9 @@ class BandwidthTrace(Table):
     Parameters
     ----------
     uplink : str
-        File of the nodes' uplinks; a CSV of times and rates, or Mahimahi's packet opportunities.
-        Beside the scenario, else below the data folder. Absent: only downlinks vary.
+        File of the nodes' uplinks: a table of times and rates, Pensieve's, Sabre's, or Mahimahi's
+        packet opportunities. Beside the scenario, else below the data folder. Absent: only
+        downlinks vary.
     downlink : str
         File of the nodes' downlinks, which may be the same. Absent: only uplinks vary.
     names : tuple of str
@@ -34,10 +37,14 @@ class BandwidthTrace(Table):
         At its end a trace starts anew, or its last rate stays.
     start : {"first", "random"}
         Where in the trace the run starts: at its first row, or at a time drawn for each node.
+    start_s : float, optional
+        Time of the file at which the run starts. Absent: that of a trace's first row, 0 of packet
+        opportunities.
     scale : float
         Factor on all rates of the files.
-    bin_s : float
-        Packet opportunities are counted over so long.
+    bin_s : float, optional
+        Packet opportunities are averaged over so long, which takes fewer events. Absent: each is
+        what the ms before it carries.
     """
 
     uplink: FilePath | None = None
@@ -46,13 +53,16 @@ class BandwidthTrace(Table):
     assign: Literal["permutation", "order"] = "permutation"
     after: Literal["loop", "hold"] = "loop"
     start: Literal["first", "random"] = "first"
+    start_s: Finite | None = None
     scale: Positive = 1.0
-    bin_s: Duration = 0.1
+    bin_s: Duration | None = None
 
     @model_validator(mode="after")
     def _names_a_file(self) -> Self:
         if self.uplink is None and self.downlink is None:
             raise ValueError("needs uplink or downlink, the files")
+        if self.start == "random" and self.start_s is not None:
+            raise ValueError('start_s is not read with start = "random", which draws it')
         return self
 
     def read(
@@ -99,7 +109,7 @@ class BandwidthTrace(Table):
         if self.assign == "permutation":
             order = streams.permutation("bandwidth trace", n=len(chosen))
         return [
-            self._capacity(traces[chosen[order[node % len(chosen)]]], node, streams)
+            self._capacity(text, traces[chosen[order[node % len(chosen)]]], node, streams)
             for node in range(nodes)
         ]
 
@@ -110,16 +120,36 @@ class BandwidthTrace(Table):
                 f"{called} has capacity 0 throughout: nothing would ever arrive; leave it out "
                 "with names"
             )
-        if self.after == "hold" and not pieces.bps[-1]:
+        if self.after == "hold" and not pieces.held_bps:
             raise text.wrong(
                 f'{called} ends with capacity 0, and after = "hold" keeps that for ever; set '
                 'after = "loop", or leave it out with names'
             )
 
-    def _capacity(self, pieces: Pieces, node: int, streams: Streams) -> PiecewiseCapacity:
-        offset_ns = 0
+    def _capacity(
+        self, text: Text, pieces: Pieces, node: int, streams: Streams
+    ) -> PiecewiseCapacity:
+        loops = self.after == "loop"
+        last_s = pieces.first_s + pieces.length_ns / NS_PER_S
+        begins_s = begin(
+            text.where,
+            pieces.first_s,
+            last_s,
+            self.start_s,
+            "the last rate stays",
+            repeats=loops,
+            clear=True,
+        )
+        offset_ns = to_ns(begins_s - pieces.first_s)
+        if offset_ns < 0:
+            raise text.wrong(
+                f"start_s = {begins_s:.12g} is before its first row, at {pieces.first_s:.12g} s; "
+                "no rate is known there"
+            )
         if self.start == "random":
             offset_ns = int(streams.uniform("bandwidth trace/start", node) * pieces.length_ns)
-        period_ns = pieces.length_ns if self.after == "loop" else None
         rates = [bps * self.scale for bps in pieces.bps]
-        return PiecewiseCapacity(pieces.starts_ns, rates, period_ns, offset_ns)
+        if loops:
+            return PiecewiseCapacity(pieces.starts_ns, rates, pieces.length_ns, offset_ns)
+        starts = [*pieces.starts_ns, pieces.length_ns]
+        return PiecewiseCapacity(starts, [*rates, pieces.held_bps * self.scale], None, offset_ns)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from netsim.registry import FilePath, Table
 from netsim.rng import Streams
-from netsim.traces.files import is_comment, number, read_text
+from netsim.traces.files import is_comment, number, read_text, shown
 from netsim.units import FOREVER_NS
 
 
@@ -64,12 +64,12 @@ class LatencyMatrix(Table):
             if is_comment(line):
                 continue
             row = []
-            for column, word in enumerate(line.replace(",", " ").split(), start=1):
+            for column, word in enumerate(_words(line), start=1):
                 value = number(word)
                 if value is None or not 0 <= value < float("inf"):
                     raise text.wrong(
-                        f'column {column} is "{word}", not a latency; it must be a number of at '
-                        "least 0",
+                        f"column {column} is {shown(word)}, not a latency; it must be a number "
+                        "of at least 0",
                         at,
                     )
                 row.append(value)
@@ -78,7 +78,13 @@ class LatencyMatrix(Table):
                 raise text.wrong(f"has {len(row)} entries, the rows before {len(rows[0])}", at)
         if not rows or len(rows) != len(rows[0]):
             raise text.wrong(
-                f"is no square matrix: {len(rows)} rows of {len(rows[0]) if rows else 0} entries"
+                f"is no square matrix: {len(rows)} rows of {len(rows[0]) if rows else 0} entries; "
+                "a row and a column for each host are needed, and no names or numbers of hosts"
+            )
+        if len(rows) == 3 and all(row[:2] in ([0, 1], [0, 2], [1, 2]) for row in rows):
+            raise text.wrong(
+                "may be a list of pairs (host, host, latency) as well as a matrix of 3 hosts; "
+                "write each host's latency to itself, 0, on the diagonal"
             )
         if len(rows) < nodes:
             raise text.wrong(f"has {len(rows)} hosts, [nodes] count = {nodes}; lower the count")
@@ -90,3 +96,10 @@ class LatencyMatrix(Table):
         found = np.minimum(np.array(rows)[np.ix_(hosts, hosts)], FOREVER_NS / scale_ns)
         found_ns: NDArray[np.int64] = np.rint(found * scale_ns).astype(np.int64)
         return found_ns
+
+
+def _words(line: str) -> list[str]:
+    """The entries of a row: between commas or semicolons if it has some, else between blanks."""
+    separator = next((sign for sign in ";," if sign in line), None)
+    words = [word.strip() for word in line.split(separator)]
+    return words[:-1] if separator and not words[-1] else words

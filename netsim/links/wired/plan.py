@@ -1,6 +1,6 @@
 """The wires between the nodes: bottlenecks, routes, latencies; read from files once."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from netsim.links.wired.backbone import BackboneRoutes
 from netsim.links.wired.capacity import Capacity, ConstantCapacity
 from netsim.links.wired.wire import Wire
 from netsim.rng import Streams
+from netsim.topology import StatedWire
 from netsim.units import to_ns
 
 
@@ -54,6 +55,8 @@ class Wiring:
         Routers between the nodes; None: there are none.
     matrix_ns : (nodes, nodes) int64 or None
         Measured latency of each pair, from row to column.
+    stated : mapping of (int, int) to StatedWire
+        What the topology says of the wire from one node to another, in place of the table.
     """
 
     wire: Wire
@@ -61,12 +64,14 @@ class Wiring:
     shared: bool
     routes: BackboneRoutes | None = None
     matrix_ns: NDArray[np.int64] | None = None
+    stated: Mapping[tuple[int, int], StatedWire] = field(default_factory=dict)
     _routes: dict[tuple[int, int], Route] = field(default_factory=dict)
 
     @property
     def plain(self) -> bool:
         """Whether each ordered pair is a wire of its own, all alike, that sends at its rate."""
-        alike = self.routes is None and self.matrix_ns is None and not self.wire.jitter_s
+        alike = self.routes is None and self.matrix_ns is None and not self.stated
+        alike = alike and not self.wire.jitter_s
         return alike and not self.shared and self.wire.slow_start is None
 
     def route(self, src: int, dst: int) -> Route:
@@ -79,7 +84,9 @@ class Wiring:
     def _new_route(self, src: int, dst: int) -> Route:
         bottlenecks: list[Hashable] = []
         behind_ns: list[int] = []
-        before_ns = to_ns(self.wire.latency_s)
+        stated = self.stated.get((src, dst), StatedWire(None, None))
+        rate_bps = self.wire.rate_bps if stated.rate_bps is None else stated.rate_bps
+        before_ns = to_ns(self.wire.latency_s if stated.latency_s is None else stated.latency_s)
         if self.matrix_ns is not None:
             before_ns += int(self.matrix_ns[src, dst])
 
@@ -89,8 +96,8 @@ class Wiring:
                 behind_ns.append(0)
 
         over(("up", src))
-        if self.wire.rate_bps is not None:
-            self.capacity[("pair", src, dst)] = ConstantCapacity(self.wire.rate_bps)
+        if rate_bps is not None:
+            self.capacity[("pair", src, dst)] = ConstantCapacity(rate_bps)
             over(("pair", src, dst))
         for line in self.routes.between(src, dst) if self.routes is not None else ():
             if line.rate_bps is not None:
@@ -114,6 +121,7 @@ def read(
     traced: Sequence[bool],
     streams: Streams,
     folder: Path | None,
+    stated: Mapping[tuple[int, int], StatedWire] | None = None,
 ) -> Wiring:
     """Read the wires that a scenario describes.
 
@@ -126,6 +134,8 @@ def read(
         Which nodes a bandwidth trace may hold for.
     folder : Path or None
         The data folder.
+    stated : mapping of (int, int) to StatedWire, optional
+        What the topology says of single wires.
 
     Returns
     -------
@@ -159,4 +169,4 @@ def read(
     if wire.latency_matrix is not None:
         matrix_ns = wire.latency_matrix.read_ns(nodes, streams, folder)
     shared = bool(capacity) or routes is not None
-    return Wiring(wire, capacity, shared, routes, matrix_ns)
+    return Wiring(wire, capacity, shared, routes, matrix_ns, stated or {})

@@ -7,7 +7,7 @@ last one is still on its way.
 import math
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import model_validator
 
@@ -34,6 +34,7 @@ from netsim.registry import (
     Fraction,
     HeaderBytes,
     NonNegative,
+    Plausible,
     Positive,
     Table,
     choice,
@@ -41,6 +42,8 @@ from netsim.registry import (
 from netsim.rng import Streams
 from netsim.traces.contacts import Meetings
 from netsim.units import to_ns, to_s
+
+Capacity = Annotated[Positive, Plausible(100.0, 1e13, "links are from 100 bit/s to Tbit/s")]
 
 
 class Wire(Table):
@@ -96,11 +99,17 @@ class Wire(Table):
         What a sender does about lost packets.
     """
 
-    latency_s: NonNegative = 0.0
-    jitter_s: NonNegative = 0.0
-    rate_bps: Positive | None = None
-    uplink_bps: Positive | None = None
-    downlink_bps: Positive | None = None
+    latency_s: Annotated[NonNegative, Plausible(in_run=True)] = 0.0
+    jitter_s: Annotated[NonNegative, Plausible(in_run=True)] = 0.0
+    rate_bps: Annotated[
+        Positive | None, Plausible(100.0, 1e13, "links are from 100 bit/s to Tbit/s")
+    ] = None
+    uplink_bps: Annotated[
+        Positive | None, Plausible(100.0, 1e13, "links are from 100 bit/s to Tbit/s")
+    ] = None
+    downlink_bps: Annotated[
+        Positive | None, Plausible(100.0, 1e13, "links are from 100 bit/s to Tbit/s")
+    ] = None
     sharing: Literal["max_min", "fifo"] = "max_min"
     forwarding: Literal["pipelined", "stored"] = "pipelined"
     trace: BandwidthTrace | None = None
@@ -113,7 +122,7 @@ class Wire(Table):
     slow_start: SlowStart | None = None
     ttl_s: Positive | None = None
     acknowledged: bool = True
-    control_bits: Bits = 256
+    control_bits: Annotated[Bits, Plausible(least=8, why="less than a byte")] = 256
     arq: choice("netsim.channels.arq") = {"kind": "none"}  # type: ignore[valid-type]
 
     @model_validator(mode="after")

@@ -1,8 +1,8 @@
 """What limited a run, and which nodes starved: findings, the most important first.
 
-What can limit a run is a file of `causes`, found by its name; each says what it measures. Numbers
-of a finding are those that its queries give, which are lines of Python over the tables of the run
-folder: `RunTables.ask` computes every number by the very text that is shown.
+What can limit a run is a file of `causes`, found by its name; each says what it measures. With the
+numbers of a finding go the queries that give them, lines of Python over the tables of the run
+folder: they are shown and never executed here.
 """
 
 from collections.abc import Callable, Iterable

@@ -16,9 +16,9 @@ class Query:
     Attributes
     ----------
     code : str
-        An expression over the names of `RunTables`.
+        An expression over the names that `RunTables.loading` makes.
     value : object
-        What it gave.
+        What it gives.
     """
 
     code: str

@@ -1,8 +1,8 @@
 """The story of one node of a run: what it did, what came to it, what held it up."""
 
 from netsim.errors import ScenarioError
-from netsim.results.explain.causes.off import OFF_S
-from netsim.results.explain.causes.starved import GOT, WHY
+from netsim.results.explain.causes.off import OFF_S, seconds_off
+from netsim.results.explain.causes.starved import GOT, WHY, arrivals
 from netsim.results.explain.findings import PACE, Finding, count, percent, seconds
 from netsim.results.explain.run_tables import RunTables
 
@@ -17,12 +17,11 @@ def story(run: RunTables, node: int) -> list[Finding]:
     ScenarioError
         If the run has no such node.
     """
-    nodes = run.names["nodes"]
-    if node not in nodes.index:
-        raise ScenarioError(f"--node {node}: the run has nodes 0 to {len(nodes) - 1}")
+    if node not in run.nodes.index:
+        raise ScenarioError(f"--node {node}: the run has nodes 0 to {len(run.nodes) - 1}")
     run.begin()
     return [
-        Finding(PACE, 0.0, text, run.asked())
+        Finding(PACE, 0.0, text, run.queries())
         for part in (_learned, _worked, _spent, _sent, _came, _off, _was_last)
         if (text := part(run, node))
     ]
@@ -30,48 +29,64 @@ def story(run: RunTables, node: int) -> list[Finding]:
 
 def _learned(run: RunTables, node: int) -> str:
     """Where its model stood at the end."""
-    metrics = run.names["metrics"]
-    main = run.played.main_metric
-    if not len(metrics) or not ((metrics.metric == main) & (metrics.node == node)).any():
+    metrics, main = run.metrics, run.played.main_metric
+    mine = metrics[metrics.metric == main]
+    if not (mine.node == node).any():
         return ""
-    last = f'metrics[metrics.metric == {main!r}].groupby("node").value.last()'
-    own, mean = run.ask(f"{last}[{node}]"), run.ask(f"{last}.mean()")
+    last = mine.groupby("node").value.last()
+    code = f'metrics[metrics.metric == {main!r}].groupby("node").value.last()'
+    own = run.shown(f"{code}[{node}]", last[node])
+    mean = run.shown(f"{code}.mean()", last.mean())
     lower = run.played.is_lower_better
-    place = run.ask(f"int({last}.rank(ascending={lower}, method='min')[{node}])")
-    of = run.ask(f"len({last})", shown=False)
-    return f"Result: its last {main} was {own:.4g}, the mean {mean:.4g}: place {place} of {of}."
+    place = last.rank(ascending=lower, method="min", na_option="bottom")[node]
+    query = f"int({code}.rank(ascending={lower}, method='min', na_option='bottom')[{node}])"
+    at = run.shown(query, int(place))
+    return f"Result: its last {main} was {own:.4g}, the mean {mean:.4g}: place {at} of {len(last)}."
 
 
 def _worked(run: RunTables, node: int) -> str:
     """Its wake-ups and local steps."""
-    woke = run.ask(f'int(((wakes.node == {node}) & (wakes.what == "woke")).sum())')
-    skipped = run.ask(f'int(((wakes.node == {node}) & (wakes.what == "skipped")).sum())')
+    wakes, counts = run.wakes, []
+    for what in ("woke", "skipped"):
+        many = int(((wakes.node == node) & (wakes.what == what)).sum())
+        code = f'int(((wakes.node == {node}) & (wakes.what == "{what}")).sum())'
+        counts.append(run.shown(code, many))
+    made = wakes[wakes.what == "job"].groupby("node")["count"].sum()
+    made = made.reindex(run.nodes.index, fill_value=0)
     steps = (
         'wakes[wakes.what == "job"].groupby("node")["count"].sum()'
         ".reindex(nodes.index, fill_value=0)"
     )
-    own, median = run.ask(f"int({steps}[{node}])"), run.ask(f"float({steps}.median())")
-    share = run.ask(f"{steps}[{node}] * nodes.step_s[{node}] / T")
-    return (
-        f"Work: it woke {count(woke, 'time')} and skipped {skipped:,}; {count(own, 'local step')} "
-        f"(the median node {median:,.0f}), {percent(min(share, 1.0))} of the run at the mean time "
-        "of a step."
+    own = run.shown(f"int({steps}[{node}])", int(made[node]))
+    median = run.shown(f"float({steps}.median())", float(made.median()))
+    told = (
+        f"Work: it woke {count(counts[0], 'time')} and skipped {counts[1]:,}; "
+        f"{count(own, 'local step')} (the median node {median:,.0f})"
     )
+    if not run.end_s:
+        return f"{told}."
+    code = f"{steps}[{node}] * nodes.step_s[{node}] / T"
+    share = run.shown(code, made[node] * run.nodes.step_s[node] / run.end_s)
+    return f"{told}, {percent(min(share, 1.0))} of the run at the mean time of a step."
 
 
 def _spent(run: RunTables, node: int) -> str:
     """What its time went to, where that was recorded."""
-    if "intervals" not in run.names:
+    if run.intervals is None:
         return ""
-    query = f'intervals[intervals.node == {node}].groupby("what", observed=True).busy_s.sum()'
-    spent = run.ask(f"{query}.to_dict()")
+    mine = run.intervals[run.intervals.node == node]
+    found = mine.groupby("what", observed=True).busy_s.sum().to_dict()
+    code = f'intervals[intervals.node == {node}].groupby("what", observed=True).busy_s.sum()'
+    spent = run.shown(f"{code}.to_dict()", found)
     told = [f"{what} {seconds(spent[what])}" for what in sorted(spent)]
     return f"Time: {', '.join(told)}." if told else ""
 
 
 def _fates(run: RunTables, end: str, node: int) -> str:
     """How many messages at one of its ends, and what became of them."""
-    fates = run.ask(f"messages[messages.{end} == {node}].outcome.value_counts().to_dict()")
+    found = run.messages[run.messages[end] == node].outcome.value_counts().to_dict()
+    code = f"messages[messages.{end} == {node}].outcome.value_counts().to_dict()"
+    fates = run.shown(code, found)
     total = sum(fates.values())
     if not total:
         return "none"
@@ -88,28 +103,34 @@ def _sent(run: RunTables, node: int) -> str:
 
 def _came(run: RunTables, node: int) -> str:
     told = f"To it were sent: {_fates(run, 'dst', node)}."
-    if run.ask("len(messages)", shown=False):
-        told += f" The median node got {run.ask(f'float({GOT}.median())'):,.0f}."
+    if len(run.messages):
+        median = run.shown(f"float({GOT}.median())", float(arrivals(run).median()))
+        told += f" The median node got {median:,.0f}."
     return told
 
 
 def _off(run: RunTables, node: int) -> str:
-    switched = f'((wakes.node == {node}) & wakes.what.isin(["on", "off"])).any()'
-    if not run.ask(switched, shown=False):
+    switched = (run.wakes.node == node) & run.wakes.what.isin(["on", "off"])
+    if not switched.any() or not run.end_s:
         return ""
-    return f"Off: it was off for {percent(run.ask(f'{OFF_S}[{node}] / T'))} of the run."
+    share = run.shown(f"{OFF_S}[{node}] / T", seconds_off(run)[node] / run.end_s)
+    return f"Off: it was off for {percent(share)} of the run."
 
 
 def _was_last(run: RunTables, node: int) -> str:
     """How often all waited for it, and how long it waited for others."""
-    if run.schedule != "rounds" or node not in run.names["ready"].columns:
+    if run.schedule != "rounds" or node not in run.ready.columns or not run.end_s:
         return ""
-    rounds = run.ask('len(ready.dropna(how="all"))', shown=False)
-    if not rounds:
+    ready = run.ready.dropna(how="all")
+    if not len(ready):
         return ""
-    last = run.ask(f'int((ready.dropna(how="all").idxmax(axis=1) == {node}).sum())')
-    waited = run.ask(f"(ready.max(axis=1) - ready[{node}]).sum() / T")
+    many = int((ready.idxmax(axis=1) == node).sum())
+    last = run.shown(f'int((ready.dropna(how="all").idxmax(axis=1) == {node}).sum())', many)
+    if not (ready.max(axis=1) > ready.min(axis=1)).any():
+        return "Barrier: all nodes had done their own work at once in every round."
+    waited_s = (run.ready.max(axis=1) - run.ready[node]).sum()
+    waited = run.shown(f"(ready.max(axis=1) - ready[{node}]).sum() / T", waited_s / run.end_s)
     return (
-        f"Barrier: it was the last to have done its own work in {last:,} of {rounds:,} rounds, and "
-        f"waited for others for {percent(waited)} of the run."
+        f"Barrier: it was the last to have done its own work in {last:,} of {len(ready):,} rounds, "
+        f"and waited for others for {percent(waited)} of the run."
     )

@@ -1,21 +1,17 @@
 """The tables of one run under the names that queries use, and the lines that load them."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from netsim.errors import ScenarioError, one_line
-from netsim.recording.parquet_parts import part_files
+from netsim.errors import ScenarioError
+from netsim.recording import run_folder
 from netsim.recording.schema import MESSAGE_COLUMNS, METRIC_COLUMNS, TRAFFIC_COLUMNS, WHY_MISSING
 from netsim.results import frames, played
 from netsim.results.explain.critical_path import critical_path, work_ends
 from netsim.results.explain.findings import Query
-from netsim.results.starved import starved
 from netsim.results.summary import load
-from netsim.traces import bounded_toml
 
 _COLUMNS = {
     "messages": [column.name for column in MESSAGE_COLUMNS],
@@ -34,7 +30,9 @@ wakes = pd.read_parquet(run / "wakes")
 """
 _IN_FLIGHT = """\
 import json
-in_flight = json.loads((run / "summary.json").read_text())["counts"]["messages_in_flight"]
+summary = json.loads((run / "summary.json").read_text())
+in_flight = summary["counts"]["messages_in_flight"]
+diverged, caught = summary["diverged"], summary.get("diverged_by_message", [])
 """
 _STARTS = 'starts = wakes[wakes.what == "woke"].groupby("count").t_s.min()  # of rounds\n'
 _PATH = """\
@@ -46,7 +44,7 @@ path = critical_path(messages, wakes, nodes, T)  # t_begin_s, t_end_s, node, par
 
 
 class RunTables:
-    """One run's tables as pandas frames, for queries.
+    """One run's tables as pandas frames, and the queries that lead to what is said of it.
 
     Parameters
     ----------
@@ -58,10 +56,24 @@ class RunTables:
         How far the run came.
     schedule : str
         `rounds`, `star`, `poisson`, `periodic`.
-    names : dict of str to object
-        What queries can name: `scenario`, `nodes`, `messages`, `wakes`, `metrics`, `traffic`, `T`
-        [s], `in_flight` (messages that had not ended); where they were recorded `intervals`; under
-        `rounds` also `starts` [s], `ready`, `held` and `path`.
+    end_s : float
+        How far it came [s]; `T` in queries.
+    scenario : dict
+    nodes, messages, wakes, metrics, traffic : pandas.DataFrame
+        Tables of the run, `nodes` by node; without rows where they were not written.
+    intervals : pandas.DataFrame or None
+        Where it was recorded.
+    in_flight : int
+        Messages that had not ended.
+    diverged, caught : list of dict
+        Nodes whose models were not sound, by their own training and by a message.
+    starts : pandas.Series
+        Under `rounds`: when they began [s].
+    ready, held, path : pandas.DataFrame
+        Under `rounds`: when nodes had done their work [s], the same of rounds that were held up,
+        and the chain of work.
+    loading : str
+        The lines of Python that load what queries name.
 
     Raises
     ------
@@ -71,97 +83,83 @@ class RunTables:
 
     def __init__(self, folder: Path) -> None:
         self.played = played.look(folder)
-        if not part_files(folder / "wakes"):
+        if not run_folder.has(folder, "wakes"):
             why = WHY_MISSING["wakes"]
             raise ScenarioError(f"{folder}: there is no log to explain it by: {why}")
         run = [frames.PlayedRun(folder, {})]
-        end_s = self.played.virtual_s
-        loading = _LOADING.format(run=str(folder), end_s=end_s)
-        scenario = bounded_toml.read_toml(folder / "scenario.toml", str(folder))
-        self.names: dict[str, Any] = {
-            "pd": pd,
-            "starved": starved,
-            "T": end_s,
-            "run": folder,
-            "scenario": scenario,
-            "nodes": frames.nodes(run).set_index("node"),
-            "wakes": frames.table(run, "wakes"),
-        }
-        for name, columns in _COLUMNS.items():
-            if part_files(folder / name):
-                self.names[name] = frames.table(run, name)
-                loading += f'{name} = pd.read_parquet(run / "{name}")\n'
-            else:
-                self.names[name] = pd.DataFrame(columns=columns)
-                loading += f"{name} = pd.DataFrame(columns={columns})\n"
-        self.names["in_flight"] = 0
+        self.end_s = self.played.virtual_s
+        self.scenario: Any = run_folder.scenario(folder)
+        self.schedule = str(self.scenario.get("exchange", {}).get("schedule", ""))
+        if not self.schedule:
+            raise ScenarioError(f"{folder / 'scenario.toml'}: exchange.schedule: is missing")
+        self.loading = _LOADING.format(run=str(folder), end_s=self.end_s)
+        nodes = frames.nodes(run)
+        for column in ("role", "step_s"):
+            if column not in nodes:
+                raise ScenarioError(f"{folder / run_folder.NODES}: has no column {column}")
+        self.nodes: Any = nodes.set_index("node")
+        self.wakes: Any = frames.table(run, "wakes")
+        self.messages, self.metrics, self.traffic = (self._frame(run, name) for name in _COLUMNS)
+        self.in_flight = 0
+        self.diverged: list[Any] = []
+        self.caught: list[Any] = []
         if (folder / "summary.json").exists():
-            counts = load(folder).get("counts", {})
-            self.names["in_flight"] = counts.get("messages_in_flight", 0)
-            loading += _IN_FLIGHT
-        if part_files(folder / "intervals"):
-            self.names["intervals"] = frames.table(run, "intervals")
-            loading += 'intervals = pd.read_parquet(run / "intervals")\n'
-        self.schedule = ""
-        with self._told():
-            self.schedule = str(scenario["exchange"]["schedule"])
-            loading += self._rounds() if self.schedule == "rounds" else ""
-        self.loading = loading
-        self._asked: list[Query] = []
+            summary = load(folder)
+            counts = summary.get("counts", {})
+            self.in_flight = int(counts.get("messages_in_flight", 0))
+            self.diverged = list(summary.get("diverged", ()))
+            self.caught = list(summary.get("diverged_by_message", ()))
+            self.loading += _IN_FLIGHT
+        self.intervals: Any = None
+        if run_folder.has(folder, "intervals"):
+            self.intervals = frames.table(run, "intervals")
+            self.loading += 'intervals = pd.read_parquet(run / "intervals")\n'
+        if self.schedule == "rounds":
+            self._rounds()
+        self._shown: list[Query] = []
 
-    def _rounds(self) -> str:
-        """Add what only rounds have; the lines that load it."""
-        scenario, end_s = self.names["scenario"], self.names["T"]
-        messages, wakes, nodes = (self.names[name] for name in ("messages", "wakes", "nodes"))
-        starts = wakes[wakes.what == "woke"].groupby("count").t_s.min()
-        least_s = scenario["exchange"].get("interval_s", 0)
-        ready = work_ends(messages, wakes, nodes)
-        self.names |= {
-            "starts": starts,
-            "ready": ready,
-            "held": ready[starts.diff().shift(-1) > least_s * (1 + 1e-9)],
-            "path": critical_path(messages, wakes, nodes, end_s),
-        }
-        return _STARTS + _PATH
+    def _frame(self, run: list[frames.PlayedRun], name: str) -> Any:
+        """A table of the run; one without rows where it was not written."""
+        if run_folder.has(run[0].folder, name):
+            self.loading += f'{name} = pd.read_parquet(run / "{name}")\n'
+            return frames.table(run, name)
+        self.loading += f"{name} = pd.DataFrame(columns={_COLUMNS[name]})\n"
+        return pd.DataFrame(columns=_COLUMNS[name])
 
-    @contextmanager
-    def _told(self) -> Iterator[None]:
-        """Tell what a query makes of tables that no run wrote in words."""
-        try:
-            yield
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as problem:
-            raise ScenarioError(
-                f"{self.played.folder}: its tables are not those of a run: {one_line(problem)}"
-            ) from problem
+    def _rounds(self) -> None:
+        """Work out what only rounds have."""
+        self.starts: Any = self.wakes[self.wakes.what == "woke"].groupby("count").t_s.min()
+        least_s = self.scenario["exchange"].get("interval_s", 0)
+        self.ready: Any = work_ends(self.messages, self.wakes, self.nodes)
+        self.held: Any = self.ready[self.starts.diff().shift(-1) > least_s * (1 + 1e-9)]
+        self.path: Any = critical_path(self.messages, self.wakes, self.nodes, self.end_s)
+        self.loading += _STARTS + _PATH
 
     def begin(self) -> None:
-        """Forget which queries have been asked."""
-        self._asked = []
+        """Forget which queries have been shown."""
+        self._shown = []
 
-    def ask(self, code: str, shown: bool = True) -> Any:
-        """The value of a query.
+    def shown(self, code: str, value: Any) -> Any:
+        """A number of a finding, and how to get it again.
 
         Parameters
         ----------
         code : str
-            An expression over `names`, written in this package. It is executed, so text of the run
-            may be in it as a literal (`repr`) only.
-        shown : bool
-            Whether it is one of those that `asked` returns.
+            A line of Python over the names that `loading` makes, for the user to read: it is
+            never executed.
+        value : object
+            What it gives.
 
         Returns
         -------
         object
-            Numbers of numpy as those of Python.
+            The value; a number of numpy as one of Python.
         """
-        with self._told():
-            value = eval(code, self.names)
         value = value.item() if hasattr(value, "item") and not hasattr(value, "index") else value
-        if shown:
-            self._asked.append(Query(code, value))
+        self._shown.append(Query(code, value))
         return value
 
-    def asked(self) -> tuple[Query, ...]:
-        """The queries that were asked since the last call, in order."""
-        found, self._asked = tuple(self._asked), []
+    def queries(self) -> tuple[Query, ...]:
+        """Those that were shown since the last call, in order."""
+        found, self._shown = tuple(self._shown), []
         return found

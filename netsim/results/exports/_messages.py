@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from netsim.errors import ScenarioError
-from netsim.recording.parquet_parts import part_files, read_part
+from netsim.recording import run_folder
 from netsim.results.timeline.states import nanoseconds
 
 COLUMNS = (
@@ -45,14 +45,12 @@ def batches(folder: Path) -> Iterator[pa.RecordBatch]:
     ScenarioError
         If it has none written.
     """
-    parts = part_files(folder / "messages")
-    if not parts:
+    if not run_folder.has(folder, "messages"):
         raise ScenarioError(
             f"{folder}: has no messages: [run] log_messages is false, or none were written yet"
         )
     number = 1
-    for part in parts:
-        rows = read_part(part)
+    for rows in run_folder.parts(folder, "messages"):
         many = len(rows["src"])
         sent_ns, done_ns = nanoseconds(rows["t_sent_s"]), nanoseconds(rows["t_done_s"])
         rows |= {

@@ -1,9 +1,12 @@
 """Every message of a run as CSV, in the order in which they ended; columns: `docs/timeline.md`."""
 
+from itertools import chain
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.csv
 
+from netsim.results.compare import inert
 from netsim.results.exports import _messages
 
 SUFFIX = ".messages.csv"
@@ -14,6 +17,7 @@ def write_run(folder: Path, path: Path) -> None:
     batches = _messages.batches(folder)
     first = next(batches)
     with pyarrow.csv.CSVWriter(path, _messages.SCHEMA) as file:
-        file.write(first)
-        for batch in batches:
-            file.write(batch)
+        for batch in chain([first], batches):
+            kinds = pa.array(map(inert, batch.column("kind").to_pylist()), pa.string())
+            place = batch.schema.get_field_index("kind")
+            file.write(batch.set_column(place, batch.schema.field(place), kinds))

@@ -6,7 +6,7 @@ A trace in JSON, of a run that has ended or of what there is of one; see `docs/t
 from collections.abc import Mapping
 from pathlib import Path
 
-from netsim.recording.parquet_parts import part_files, read, read_part
+from netsim.recording import run_folder
 from netsim.results import played
 from netsim.results.timeline import counters, messages, states
 from netsim.results.timeline.chrome import Writer, opened, process_of
@@ -37,7 +37,8 @@ def write_run(folder: Path, path: Path) -> None:
         "virtual_s": run.virtual_s,
         "intervals": "recorded" if states.has_intervals(folder) else states.NOT_RECORDED,
     }
-    roles = read_part(folder / "nodes.parquet", ("node", "role"))["role"].tolist()
+    told = run_folder.nodes(folder)
+    roles = told["role"].tolist() if "role" in told else ["node"] * len(told["node"])
     with opened(path, about) as writer:
         writer.process(counters.NETWORK, "network")
         for node, role in enumerate(roles):
@@ -46,9 +47,9 @@ def write_run(folder: Path, path: Path) -> None:
         if states.has_intervals(folder):
             for node, spans in states.by_node(folder, run.end_ns):
                 _states(writer, node, spans)
-        if part_files(folder / "wakes"):
+        if run_folder.has(folder, "wakes"):
             _wakes(writer, folder)
-        if part_files(folder / "messages"):
+        if run_folder.has(folder, "messages"):
             messages.write(folder, writer, len(roles))
         counters.write(folder, writer, run.main_metric)
 
@@ -71,7 +72,7 @@ def _states(writer: Writer, node: int, spans: Mapping[str, Spans]) -> None:
 
 def _wakes(writer: Writer, folder: Path) -> None:
     """Instants at which nodes woke, began a training, or were switched."""
-    rows = read(folder / "wakes", ("t_s", "node", "what", "count"))
+    rows = run_folder.read(folder, "wakes", ("t_s", "node", "what", "count"))
     at_ns = nanoseconds(rows["t_s"]).tolist()
     cells = zip(at_ns, rows["node"].tolist(), rows["what"], rows["count"].tolist(), strict=True)
     for time_ns, node, what, count in cells:

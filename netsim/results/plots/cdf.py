@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from netsim.errors import ScenarioError
+from netsim.recording import run_folder
 from netsim.recording.main_metric import is_share
-from netsim.recording.parquet_parts import part_files, read
 from netsim.results import metrics as measured
 from netsim.results import plot_axes, plot_style
 from netsim.results.plot_sheets import Sheet
@@ -91,7 +91,7 @@ def draw(
     for panel, on in zip(drawn, axes, strict=True):
         _draw_panel(panel, on, places, entries)
         on.set_xlabel(layout.wrapped(on.get_xlabel(), figure, columns))
-    about = _about(groups, wanted, paired_to is not None)
+    about = _about(groups, wanted, paired_to is not None) + _left_out(runs, wanted)
     layout.finish(figure, list(entries.values()), list(entries), about)
     rows = [row for panel in drawn for row in _rows(panel)]
     return Drawn(figure, rows, [row for panel in drawn for row in _short(panel)], about)
@@ -130,16 +130,33 @@ def _differences(groups: Mapping[str, Sequence[Run]], metric: str, minus: str) -
         if name != minus:
             pairs = of_runs.pairs(group, groups[minus])
             found = [node_differences(run, other, metric) for run, other in pairs]
-            samples[name] = np.sort(np.concatenate([list(one.values())[-1] for one in found]))
+            last = np.concatenate([list(one.values())[-1] for one in found])
+            samples[name] = np.sort(last[np.isfinite(last)])
     label = names.difference(names.metric(metric), minus, alone=True)
     unit = "%" if is_share(metric) else ""
     return Panel(f"{metric} minus {minus}", label, unit, "nodes", samples)
 
 
+def _left_out(runs: Sequence[Run], wanted: Sequence[str]) -> str:
+    """Words on nodes without a finite number, which are in no curve; empty: there are none."""
+    found = []
+    for what in wanted:
+        last = [] if what in OF_MESSAGES else [_at_the_end(run, what) for run in runs]
+        lacking = sum(int((~np.isfinite(values)).sum()) for values in last)
+        if lacking:
+            found.append(f"{what}: {lacking} of {sum(map(len, last))} nodes have no finite number")
+    return f"; left out of {'; '.join(found)}" if found else ""
+
+
+def _at_the_end(run: Run, metric: str) -> Floats:
+    """A metric of each node at the last evaluation, (N,)."""
+    rows = measured.per_node_rows(run.metrics, metric)
+    return np.asarray(rows["value"][rows["t_s"] == rows["t_s"][-1]], dtype=np.float64)
+
+
 def _over_nodes(run: Run, metric: str) -> Floats:
     run.require_metric(metric)
-    rows = measured.per_node_rows(run.metrics, metric)
-    last = np.asarray(rows["value"][rows["t_s"] == rows["t_s"][-1]], dtype=np.float64)
+    last = _at_the_end(run, metric)
     if not np.isfinite(last).any():
         raise ScenarioError(
             f"{run.folder / 'metrics'}: metric = {metric}: no node has a number at the last "
@@ -149,13 +166,13 @@ def _over_nodes(run: Run, metric: str) -> Floats:
 
 
 def _has_log(run: Run) -> bool:
-    return bool(part_files(run.folder / "messages"))
+    return bool(run_folder.has(run.folder, "messages"))
 
 
 def _over_messages(run: Run, what: str) -> Floats:
     run.require("messages")
     columns = ("t_sent_s", "t_done_s", "outcome", "age_s")
-    rows = read(run.folder / "messages", columns)
+    rows = run_folder.read(run.folder, "messages", columns)
     arrived = np.isin(rows["outcome"], _ARRIVED)
     found = rows["age_s"] if what == "age" else rows["t_done_s"] - rows["t_sent_s"]
     found = np.asarray(found[arrived], dtype=np.float64)
@@ -198,6 +215,7 @@ def _draw_panel(panel: Panel, on: Axes, places: dict[str, int], entries: dict[st
         on.axvline(0.0, color=plot_style.FAINT, linewidth=0.8, zorder=1)
     if is_log:
         on.set_xscale("log")
+        plot_axes.without_formulas(on.xaxis)
         on.xaxis.set_major_formatter(FuncFormatter(lambda v, _: plot_axes.tick_text(v)))
     else:
         on.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
@@ -211,7 +229,7 @@ def _about(groups: Mapping[str, Sequence[Run]], wanted: Sequence[str], is_paired
     """What is distributed."""
     run = next(iter(groups.values()))[0]
     seeds = max(len(group) for group in groups.values())
-    nodes = f"{int(run.summary['nodes']):,} nodes"
+    nodes = f"{run.nodes:,} nodes"
     told = [f"{nodes} of each of {seeds} seeds" if seeds > 1 else nodes]
     if any(what not in OF_MESSAGES for what in wanted):
         told.append("at the last evaluation")

@@ -8,8 +8,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from netsim.recording import run_folder
 from netsim.recording.main_metric import is_share
-from netsim.recording.parquet_parts import part_files
 from netsim.recording.summary_fields import Measure
 from netsim.results import metrics as measured
 from netsim.results import plot_axes, plot_style
@@ -51,7 +51,7 @@ class Panel:
 
 def recorded(runs: Sequence[Run]) -> list[str]:
     """The abscissae that every run has recorded: older ones did not count what they transmitted."""
-    counted = all(part_files(run.folder / "traffic") for run in runs)
+    counted = all(run_folder.has(run.folder, "traffic") for run in runs)
     return [name for name in AGAINST if counted or name == "time"]
 
 

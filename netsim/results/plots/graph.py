@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import leaves_list, linkage
 
 from netsim.errors import ScenarioError
-from netsim.recording.parquet_parts import part_files, read, read_part
+from netsim.recording import run_folder
 from netsim.results import heatmaps, plot_style
 from netsim.results.plot_sheets import Sheet
 from netsim.results.plots import layout
@@ -19,7 +19,6 @@ from netsim.results.plots import runs as of_runs
 from netsim.results.plots.numbers import Drawn
 from netsim.results.plots.runs import Run
 from netsim.results.terminal_tables import Row
-from netsim.traces.bounded_toml import read_toml
 
 _CELLS = 200
 _MOST_NAMED = 24
@@ -90,7 +89,7 @@ def draw(runs: Sequence[Run], sheet: Sheet) -> Drawn:
 
 def order_of(run: Run) -> Order:
     """Nodes with data by who is malicious, by group, and by the classes of their samples."""
-    nodes = read_part(run.folder / "nodes.parquet")
+    nodes = run_folder.nodes(run.folder)
     count = len(nodes["node"])
     data = nodes["train_samples"] > 0 if "train_samples" in nodes else np.ones(count, np.bool_)
     ids = np.flatnonzero(data if data.any() else np.ones(count, np.bool_))
@@ -126,7 +125,7 @@ def _alike(counts: NDArray[np.float64]) -> NDArray[np.int64]:
 def _groups(run: Run, count: int) -> NDArray[np.int64]:
     """The group of each node, as the scenario counts them from id 0 on; the rest come last."""
     try:
-        nodes = read_toml(run.folder / "scenario.toml", str(run.folder)).get("nodes", {})
+        nodes = run_folder.scenario(run.folder).get("nodes", {})
     except ScenarioError:
         nodes = {}
     sizes = [int(one["count"]) for one in nodes.get("groups", []) if "count" in one]
@@ -138,17 +137,17 @@ def _groups(run: Run, count: int) -> NDArray[np.int64]:
 
 def _has_weights(run: Run) -> bool:
     return (
-        bool(part_files(run.folder / "graph"))
-        and len(read(run.folder / "graph", ["node"])["node"]) > 0
+        bool(run_folder.has(run.folder, "graph"))
+        and len(run_folder.read(run.folder, "graph", ["node"])["node"]) > 0
     )
 
 
 def _cells(run: Run) -> tuple[Order, NDArray[np.float64], int]:
     """The order of the nodes, the weights in it, and how many nodes a cell is."""
     order = order_of(run)
-    places = np.full(max(int(run.summary["nodes"]), int(order.ids.max()) + 1), -1)
+    places = np.full(max(run.nodes, int(order.ids.max()) + 1), -1)
     places[order.ids] = np.arange(len(order.ids))
-    rows = read(run.folder / "graph")
+    rows = run_folder.read(run.folder, "graph")
     inside = (places[rows["node"]] >= 0) & (places[rows["peer"]] >= 0)
     moved = {name: cells[inside] for name, cells in rows.items()}
     moved |= {name: places[moved[name]] for name in ("node", "peer")}

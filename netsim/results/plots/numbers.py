@@ -1,6 +1,7 @@
 """A figure with the numbers that are drawn in it, and the files that hold them."""
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,10 +9,14 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from netsim.errors import one_line
 from netsim.recording.whole_files import write_text
 from netsim.results import plot_style
 from netsim.results.compare import csv_text
 from netsim.results.terminal_tables import Row
+
+_MARKED = re.compile(r"[|`]|\](?=[(\[:])")
+"""Signs of Markdown that end a cell, begin code, or make a link of what is in brackets."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,10 +78,15 @@ def write(drawn: Drawn, path: Path, form: str, with_table: bool) -> list[Path]:
 def markdown(drawn: Drawn) -> str:
     """The short table and what its numbers are."""
     columns = list(dict.fromkeys(name for row in drawn.short for name in row))
-    lines = [columns, ["---"] * len(columns)]
+    lines = [[plain(name) for name in columns], ["---"] * len(columns)]
     lines += [[spelled(row.get(name)) for name in columns] for row in drawn.short]
     table = "\n".join("| " + " | ".join(line) + " |" for line in lines)
-    return f"{table}\n\n{drawn.about}\n"
+    return f"{table}\n\n{plain(drawn.about)}\n"
+
+
+def plain(text: str) -> str:
+    """A text from outside as it may stand in Markdown: no link, no tag, no other cell."""
+    return _MARKED.sub(r"\\\g<0>", one_line(text)).replace("<", "&lt;")
 
 
 def spelled(value: Any) -> str:
@@ -85,7 +95,7 @@ def spelled(value: Any) -> str:
         return "-"
     if isinstance(value, float):
         return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
-    return str(value).replace("|", "\\|").replace("\n", " ")
+    return plain(str(value))
 
 
 def thinned(count: int, most: int) -> Sequence[int]:

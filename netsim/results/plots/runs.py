@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from netsim.errors import ScenarioError
+from netsim.recording import run_folder
 from netsim.recording.main_metric import MainMetric
-from netsim.recording.parquet_parts import Rows, part_files, read
+from netsim.recording.parquet_parts import Rows
 from netsim.recording.schema import WHY_MISSING
 from netsim.registry import did_you_mean
 from netsim.results import metrics as measured
 from netsim.results import status
 from netsim.results.plots import names
 from netsim.results.summary import labels, load
-from netsim.traces.bounded_toml import read_toml
 
 _SEED = re.compile(r"seed-\d+")
 _ITS_OWN = ("name", "seed", "run", "sweep", "paper")
@@ -60,7 +60,7 @@ class Run:
     @cached_property
     def metrics(self) -> Rows:
         """The table of what was measured."""
-        return read(self.folder / "metrics")
+        return run_folder.read(self.folder, "metrics")
 
     @cached_property
     def main(self) -> MainMetric:
@@ -72,6 +72,11 @@ class Run:
         """The name of what was played."""
         return str(self.summary.get("algorithm", self.folder.name))
 
+    @cached_property
+    def nodes(self) -> int:
+        """How many it has; see `run_folder.nodes_of`."""
+        return run_folder.nodes_of(self.folder, self.summary)
+
     @property
     def seed(self) -> Any:
         """Where its randomness came from."""
@@ -81,14 +86,14 @@ class Run:
     def settings(self) -> str:
         """What seeds of one curve have in common, as one text; empty where nothing tells it."""
         try:
-            tables = read_toml(self.folder / "scenario.toml", str(self.folder))
+            tables = run_folder.scenario(self.folder)
         except ScenarioError:
             return ""
         return repr(sorted((k, v) for k, v in tables.items() if k not in _ITS_OWN))
 
     def require(self, table: str) -> None:
         """Raise ScenarioError where a table is missing."""
-        if not part_files(self.folder / table):
+        if not run_folder.has(self.folder, table):
             why = WHY_MISSING.get(table, "nothing was recorded in it")
             raise ScenarioError(f"{self.folder}: has no table {table}: {why}")
 
@@ -108,7 +113,7 @@ def title_of(summary: dict[str, Any], algorithm: bool = True) -> str:
     name = str(summary.get("name", "run"))
     if algorithm and summary.get("algorithm", name) != name:
         name = f"{name} · {summary['algorithm']}"
-    return f"{name} · {int(summary['nodes']):,} nodes"
+    return f"{name} · {summary['nodes']:,} nodes" if "nodes" in summary else name
 
 
 def pictured(run: Run) -> list[str]:

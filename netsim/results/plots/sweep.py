@@ -203,6 +203,7 @@ def _vertical(panel: Axes, name: str, lines: Sequence[PointResult], minus: str) 
         return
     if measure.unit != "%" and means.min() > 0 and means.max() >= _TALL * means.min():
         panel.set_yscale("log")
+        plot_axes.without_formulas(panel.yaxis)
         if lows.min() <= 0:  # bars that reach below nought would stretch the axis without end
             panel.set_ylim(bottom=0.5 * means.min())
     else:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netsim.errors import ScenarioError
-from netsim.recording.parquet_parts import read
+from netsim.recording import run_folder
 from netsim.registry import did_you_mean, modules
 from netsim.results.exports import Layout
 from netsim.scenario.tables import Scenario
@@ -71,7 +71,7 @@ class Run:
         ScenarioError
             If they were not logged, or nothing was sent.
         """
-        rows = read(self.folder / "messages", _COLUMNS)
+        rows = run_folder.read(self.folder, "messages", _COLUMNS)
         if not len(rows["t_sent_s"]):
             raise ScenarioError(
                 f"{self.folder}: has no messages; they are logged with [run] log_messages = true"

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from netsim.recording.whole_files import write_text
+from netsim.recording.whole_files import make_folder, write_text
 
 ASSETS = Path(__file__).parent / "assets"
 SCRIPTS = ("vendor/uPlot.iife.min.js", "page.js", "charts.js", "table.js")
@@ -28,7 +28,7 @@ def write(path: Path, content: Mapping[str, Any]) -> None:
     content : mapping
         `kind` (`runs` or `sweep`), `title`, and `runs`, each with `label`, `notices` and `panels`.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     write_text(path, page(content))
 
 

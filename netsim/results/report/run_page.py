@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from netsim.errors import one_line
+from netsim.recording.summary_fields import divergence
 from netsim.results.report import comparison
 from netsim.results.report.html import write
 from netsim.results.report.panels import PANELS
 from netsim.results.report.run_tables import Places, RunTables, nowhere
+from netsim.scenario.labels import shown
 
 NAME = "report.html"
 
@@ -38,11 +40,7 @@ def gather(folder: Path, places: Places = nowhere, is_live: bool = False) -> Ent
     run = RunTables(folder, places)
     panels = {}
     for panel, make in PANELS.items():
-        try:
-            found = make(run)
-        except (LookupError, TypeError, ValueError, ArithmeticError) as problem:
-            run.faults.append(f"{panel} is left out: not tables of a run: {one_line(problem)}")
-            continue
+        found = make(run)
         if found is not None:
             panels[panel] = found
     summary = run.summary
@@ -55,7 +53,7 @@ def _notices(run: RunTables, is_live: bool) -> list[str]:
     found = []
     state = str(run.status.get("state", "done" if run.summary else "unknown"))
     plays = is_live and state == "running"
-    if not plays and (state != "done" or not run.summary):
+    if not plays and not run.summary:  # it is written when all events have happened
         far = f"{run.end_s:,.6g} s"
         if run.horizon_s:
             far += f" of {run.horizon_s:,.6g} s"
@@ -69,11 +67,22 @@ def _notices(run: RunTables, is_live: bool) -> list[str]:
         found.append("What follows is what had been written by then.")
     if not run.messages and run.metrics and not plays:
         found.append("No table of messages: [run] log_messages is false, or it was not written.")
-    diverged = run.summary.get("diverged") or []
-    if diverged:
-        found.append(f"{len(diverged)} of {run.count} nodes diverged.")
-    found += [one_line(warning) for warning in run.summary.get("warnings", ())]
+    if told := divergence(run.summary):
+        found.append(one_line(f"{told[:1].upper()}{told[1:]}."))
+    found += _changes(run.summary.get("changes"))
+    said = (*run.environment.get("assumptions", ()), *run.summary.get("warnings", ()))
+    found += [one_line(warning) for warning in said]
     return found + run.faults
+
+
+def _changes(changes: Any) -> list[str]:
+    """Which keys of the scenario had other values from when on; nothing of what is no change."""
+    return [
+        f"From {one_line(change.get('at_s'))} s on: {one_line(key)} = {one_line(shown(value))}."
+        for change in (changes if isinstance(changes, list) else ())
+        if isinstance(change, dict) and isinstance(change.get("set"), dict)
+        for key, value in change["set"].items()
+    ]
 
 
 def content(folders: Sequence[Path], gathered: Callable[[Path], Entry]) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """The tables of one run folder as arrays, as far as they are there."""
 
-import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,21 +12,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from netsim.errors import ScenarioError
+from netsim.recording import run_folder
 from netsim.recording.main_metric import MainMetric
-from netsim.recording.parquet_parts import Rows, part_files, read_part
-from netsim.results import status
-from netsim.results.summary import load
-from netsim.traces import bounded
-from netsim.traces.bounded_tables import BROKEN, read_parquet
-from netsim.traces.bounded_toml import read_toml
-from netsim.traces.files import is_file
+from netsim.recording.parquet_parts import Rows
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-MOST_NODES = 1_000_000
-"""Where `nodes.parquet` is missing, a table that names others than these is none of a run."""
-_IDS = ("src", "dst", "node", "peer")
 
 Places = Callable[[Sequence[float]], Floats | None]
 """Times [s] -> positions [m] at each of them, (times, nodes, 2); None where nobody moves."""
@@ -82,53 +72,53 @@ class RunTables:
     @cached_property
     def status(self) -> dict[str, Any]:
         """`status.json`; empty where there is none."""
-        return status.read(self.folder)
+        try:
+            return run_folder.status(self.folder)
+        except ScenarioError as problem:
+            self.faults.append(str(problem))
+            return {}
 
     @cached_property
     def summary(self) -> dict[str, Any]:
         """`summary.json`; empty where the run has not ended."""
+        if not (self.folder / "summary.json").exists():
+            return {}
         try:
-            return load(self.folder)
-        except ScenarioError:
-            if is_file(self.folder / "summary.json"):
-                self.faults.append("summary.json can't be read")
+            return run_folder.summary(self.folder)
+        except ScenarioError as problem:
+            self.faults.append(str(problem))
             return {}
 
     @cached_property
     def environment(self) -> dict[str, Any]:
         """`environment.json`; empty where it can't be read."""
         try:
-            path = self.folder / "environment.json"
-            found = json.loads(bounded.content(path, str(path), bounded.MOST_TEXT_BYTES))
-        except (OSError, ValueError, RecursionError, ScenarioError):
+            return run_folder.environment(self.folder)
+        except ScenarioError as problem:
+            self.faults.append(str(problem))
             return {}
-        return found if isinstance(found, dict) else {}
 
     @cached_property
     def scenario(self) -> Mapping[str, Any]:
         """`scenario.toml`; empty where it can't be read."""
         try:
-            return read_toml(self.folder / "scenario.toml", str(self.folder))
-        except ScenarioError:
+            return run_folder.scenario(self.folder)
+        except ScenarioError as problem:
+            if (self.folder / "scenario.toml").exists():
+                self.faults.append(str(problem))
             return {}
 
     @cached_property
     def algorithm(self) -> str:
         """What was played: as the summary says, else the scenario, else the folder's name."""
-        entry = self.scenario.get("algorithm")
-        entry = entry[0] if isinstance(entry, list) and entry else entry
-        named = entry if isinstance(entry, Mapping) else {}
-        told = self.summary.get("algorithm") or named.get("name") or named.get("kind")
-        return str(told or self.folder.name)
+        told = self.summary.get("algorithm")
+        return str(told or run_folder.algorithm_of(self.scenario, self.folder.name))
 
     @cached_property
     def nodes(self) -> Rows:
         """`nodes.parquet`; empty where it can't be read."""
-        path = self.folder / "nodes.parquet"
-        if not is_file(path):
-            return {}
         try:
-            return read_part(path)
+            return {} if run_folder.count(self.folder) is None else run_folder.nodes(self.folder)
         except ScenarioError as problem:
             self.faults.append(str(problem))
             return {}
@@ -193,38 +183,19 @@ class RunTables:
 
     def _table(self, name: str, columns: Sequence[str] | None) -> dict[str, Any]:
         """A table; empty where there is none. Parts behind one that is broken are left out."""
-        parts: list[Any] = []
-        for path in part_files(self.folder / name):
-            try:
-                parts.append(read_parquet(path, columns))
-            except (*BROKEN, TypeError, ScenarioError):
-                self.faults.append(f"{name}/{path.name} can't be read; what follows is left out")
-                break
-        if not parts:
-            return {}
+        found: list[Any] = []
         try:
-            table = pa.concat_tables(parts, promote_options="default")
-            cells = {column: _cells(table.column(column)) for column in table.column_names}
-            strange = next((c for c in _IDS if c in cells and self._is_strange(cells[c])), None)
-        except (pa.ArrowException, TypeError, ValueError):
-            self.faults.append(f"{name}: its parts do not fit together")
+            found.extend(run_folder.tables(self.folder, name, columns))
+        except ScenarioError as problem:
+            self.faults.append(f"{problem}; what follows is left out")
+        if not found:
             return {}
-        if strange is not None:
-            self.faults.append(f"{name}: its {strange} names a node that there is not")
-            return {}
-        return cells
-
-    def _is_strange(self, ids: NDArray[Any]) -> bool:
-        """Whether a column names a node that there is not."""
-        most = len(self.nodes["node"]) if "node" in self.nodes else MOST_NODES
-        return bool(len(ids)) and (ids.min() < 0 or ids.max() >= most)
+        whole = pa.concat_tables(found)
+        return {column: _cells(whole.column(column)) for column in whole.column_names}
 
 
 def _cells(column: Any) -> Any:
-    kind = column.type
-    if pa.types.is_dictionary(kind) or pa.types.is_string(kind):
-        if not pa.types.is_dictionary(kind):
-            column = column.dictionary_encode()
+    if pa.types.is_dictionary(column.type):
         whole = column.unify_dictionaries().combine_chunks()
         if isinstance(whole, pa.ChunkedArray):
             if not whole.num_chunks:

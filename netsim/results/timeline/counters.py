@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from netsim.recording.parquet_parts import part_files, read, read_part
+from netsim.recording import run_folder
 from netsim.results.timeline.chrome import Writer, process_of
 from netsim.results.timeline.states import nanoseconds
 
@@ -25,9 +25,9 @@ def write(folder: Path, writer: Writer, main: str) -> None:
     main : str
         The metric by which its task is judged.
     """
-    if not part_files(folder / "metrics"):
+    if not run_folder.has(folder, "metrics"):
         return
-    rows = read(folder / "metrics", COLUMNS)
+    rows = run_folder.read(folder, "metrics", COLUMNS)
     mine = rows["metric"] == main
     rows = {name: cells[mine] for name, cells in rows.items()}
     at_ns = nanoseconds(rows["t_s"])
@@ -49,7 +49,7 @@ def write(folder: Path, writer: Writer, main: str) -> None:
 
 def _charges(folder: Path, rows: Any, at_ns: Any) -> Iterator[tuple[int, int, float]]:
     """What batteries hold at evaluations: node, time [ns], joules."""
-    nodes = read_part(folder / "nodes.parquet")
+    nodes = run_folder.nodes(folder)
     held_j = dict(zip(nodes["node"].tolist(), nodes.get("battery_j", ()), strict=False))
     told = set()
     cells = zip(rows["node"].tolist(), at_ns.tolist(), rows["energy_j"].tolist(), strict=True)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.recording.parquet_parts import read
+from netsim.recording import run_folder
 from netsim.results.timeline.chrome import SHORTEST_NS, Writer, process_of
 from netsim.results.timeline.lanes import lanes
 from netsim.results.timeline.states import nanoseconds
@@ -37,7 +37,7 @@ def write(folder: Path, writer: Writer, nodes: int) -> None:
     nodes : int
         How many there are.
     """
-    rows = read(folder / "messages", COLUMNS)
+    rows = run_folder.read(folder, "messages", COLUMNS)
     if not len(rows["src"]):
         return
     sent_ns, done_ns = nanoseconds(rows["t_sent_s"]), nanoseconds(rows["t_done_s"])

@@ -21,7 +21,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.recording.intervals import (
+from netsim.recording import run_folder
+from netsim.recording.parquet_parts import Rows
+from netsim.recording.schema import (
     COMPUTE,
     INTERVAL_COLUMNS,
     OFF,
@@ -29,7 +31,6 @@ from netsim.recording.intervals import (
     TRAIN,
     TRANSMIT,
 )
-from netsim.recording.parquet_parts import Rows, part_files, read, read_part
 from netsim.units import NS_PER_S
 
 ASLEEP, WAIT = "asleep", "wait"
@@ -74,7 +75,7 @@ def nanoseconds(seconds: NDArray[Any]) -> Times:
 
 def has_intervals(folder: Path) -> bool:
     """Whether a run recorded what its nodes were at."""
-    return bool(part_files(folder / "intervals"))
+    return bool(run_folder.has(folder, "intervals"))
 
 
 def by_node(folder: Path, end_ns: int) -> Iterator[tuple[int, Mapping[str, Spans]]]:
@@ -87,9 +88,9 @@ def by_node(folder: Path, end_ns: int) -> Iterator[tuple[int, Mapping[str, Spans
     end_ns : int
         When the run ended, or as far as it came.
     """
-    nodes = read_part(folder / "nodes.parquet")
+    nodes = run_folder.nodes(folder)
     columns = [column.name for column in INTERVAL_COLUMNS]
-    rows = read(folder / "intervals", columns) if has_intervals(folder) else None
+    rows = run_folder.read(folder, "intervals", columns) if has_intervals(folder) else None
     bounds = order = None
     if rows is not None:
         order = np.lexsort((rows["t_begin_s"], rows["node"]))

@@ -4,11 +4,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from netsim.errors import ScenarioError
+from netsim.recording import run_folder
 from netsim.recording.observers import EvaluationEvent
-from netsim.recording.parquet_parts import part_files, read
 from netsim.results import summary as summaries
 from netsim.results.trackers import scalars, tracker
-from netsim.traces.bounded_toml import read_toml
 from netsim.traces.files import is_file
 
 _COLUMNS = ("t_s", "node", "metric", "value")
@@ -34,10 +33,10 @@ def write(folder: Path, program: str, into: Path) -> None:
         If its package is not installed, or nothing was measured yet.
     """
     (opens,) = tracker.writers_of([program], "--as")
-    if not part_files(folder / "metrics") and not part_files(folder / "traffic"):
+    if not run_folder.has(folder, "metrics") and not run_folder.has(folder, "traffic"):
         raise ScenarioError(f"{folder}: has neither metrics nor traffic: none were written yet")
-    scenario = read_toml(folder / "scenario.toml", str(folder))
-    title = tracker.title_of(scenario, scenario["algorithm"]["name"])
+    scenario = run_folder.scenario(folder)
+    title = tracker.title_of(scenario, run_folder.algorithm_of(scenario, folder.name))
     last = {}
     if is_file(folder / "summary.json"):
         last = scalars.of_summary(summaries.load(folder))
@@ -55,13 +54,13 @@ def write(folder: Path, program: str, into: Path) -> None:
 def points(folder: Path) -> Iterator[scalars.Point]:
     """The numbers of a run's evaluations, in order of time, traffic before what was measured."""
     measured: dict[float, dict[str, dict[int, float]]] = {}
-    if part_files(folder / "metrics"):
-        rows = read(folder / "metrics", _COLUMNS)
+    if run_folder.has(folder, "metrics"):
+        rows = run_folder.read(folder, "metrics", _COLUMNS)
         for t_s, node, metric, value in zip(*(rows[c].tolist() for c in _COLUMNS), strict=True):
             measured.setdefault(t_s, {}).setdefault(metric, {})[node] = value
     spent: dict[float, tuple[int, float]] = {}
-    if part_files(folder / "traffic"):
-        rows = read(folder / "traffic")
+    if run_folder.has(folder, "traffic"):
+        rows = run_folder.read(folder, "traffic")
         sums = zip(rows["bits_transmitted"].tolist(), rows["airtime_s"].tolist(), strict=True)
         spent = dict(zip(rows["t_s"].tolist(), sums, strict=True))
     bits = 0

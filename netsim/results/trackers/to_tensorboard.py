@@ -36,7 +36,7 @@ class Writer:
         from torch.utils.tensorboard import SummaryWriter  # here: it is an extra
 
         self._scenario = scenario
-        every_s = scenario["metrics"].get("every_s") or scenario["horizon_s"] / 20
+        every_s = scenario.get("metrics", {}).get("every_s") or scenario.get("horizon_s", 0) / 20
         unit, self._per_s = next((u for u in _UNITS if every_s * u[1] >= 1), _UNITS[-1])
         self._writer = SummaryWriter(log_dir=str(folder / NAME))
         text = f"{title}; a step is 1 {unit} of virtual time\n\n```toml\n"

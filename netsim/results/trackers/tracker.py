@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from netsim.errors import ScenarioError, one_line
+from netsim.recording import run_folder
 from netsim.recording.observers import EvaluationEvent, Observers, TrafficEvent
 from netsim.results import summary as summaries
 from netsim.results.trackers import scalars
-from netsim.traces.bounded_toml import read_toml
 from netsim.traces.files import is_file
 
 PROGRAMS = {
@@ -141,7 +141,7 @@ class Tracker:
             return
         self.close()
         folder = self._own(algorithm)
-        scenario = read_toml(folder / "scenario.toml", str(folder))
+        scenario = run_folder.scenario(folder)
         title = title_of(scenario, algorithm)
         self._algorithm, self._bits = algorithm, 0
         self._writers = [made(folder, title, scenario) for made in self._opens]

@@ -1,5 +1,7 @@
 """Models: a network in two parts, whose outputs and gradients are finite."""
 
+from typing import Any
+
 import torch
 
 from netsim.models import ModelKind, Network
@@ -16,7 +18,7 @@ def check(model: ModelKind, case: ComponentCase) -> None:
     shape, outputs = examples.input_shape, examples.num_outputs
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        network = model.build(shape, outputs)
+        network: Any = model.build(shape, outputs)
     x = torch.from_numpy(examples.x[:BATCH])
     require(isinstance(network, Network), "build must return a netsim.models.Network")
     logits = network(x)

@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
-from netsim.registry import FilePath, NonNegative
+from netsim.registry import FilePath, Finite
 from netsim.rng import Streams
 from netsim.topology.churn import Churn, Periods
 from netsim.traces.sumo_fcd import Mover, read_fcd
@@ -27,13 +27,14 @@ class Sumo(Churn):
     ----------
     path : str
         File that `sumo --fcd-output` has written; `.gz` is unpacked.
-    start_s : float
-        Time of the file at which the run starts, as in `[mobility]`.
+    start_s : float, optional
+        Time of the file at which the run starts, as in `[mobility]`. Absent: that of its first time
+        step.
     """
 
     kind: Literal["sumo"] = "sumo"
     path: FilePath
-    start_s: NonNegative = 0.0
+    start_s: Finite | None = None
 
     def periods(
         self, nodes: Sequence[int], streams: Streams, folder: Path | None

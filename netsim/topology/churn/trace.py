@@ -6,10 +6,12 @@ from typing import Literal
 
 import numpy as np
 
-from netsim.registry import FilePath
+from netsim.registry import FilePath, Finite
 from netsim.rng import Streams
 from netsim.topology.churn import Churn, Periods
-from netsim.traces.csv_columns import Columns
+from netsim.traces.csv_columns import SECONDS, Columns
+from netsim.traces.moments import LATEST_S, begin
+from netsim.traces.node_ids import require_known
 from netsim.units import to_ns
 
 
@@ -24,19 +26,33 @@ class Trace(Churn):
     path
         CSV file with the columns `node,on_s,off_s`; may be `.gz`. Beside the scenario, else below
         the data folder.
+    start_s
+        Time of the file at which the run starts. Absent: that of its first row, the earliest
+        `on_s`.
     """
 
     kind: Literal["trace"] = "trace"
     path: FilePath
+    start_s: Finite | None = None
 
     def periods(
         self, nodes: Sequence[int], streams: Streams, folder: Path | None
     ) -> list[Periods] | None:
-        rows = Columns("churn", self.path, folder, ("node", "on_s", "off_s"))
+        rows = Columns.of("churn", self.path, folder, ())
+        rows.needed = ["node", "on_s", "off_s"]
         node = rows.ids("node")
-        on_s, off_s = rows.numbers("on_s"), rows.numbers("off_s", empty=np.inf)
-        rows.require(on_s >= 0, "on_s must be at least 0")
-        rows.require(off_s > on_s, "off_s must be later than on_s")
+        on, off = (rows.find(name, SECONDS) for name in ("on_s", "off_s"))
+        on_s = rows.times(on, rows.factor(on, SECONDS))
+        off_s = rows.times(off, rows.factor(off, SECONDS), empty=np.inf)
+        if self.start_s is None:
+            rows.require(on_s >= 0, f"{on} must be at least 0, unless start_s is set")
+        if rows.of_day(on):
+            by_node, fell = np.argsort(node, kind="stable"), np.zeros(len(node), dtype=bool)
+            fell[by_node[1:]] = (np.diff(node[by_node]) == 0) & (np.diff(on_s[by_node]) < 0)
+            rows.require(
+                ~fell, f"{on} falls from one row of a node to the next; times of day need dates"
+            )
+        rows.require(off_s > on_s, f"{off} must be later than {on}")
         order = np.lexsort((on_s, node))
         same = node[order][1:] == node[order][:-1]
         early = np.zeros(len(node), dtype=bool)
@@ -44,16 +60,27 @@ class Trace(Churn):
         rows.require(~early, "the interval begins before, or when, another one of its node ends")
         known = np.isin(node, nodes)
         rows.require(known | known.any(), f"node must be one of {min(nodes)} to {max(nodes)}")
+        require_known(rows.text, node.tolist(), max(nodes) + 1)
+        ends = off_s[np.isfinite(off_s)]
+        last_s = max(on_s.max(), ends.max(initial=on_s.max()))
+        if len(ends) < len(off_s):
+            last_s = LATEST_S  # some are on for as long as the run lasts
+        begins_s = begin(
+            rows.text.where, on_s.min(), last_s, self.start_s, "nodes that have rows are off"
+        )
+        later = order[off_s[order] > begins_s]  # what ended before the run is none of it
+        on_s, off_s = np.maximum(on_s - begins_s, 0.0), off_s - begins_s
+        mine = {i: later[node[later] == i] for i in nodes}
         return [
-            _life(on_s[order][node[order] == i].tolist(), off_s[order][node[order] == i].tolist())
+            _life(on_s[mine[i]].tolist(), off_s[mine[i]].tolist())
+            if (node == i).any()
+            else Periods(True, iter(()))
             for i in nodes
         ]
 
 
 def _life(on_s: list[float], off_s: list[float]) -> Periods:
-    if not on_s:
-        return Periods(True, iter(()))
-    return Periods(on_s[0] == 0, _switches(on_s, off_s))
+    return Periods(bool(on_s) and on_s[0] == 0, _switches(on_s, off_s))
 
 
 def _switches(on_s: list[float], off_s: list[float]) -> Iterator[int]:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from netsim.registry import Component
+from netsim.registry import Component, Plausible
 from netsim.rng import Streams
 from netsim.units import SPEED_OF_LIGHT_M_PER_S
 
@@ -41,7 +41,11 @@ class StraightTrack(Track, Protocol):
         """Where a node turns: (time [ns], x [m], y [m]), the last at `until_ns`."""
 
 
-Speed = Annotated[float, Field(gt=0, le=SPEED_OF_LIGHT_M_PER_S, allow_inf_nan=False)]
+Speed = Annotated[
+    float,
+    Field(gt=0, le=SPEED_OF_LIGHT_M_PER_S, allow_inf_nan=False),
+    Plausible(most=350.0, why="faster than sound"),
+]
 """In m/s."""
 
 

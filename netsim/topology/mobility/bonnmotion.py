@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from netsim.registry import FilePath
 from netsim.rng import Streams
 from netsim.topology.mobility import Mobility, Track
-from netsim.topology.mobility._from_file import Leg, ways
-from netsim.traces.files import Text, is_comment, number, read_text
+from netsim.topology.mobility._from_file import Leg, Start, played
+from netsim.traces.files import Text, is_comment, number, read_text, shown
+from netsim.traces.remarks import note_remark
 
 
 class BonnMotion(Mobility):
@@ -30,25 +31,37 @@ class BonnMotion(Mobility):
     dimensions : {2, 3}
         How many coordinates a place has. Of three the height is left out: places of nodes are on
         the ground.
+    start_s : float, optional
+        Time of the file at which the run starts. Absent: that of its first place.
     """
 
     kind: Literal["bonnmotion"] = "bonnmotion"
     path: FilePath
     dimensions: Literal[2, 3] = 2
+    start_s: Start = None
 
     def track(
         self, start_m: NDArray[np.float64], radius_m: float, streams: Streams, folder: Path | None
     ) -> Track | None:
         text = read_text(self.path, folder, "mobility")
         found: list[list[Leg]] = []
+        words: list[str] = []
+        beyond = 0
         for at, line in enumerate(text.content.splitlines(), start=1):
+            if is_comment(line):
+                continue
             if len(found) == len(start_m):
-                break
-            if not is_comment(line):
-                found.append(self._legs(text, line.split(), at))
+                beyond += 1
+                continue
+            said = line.split()
+            found.append(self._legs(text, said, at))
+            width = 1 + self.dimensions
+            words += [word for k, word in enumerate(said) if k % width in (1, 2)]
         if not found:
             raise text.wrong("holds no movement")
-        return ways(found, start_m)
+        if beyond:
+            note_remark(f"{text.where}: left aside are {beyond:,} lines beyond the last node")
+        return played(text, found, start_m, self.start_s, words)
 
     def _legs(self, text: Text, words: list[str], at: int) -> list[Leg]:
         width = 1 + self.dimensions
@@ -65,14 +78,14 @@ class BonnMotion(Mobility):
             for k, value in enumerate(values):
                 if value is None or not np.isfinite(value):
                     raise text.wrong(
-                        f'number {first + k + 1} is "{words[first + k]}", not a finite number', at
+                        f"number {first + k + 1} is {shown(words[first + k])}, not a finite number",
+                        at,
                     )
             t, x, y = (float(value) for value in values[:3] if value is not None)
-            if t < 0 or (found and t < found[-1][0]):
+            if found and t < found[-1][0]:
                 raise text.wrong(
-                    f"number {first + 1} is the time {t:g} s"
-                    + (f" after {found[-1][0]:g} s" if found else "")
-                    + f"; times must be at least 0 and not fall (dimensions = {self.dimensions})",
+                    f"number {first + 1} is the time {t:g} s after {found[-1][0]:g} s; times must "
+                    f"not fall (dimensions = {self.dimensions})",
                     at,
                 )
             found.append((t, x, y))

@@ -1,5 +1,7 @@
 """Jobs of the native backend: the numbers of one node after another, whatever the grouping."""
 
+import json
+
 import pytest
 import torch
 from torch import nn
@@ -7,7 +9,6 @@ from torch import nn
 from netsim import engine, world
 from netsim.backends.native.library import load, why_missing
 from netsim.backends.route import Route
-from netsim.errors import ScenarioError
 from netsim.scenario import from_dict
 
 pytestmark = pytest.mark.skipif(why_missing() is not None, reason=str(why_missing()))
@@ -106,7 +107,7 @@ def test_what_the_kernel_does_not_know_runs_as_without_it(build, play, assert_eq
     assert_equal_values(alone, native, 1e-12)
 
 
-def test_the_instruction_set_is_pinned_and_refused_where_it_is_missing(tmp_path):
+def test_the_instruction_set_is_pinned_and_another_is_told_where_it_is_missing(tmp_path):
     asked = from_dict(tables())
     summary = engine.play(world.build(asked), asked.algorithm[0], tmp_path / "run")
     assert summary["engine"]["backend"] == "native"
@@ -116,8 +117,13 @@ def test_the_instruction_set_is_pinned_and_refused_where_it_is_missing(tmp_path)
     name = next(line for line in text.splitlines() if "[run.routes." in line).split('"')[1]
     route = Route(train=f"native/{strange}").model_dump(exclude_none=True)
     again = from_dict({**tables(), "run": {"routes": {name: route}}})
-    with pytest.raises(ScenarioError, match=f"native/{strange}.*this machine runs"):
-        engine.play(world.build(again), again.algorithm[0])
+    other = engine.play(world.build(again), again.algorithm[0], tmp_path / "other")
+    assert other["parameters_sha256"] == summary["parameters_sha256"]  # of the best one here
+    environment = json.loads((tmp_path / "other" / "environment.json").read_text())
+    [told] = environment["routes"].values()
+    assert told["train"] == f"native/{load().variant().name}"
+    assert f'train = "native/{strange}": it does not run on this machine' in told["advice"]
+    assert "numbers may differ" in told["advice"]
 
 
 def tables():

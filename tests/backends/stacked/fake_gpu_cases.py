@@ -164,7 +164,7 @@ JOBS = {
     "mix of many": (lambda b, m: b.later(Mix((0.05,) * MANY), [m] * MANY, m.shape), 4),
     "mix, lazily": (lazily_mixed, 3),
     "replace columns": (
-        lambda b, m: b.later(ReplaceColumns(0, 9), [m, b.value(m.owner, 9)], m.shape),
+        lambda b, m: b.later(ReplaceColumns(((0, 9),)), [m, b.value(m.owner, 9)], m.shape),
         2,
     ),
     "outputs": (

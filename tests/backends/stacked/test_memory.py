@@ -215,5 +215,5 @@ def test_refs_to_ranges_of_columns_read_the_slab(store):
     whole.fill(torch.arange(LENGTH, dtype=torch.float64))
     store.adopt(whole)
     out = torch.zeros(1, padded(3), dtype=torch.float64)
-    store.gather([Ref(0, whole, (4, 7))], out)
+    store.gather([Ref(0, whole, ((4, 7),))], out)
     assert out[0, :3].tolist() == [4, 5, 6]

@@ -8,8 +8,10 @@ import torch
 
 from netsim.engine.checkpoints.contents import Moment
 from netsim.engine.checkpoints.journal import Journal
+from netsim.errors import ScenarioError
 from netsim.learning.refs import Cell
 from netsim.learning.scheduler import Counters
+from netsim.recording import checksums
 
 CONTENTS = {
     "moment": Moment(
@@ -17,6 +19,7 @@ CONTENTS = {
     ),
     "event_log_sha256": "0",
     "extents": {},
+    "written": {},
     "counters": Counters(1, 2, 3, {}, []),
     "submitted": 4,
     "pending": (1,),
@@ -97,7 +100,10 @@ def test_fields_of_the_wrong_sort_are_refused_even_under_a_right_checksum(journa
 
     path = journal.folder / "checkpoint-000003.json"
     inside = json.loads(json.loads(path.read_text())["checkpoint"])
-    for harm in ({"submitted": -1}, {"format": 2}, {"cells": {"name": "../x"}}, {"more": 1}):
+    for harm in (
+        {"submitted": -1}, {"format": 1}, {"cells": {"name": "../x"}}, {"more": 1},
+        {"extents": {"messages": [1, 1]}}, {"extents": {"elsewhere": [0, 0]}},
+    ):  # fmt: skip
         text = json.dumps({**inside, **harm})
         path.write_text(json.dumps({"sha256": _sha256(text), "checkpoint": text}))
         assert Journal(tmp_path).read().checkpoint.number == 2
@@ -127,6 +133,24 @@ def test_what_follows_is_set_aside_and_nothing_is_lost(journal, tmp_path):
     assert Journal(tmp_path).read().checkpoint.number == 3
     again.end()
     assert [p.name for p in again.folder.iterdir()] == ["set_aside-1"]
+
+
+def test_a_list_of_checksums_that_is_set_aside_hides_nothing(journal, tmp_path):
+    checksums.write(tmp_path)
+    aside = journal.go_on(journal.read().checkpoint)
+    assert {p.name for p in aside.iterdir()} == {"earlier_checksums.json"}
+    assert list(checksums.apart(tmp_path)) == []
+    assert list(checksums.files(tmp_path)) == ["journal/set_aside-1/earlier_checksums.json"]
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"scenario": 1, "instead_of": []}'])
+def test_a_kept_scenario_that_is_something_else_is_named(journal, text):
+    assert journal.scenario() is None
+    journal.keep_scenario("seed = 1\n", ["0"])
+    assert journal.scenario() == ("seed = 1\n", ("0",))
+    (journal.folder / "scenario.json").write_text(text)
+    with pytest.raises(ScenarioError, match=r"scenario\.json: "):
+        journal.scenario()
 
 
 def test_nothing_remains_of_a_run_that_has_ended(journal):

@@ -191,7 +191,7 @@ def test_averages_outlive_a_change_of_the_flights(cell):
     fair = pool_of(e, (1, 2))
     kept = fair.averages(7)
     other = ProportionalFair(
-        e.air._mac, fair._of_pair, fair._flights[:1], 100 * MS, 7 * 100 * MS, 1.0, fair
+        e.air._mac, fair._of_pair, fair._flights[:1], 100 * MS, 7 * 100 * MS, 1.0, fair._draw, fair
     )
     assert other.averages(7)[fair._flights[0]] == kept[fair._flights[0]]
     assert fair.allocation(6, fair._flights[0]) is other.allocation(6, fair._flights[0])

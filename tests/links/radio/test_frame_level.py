@@ -48,12 +48,12 @@ def ns(ended):
     return [x.at_ns for x in ended]
 
 
-def test_a_frame_follows_a_difs_of_idleness_and_is_acknowledged(frames):
+def test_a_frame_is_sent_at_once_on_an_idle_medium_and_acknowledged(frames):
     e = frames()
     e.send(0, 1, PACKET, at_ns=MS)
     (ended,) = e.run()
     assert (ended.outcome, ended.attempts, ended.lost) == ("delivered", 1, 0)
-    assert ended.at_ns == MS + DIFS + EXCHANGE
+    assert ended.at_ns == MS + EXCHANGE
     assert ended.snr_db == pytest.approx(20.0)
 
 
@@ -126,9 +126,9 @@ def test_a_sender_that_hears_another_lets_it_finish(frames):
     """The second message comes while the first frame is sent: it waits for DIFS and a backoff."""
     e = frames(nodes=3)
     e.send(0, 2, PACKET, at_ns=MS)
-    e.send(1, 2, PACKET, at_ns=MS + DIFS + 300 * US)
+    e.send(1, 2, PACKET, at_ns=MS + 300 * US)
     first, second = ns(e.run())
-    assert first == MS + DIFS + EXCHANGE
+    assert first == MS + EXCHANGE
     slots, rest = divmod(second - first - DIFS - EXCHANGE, SLOT)
     assert rest == 0
     assert 0 <= slots < 16
@@ -141,7 +141,7 @@ def test_two_that_begin_at_once_collide_and_back_off_apart(frames):
     ended = e.run()
     assert [x.outcome for x in ended] == ["delivered"] * 2
     assert min(x.attempts for x in ended) == 2
-    assert ended[0].at_ns > MS + DIFS + MS + ANSWER + DIFS
+    assert ended[0].at_ns > MS + MS + ANSWER + DIFS
 
 
 def test_with_capture_the_stronger_of_two_is_received(frames):
@@ -213,14 +213,14 @@ def test_an_exchange_with_rts_takes_as_long_as_its_frames(frames):
     e = frames({"rts_threshold_bits": PACKET - 1})
     e.send(0, 1, PACKET, at_ns=MS)
     (ended,) = e.run()
-    assert ended.at_ns == MS + DIFS + RTS + SIFS + CTS + SIFS + EXCHANGE
+    assert ended.at_ns == MS + RTS + SIFS + CTS + SIFS + EXCHANGE
     assert e.spent.sending_ns == [RTS + MS, CTS + ACK]
 
 
 def test_a_packet_of_no_more_bits_than_the_threshold_needs_no_rts(frames):
     e = frames({"rts_threshold_bits": PACKET})
     e.send(0, 1, PACKET, at_ns=MS)
-    assert ns(e.run()) == [MS + DIFS + EXCHANGE]
+    assert ns(e.run()) == [MS + EXCHANGE]
 
 
 def test_after_a_frame_that_was_not_understood_a_station_waits_for_eifs(frames):
@@ -237,11 +237,11 @@ def test_after_a_frame_that_was_not_understood_a_station_waits_for_eifs(frames):
                    distance_m=lambda i, j, t: 1.0)  # fmt: skip
         sense_nothing_of_each_other(e, 2, 3)
         for node in (2, 3):
-            e.send(node, node + 2, PACKET, at_ns=MS + DIFS + 100 * US)
+            e.send(node, node + 2, PACKET, at_ns=MS + 100 * US)
         e.send(0, 1, PACKET, at_ns=MS)
         for x in e.run():
             if x.src:
-                ends[x.src].append(x.at_ns - (MS + DIFS + MS) - MS)
+                ends[x.src].append(x.at_ns - (MS + MS) - MS)
     for node, gap in ((3, DIFS), (2, MS)):
         slots = (np.array(ends[node]) - gap) / SLOT
         assert set(slots) <= set(range(16))
@@ -269,10 +269,10 @@ def test_what_is_out_of_range_is_sensed_only_if_it_is_addressed(frames):
     )
     e.send(0, 1, PACKET, at_ns=MS)
     e.send(2, 3, PACKET, at_ns=MS + 100 * US)
-    assert ns(e.run()) == [MS + DIFS + EXCHANGE, MS + 100 * US + DIFS + EXCHANGE]
+    assert ns(e.run()) == [MS + EXCHANGE, MS + 100 * US + EXCHANGE]
     e = frames({"carrier_sense_m": 1.0}, distance_m=lambda i, j, t: 100.0)
     e.send(0, 1, PACKET, at_ns=MS)
-    assert ns(e.run()) == [MS + DIFS + EXCHANGE]
+    assert ns(e.run()) == [MS + EXCHANGE]
 
 
 @pytest.mark.parametrize(
@@ -320,7 +320,7 @@ def test_a_broadcast_is_sent_once_and_not_acknowledged(frames):
         (1, "delivered", 2),
         (2, "delivered", 2),
     ]
-    slots, rest = divmod(ended[0].at_ns - 2 * (DIFS + MS), SLOT)
+    slots, rest = divmod(ended[0].at_ns - DIFS - 2 * MS, SLOT)
     assert rest == 0
     assert 0 <= slots < 16
     assert e.spent.sending_ns == [2 * MS, 0, 0, 0]
@@ -388,4 +388,4 @@ def test_propagation_delays_frames_and_their_answers(frames, propagation_us):
     assert [x.outcome for x in ended] == ["delivered"] * 2
     e = frames({"propagation_s": propagation_us * 1e-6})
     e.send(0, 1, PACKET, at_ns=MS)
-    assert ns(e.run()) == [MS + DIFS + EXCHANGE + 2 * propagation_us * US]
+    assert ns(e.run()) == [MS + EXCHANGE + 2 * propagation_us * US]

@@ -13,9 +13,10 @@ from netsim.links.wired.bandwidth import BandwidthTrace
 from netsim.links.wired.capacity import ConstantCapacity, PiecewiseCapacity
 from netsim.links.wired.latencies import LatencyMatrix
 from netsim.rng import Streams
+from netsim.traces.remarks import noting
 from netsim.units import FOREVER_NS
 
-S = 10**9
+S, MS = 10**9, 10**6
 DATA = Path(os.environ.get("NETSIM_DATA", "/nowhere"))
 HEAD = "trace,time_s,mbps\n"
 TWO = HEAD + "a,0,1\na,1,0\na,2,3\nb,5.5,2\nb,6.5,4\n"
@@ -82,12 +83,109 @@ def test_nodes_get_traces_that_start_at_their_first_row(write):
     assert {c.at(0)[0] for c in random} == {0.0, 1e6, 3e6}
 
 
-def test_packet_opportunities_are_counted_in_bins(write):
-    [c] = uplinks(write("0\n10\n99\n150\n"), nodes=1)
-    # three packets of 12,000 bits in the first 100 ms, one in the next
-    assert c.at(0) == (360_000.0, S // 10)
-    assert c.at(S // 10)[0] == 120_000.0
-    assert c.at(S // 5)[0] == 360_000.0
+def test_packet_opportunities_are_what_the_ms_before_them_carries(write):
+    [c] = uplinks(write("0\n10\n10\n150\n"), nodes=1)
+    assert c.at(0) == (0.0, 9 * MS)
+    assert c.at(9 * MS) == (24e6, 10 * MS)
+    assert c.at(10 * MS) == (0.0, 149 * MS)
+    assert c.at(149 * MS) == (24e6, 150 * MS)  # the one at 150 ms, and that at 0 of the next round
+    assert c.at(150 * MS) == (0.0, 159 * MS)
+
+
+def opportunities(times_ms, bits, start_ms=0.0):
+    """When [ms] the opportunities of a looping file have carried so many bits, Mahimahi's rule."""
+    period, carried, round_ms = times_ms[-1], 0.0, 0
+    while True:
+        for ms in times_ms:
+            if round_ms + ms > start_ms:
+                carried += 12_000.0
+            if carried >= bits:
+                return round_ms + ms
+        round_ms += period
+
+
+CONSTANT = [([1], 12e6), (list(range(1, 151)), 12e6), ([1, 1, 1], 36e6), ([0, 1], 24e6)]
+PERIODIC = [[2], [12], [5, 5, 5, 10], [1, 2, 3, 40], [7, 1000], [0, 3, 3, 9]]
+
+
+@pytest.mark.parametrize("bin_s", [None, 1.0, 0.1, 0.03, 0.01, 1e-3, 4e-4])
+@pytest.mark.parametrize(("times_ms", "bps"), CONSTANT)
+@pytest.mark.parametrize("after", ["loop", "hold"])
+def test_a_constant_file_of_opportunities_is_a_constant_rate_however_it_is_averaged(
+    write, times_ms, bps, bin_s, after
+):
+    text = "".join(f"{ms}\n" for ms in times_ms)
+    given = {} if bin_s is None else {"bin_s": bin_s}
+    [c] = uplinks(write(text), nodes=1, after=after, **given)
+    for bits in (100.0, 38_752.0, 12e6):
+        if after == "loop" or times_ms[0]:  # what is at 0 is carried once in a file that holds
+            assert c.finish_ns(0, bits) == pytest.approx(bits / bps * 1e9, abs=2)
+
+
+@pytest.mark.parametrize("times_ms", PERIODIC)
+@pytest.mark.parametrize("start_ms", [0, 1, 6, 11])
+@pytest.mark.parametrize("bits", [12_000.0, 38_752.0, 1e6])
+def test_messages_end_within_a_ms_before_the_opportunity_that_carries_their_last_bit(
+    write, times_ms, start_ms, bits
+):
+    [c] = uplinks(write("".join(f"{ms}\n" for ms in times_ms)), nodes=1)
+    ended_ms = c.finish_ns(start_ms * MS, bits) / MS
+    exact_ms = opportunities(times_ms, bits, start_ms)
+    assert exact_ms - 1.0 <= ended_ms <= exact_ms
+
+
+@pytest.mark.parametrize("bin_s", [None, 0.1, 0.007, 5.0])
+@pytest.mark.parametrize("times_ms", PERIODIC)
+def test_every_period_carries_a_packet_a_line(write, times_ms, bin_s):
+    given = {} if bin_s is None else {"bin_s": bin_s}
+    [c] = uplinks(write("".join(f"{ms}\n" for ms in times_ms)), nodes=1, **given)
+    bits = 12_000.0 * len(times_ms)
+    for rounds in (1, 7):
+        assert c.finish_ns(0, rounds * bits) == pytest.approx(rounds * times_ms[-1] * MS, abs=2)
+
+
+def test_pensieves_rates_hold_until_their_times(write):
+    """As its simulator plays them: the first row only says when the trace begins."""
+    [c] = uplinks(write("10.0 9\n10.5 2\n12.0 4\n"), nodes=1)
+    assert c.at(0) == (2e6, S // 2)
+    assert c.at(S) == (4e6, 2 * S)
+    assert c.at(2 * S) == (2e6, 2 * S + S // 2)
+
+
+def test_sabres_periods_follow_each_other(write):
+    text = '[{"duration_ms": 500, "bandwidth_kbps": 2000, "latency_ms": 20},\n'
+    text += ' {"duration_ms": 1500, "bandwidth_kbps": 4000}]'
+    with noting() as notes:
+        [c] = uplinks(write(text, "net.json"), nodes=1)
+    assert c.at(0) == (2e6, S // 2)
+    assert c.at(S) == (4e6, 2 * S)
+    assert c.at(2 * S)[0] == 2e6
+    assert 'left aside of its periods: "latency_ms"' in notes.remarks(9.0)[0]
+
+
+@pytest.mark.parametrize(
+    "head",
+    ["time_s,mbps", "time_ms;kbps", "t [us]\tbandwidth (bps)", "timestamp_s throughput_gbps"],
+)
+def test_a_table_says_what_its_columns_count_in(write, head):
+    separator = next((s for s in ";\t," if s in head), " ")
+    times = {"time_s": 1, "time_ms": 1e3, "t [us]": 1e6, "timestamp_s": 1}
+    rates = {"mbps": 1, "kbps": 1e3, "bandwidth (bps)": 1e6, "throughput_gbps": 1e-3}
+    time, rate = head.split(separator)
+    rows = [
+        f"{(5 + t) * times[time]:.9g}{separator}{r * rates[rate]:.9g}" for t, r in enumerate((3, 8))
+    ]
+    [c] = uplinks(write("\n".join([head, *rows])), nodes=1)
+    assert [c.at(0)[0], c.at(S)[0]] == pytest.approx([3e6, 8e6])
+
+
+def test_a_trace_starts_where_start_s_says(write):
+    [c] = uplinks(write("time_s,mbps\n5,1\n6,2\n8,4\n"), nodes=1, start_s=6.5)
+    assert c.at(0) == (2e6, 3 * S // 2)
+    with pytest.raises(ScenarioError, match="start_s = 4 is before its first row, at 5 s"):
+        uplinks(write("time_s,mbps\n5,1\n6,2\n8,4\n"), nodes=1, start_s=4.0)
+    with pytest.raises(ValueError, match="start_s is not read with start"):
+        BandwidthTrace(uplink="x", start="random", start_s=4.0)
 
 
 def test_a_message_waits_while_the_capacity_is_zero(wires, write):
@@ -112,24 +210,36 @@ def test_a_group_of_its_own_rate_and_servers_have_no_trace(write):
 @pytest.mark.parametrize(
     ("text", "fields", "says"),
     [
-        (HEAD + "a,0,-1\n", {}, 'line 2: column mbps is "-1"; a capacity must be a number of at'),
-        (HEAD + "a,0,1\na,1,nan\n", {}, 'line 3: column mbps is "nan"'),
-        (HEAD + "a,0,inf\n", {}, 'line 2: column mbps is "inf"'),
-        (HEAD + "a,x,1\n", {}, 'line 2: column time_s is "x", not a time'),
-        (HEAD + "a,1,1\nb,0,1\na,1,2\n", {}, "line 4: column time_s is 1, after 1; sort the rows"),
+        (HEAD + "a,0,-1\n", {}, 'line 2: mbps, a capacity, must be a number of at least 0,'),
+        (HEAD + "a,0,1\na,1,nan\n", {}, 'line 3: mbps must be a finite number, and is "nan"'),
+        (HEAD + "a,0,inf\n", {}, 'line 2: mbps must be a finite number, and is "inf"'),
+        (HEAD + "a,x,1\n", {}, 'line 2: time_s must be a number .*, and is "x"'),
+        (HEAD + "a,1,1\nb,0,1\na,1,2\n", {}, "line 4: column time_s is 1 s, after 1 s; sort the"),
         (HEAD + "a,0\n", {}, "line 2: has 2 columns, the header 3"),
-        ("trace,time,mbps\na,0,1\n", {}, "line 1: no column time_s; it has trace, time, mbps"),
-        (HEAD, {}, "holds no trace, only a header"),
+        ("trace,time,mbps\na,0,1\n", {}, "no column time_s; column time does not say what"),
+        (HEAD, {}, "has no rows"),
         ("", {}, "holds no trace"),
         (HEAD + "a,0,0\na,1,0\n", {}, "trace a has capacity 0 throughout"),
         (HEAD + "a,0,1\na,1,0\n", {"after": "hold"}, 'trace a ends with capacity 0, and'),
         (TWO, {"names": ["c"]}, "names: it holds no trace c"),
         ("0\n5\n3\n", {}, "line 3: 3 ms comes after 5 ms; times must not fall"),
         ("0\n5\n-3\n", {}, 'line 3: column 1 is "-3", not a time in ms'),
-        (HEAD + "a,0,1\na,1e-10,2\n", {}, "line 3: column time_s is 1e-10, after 0; sort the rows"),
-        (HEAD + "a,0,1\na,1e300,0\na,2e300,0\n", {}, r"line 4: column time_s is 2e\+300, after"),
-        ("0\n5000\n", {"bin_s": 1e-8}, "needs 5.001e[+]08 bins of bin_s = 1e-08, at most 1e[+]07"),
-        ("0\n1e300\n", {}, "needs 1e[+]298 bins of bin_s = 0.1, at most"),
+        (HEAD + "a,0,1\na,1e-10,2\n", {}, "line 3: column time_s is 1e-10 s, after 0 s; sort"),
+        (HEAD + "a,0,1\na,1e300,0\na,2e300,0\n", {}, "line 3: time_s is too late for a time in s"),
+        ("0\n5000\n", {"bin_s": 1e-8}, "needs 5e[+]08 bins of bin_s = 1e-08, at most 1e[+]07"),
+        ("0\n1e300\n", {}, 'line 2: column 1 is "1e300", not a time in ms: a whole number'),
+        ("1\n2.5\n", {}, 'line 2: column 1 is "2.5", not a time in ms: a whole number'),
+        ("0\n0\n", {}, "its last time is 0 ms"),
+        ("1 2 3\n", {}, "line 1: has 3 columns without a header"),
+        ("1 2\n3\n", {}, "line 2: has 1 columns, the first line 2"),
+        ("1 2\n", {}, "holds one row of a time and a rate"),
+        ("1 2\n1 2\n", {}, "line 2: column 1 is 1 s, after 1 s"),
+        ("[]", {}, "is JSON, and no list of periods"),
+        ('[{"duration_ms": 0, "bandwidth_kbps": 1}]', {}, "period 1: duration_ms is 0, less than"),
+        ('[{"duration_ms": 5}]', {}, "period 1: bandwidth_kbps is missing"),
+        ("time_s,MBps\n0,1\n", {}, "column MBps counts bytes, or may; write bits"),
+        ("time_s,mbps\n1.5e12,1\n", {}, "line 2: time_s is too late .* and is .1.5e12"),
+        ("time_s;mbps\n0;1,5\n", {}, "line 2: mbps must be a number, and is .1,5.; write decimals"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_a_trace_is_said_with_line_column_and_value(write, text, fields, says):
@@ -240,12 +350,16 @@ def test_nodes_are_spread_over_the_routers(write):
 @pytest.mark.parametrize(
     ("text", "fields", "says"),
     [
-        ("a b x\n", {"latency_attribute": "3"}, 'line 1: the line a - b has 3 = "x", not a number'),
-        ("a b -1\n", {"rate_attribute": "3"}, 'line 1: the line a - b has 3 = "-1"'),
+        (
+            "a b x\n",
+            {"latency_attribute": "3"},
+            'line 1: the line "a" - "b" has 3 = "x", not a number',
+        ),
+        ("a b -1\n", {"rate_attribute": "3"}, 'line 1: the line "a" - "b" has 3 = "-1"'),
         (
             "a b 0\n",
             {"rate_attribute": "3"},
-            "the line a - b has 3 = 0: nothing would ever",
+            'the line "a" - "b" has 3 = 0: nothing would ever',
         ),
         (
             "a b 1\n",

@@ -119,7 +119,7 @@ def test_findings_are_ordered_by_what_they_took(runs: dict[str, Path], name: str
 def test_the_shares_of_the_chain_are_those_of_the_rounds(runs: dict[str, Path]):
     for name in ("slow_device", "too_little_bandwidth", "battery"):
         run, _ = explained(runs[name])
-        path, starts = run.names["path"], run.names["starts"]
+        path, starts = run.path, run.starts
         lasted_s = starts.iloc[-1] - starts.iloc[0]
         assert (path.t_end_s - path.t_begin_s).sum() == pytest.approx(lasted_s, abs=1e-9)
         assert (path.t_end_s.to_numpy()[1:] == path.t_begin_s.to_numpy()[:-1]).all()
@@ -128,7 +128,7 @@ def test_the_shares_of_the_chain_are_those_of_the_rounds(runs: dict[str, Path]):
 def test_a_slow_device_sets_the_length_of_rounds_by_hand(runs: dict[str, Path]):
     """A step of 0.2 s takes node 5 two seconds: of these the others wait 1.8 s, 7 of 8 nodes."""
     run, _ = explained(runs["slow_device"])
-    ready = run.names["ready"].iloc[:-1]
+    ready = run.ready.iloc[:-1]
     expected = pd.Series([2.0 if node == 5 else 0.2 for node in range(8)], ready.columns)
     assert ((ready - expected).abs() < 1e-6).all().all()
 

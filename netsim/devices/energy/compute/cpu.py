@@ -3,10 +3,10 @@
 Source: the usual model of federated learning over radio, e.g. Tran et al., INFOCOM 2019, eq. (3).
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from netsim.devices.energy.compute import ComputeEnergy
-from netsim.registry import NonNegative, Positive
+from netsim.registry import NonNegative, Plausible, Positive
 
 
 class Cpu(ComputeEnergy):
@@ -26,7 +26,7 @@ class Cpu(ComputeEnergy):
     kind: Literal["cpu"] = "cpu"
     capacitance: NonNegative = 1e-28
     cycles_per_sample: Positive
-    clock_hz: Positive
+    clock_hz: Annotated[Positive, Plausible(1e5, 1e11, "processors are from MHz to GHz")]
 
     def step_j(self, batch_size: int) -> float:
         return self.capacitance * self.cycles_per_sample * batch_size * self.clock_hz**2

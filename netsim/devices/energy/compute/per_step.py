@@ -1,9 +1,9 @@
 """Every local step costs the same."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from netsim.devices.energy.compute import ComputeEnergy
-from netsim.registry import NonNegative
+from netsim.registry import NonNegative, Plausible
 
 
 class PerStep(ComputeEnergy):
@@ -16,7 +16,7 @@ class PerStep(ComputeEnergy):
     """
 
     kind: Literal["per_step"] = "per_step"
-    joules: NonNegative = 0.0
+    joules: Annotated[NonNegative, Plausible(most=1e6, why="a local step takes less")] = 0.0
 
     def step_j(self, batch_size: int) -> float:
         return self.joules

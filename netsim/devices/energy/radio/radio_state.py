@@ -1,9 +1,9 @@
 """A radio that draws a power of its own in each state."""
 
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from netsim.devices.energy.radio import RadioEnergy
-from netsim.registry import NonNegative
+from netsim.registry import NonNegative, Plausible
 
 
 class RadioState(RadioEnergy):
@@ -28,9 +28,9 @@ class RadioState(RadioEnergy):
 
     kind: Literal["radio_state"] = "radio_state"
     needs_radio: ClassVar[bool] = True
-    tx_w: NonNegative
-    rx_w: NonNegative
-    idle_w: NonNegative
+    tx_w: Annotated[NonNegative, Plausible(most=1e4, why="it is in watt")]
+    rx_w: Annotated[NonNegative, Plausible(most=1e4, why="it is in watt")]
+    idle_w: Annotated[NonNegative, Plausible(most=1e4, why="it is in watt")]
     sleep_w: NonNegative = 0.0
 
     def standing_w(self) -> float:

@@ -4,7 +4,9 @@ A backoff is a number of idle slots, uniform on 0 .. W-1. They are counted from 
 after a frame that was not understood) after the medium has become idle, and whether or not a frame
 waits; while the medium is busy, physically or by NAV, the count stands still. A station draws one
 after every exchange of frames, and when a message comes while the medium
-is busy. A message that comes while it is idle and no backoff is left waits for one DIFS only.
+is busy. A message that comes while it is idle, with no backoff left, is sent as soon as the medium
+has been idle for the gap, at once where it has been already (IEEE 802.11-2020, 10.3.4.2, basic
+access). Messages that come to several stations at one instant collide then.
 
 The window is W after a success. It doubles with each failure, up to `stages` times, also when a
 packet is given up; the failure after as many in a row as there may be attempts at a packet makes it
@@ -79,7 +81,7 @@ class Contention:
                 self._draw()
         elif self._slots <= max(0, now - self._counts_from_ns) // self._timing.slot_ns:
             self._slots, self._at_once = 0, True
-            self._counts_from_ns = max(self._counts_from_ns, now + self._timing.difs_ns)
+            self._counts_from_ns = max(self._counts_from_ns, now)
         self._plan()
 
     def back_off(self, failed: bool, again: bool) -> None:

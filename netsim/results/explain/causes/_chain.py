@@ -18,9 +18,14 @@ def share_of(run: RunTables, part: str, shown: bool = True) -> float:
     -------
     float
     """
-    lasts = "(path.t_end_s - path.t_begin_s)"
-    code = f'{lasts}[path.part == "{part}"].sum() / {lasts}.sum()'
-    return float(run.ask(code, shown)) if run.ask("len(path)", shown=False) else 0.0
+    if not len(run.path):
+        return 0.0
+    lasts_s = run.path.t_end_s - run.path.t_begin_s
+    share = float(lasts_s[run.path.part == part].sum() / lasts_s.sum())
+    if shown:
+        lasts = "(path.t_end_s - path.t_begin_s)"
+        run.shown(f'{lasts}[path.part == "{part}"].sum() / {lasts}.sum()', share)
+    return share
 
 
 def pace(run: RunTables, part: str, name: str, what: str, holds_back: bool = True) -> list[Finding]:
@@ -44,4 +49,4 @@ def pace(run: RunTables, part: str, name: str, what: str, holds_back: bool = Tru
     if share < LEAST:
         return []
     text = f"{name}: for {percent(share)} of the time rounds waited for {what}."
-    return [Finding(PACE, share, text, run.asked(), holds_back)]
+    return [Finding(PACE, share, text, run.queries(), holds_back)]

@@ -1,5 +1,7 @@
 """What losses to one cause have in common: their share, and whom they concern."""
 
+import pandas as pd
+
 from netsim.results.explain.findings import Finding, harm, percent
 from netsim.results.explain.run_tables import RunTables
 
@@ -27,29 +29,27 @@ def lost_to(run: RunTables, outcome: str, name: str, why: str, more: str = "") -
     list of Finding
         Empty if none was lost to it.
     """
-    if not run.ask(f'(messages.outcome == "{outcome}").any()', shown=False):
+    ended_so = run.messages.outcome == outcome
+    if not ended_so.any():
         return []
-    lost = run.ask(f'int((messages.outcome == "{outcome}").sum())')
-    share = run.ask(f'(messages.outcome == "{outcome}").mean()')
-    text = f"{name}: {percent(share)} of all messages ({lost:,} of {_all(run)}) {why}."
+    lost = run.shown(f'int((messages.outcome == "{outcome}").sum())', int(ended_so.sum()))
+    share = run.shown(f'(messages.outcome == "{outcome}").mean()', ended_so.mean())
+    text = f"{name}: {percent(share)} of all messages ({lost:,} of {len(run.messages):,}) {why}."
     text += _whom(run, outcome, lost, share) + more
-    return [harm(share, text, run.asked())]
-
-
-def _all(run: RunTables) -> str:
-    return f"{run.ask('len(messages)', shown=False):,}"
+    return [harm(share, text, run.queries())]
 
 
 def _whom(run: RunTables, outcome: str, lost: int, share: float) -> str:
     """Which node most of the losses concern, if there is one."""
-    picked = f'messages[messages.outcome == "{outcome}"]'
-    node = run.ask(f"int(pd.concat([{picked}.src, {picked}.dst]).mode()[0])", shown=False)
-    of_node = f"messages[(messages.src == {node}) | (messages.dst == {node})]"
-    own = run.ask(f'(({of_node}).outcome == "{outcome}").mean()', shown=False)
-    many = run.ask(f'int((({of_node}).outcome == "{outcome}").sum())', shown=False)
+    messages = run.messages
+    picked = messages[messages.outcome == outcome]
+    node = int(pd.concat([picked.src, picked.dst]).mode()[0])
+    of_node = messages[(messages.src == node) | (messages.dst == node)]
+    own, many = (of_node.outcome == outcome).mean(), int((of_node.outcome == outcome).sum())
     if many < _CONCENTRATED * lost or own < _MORE * share:
         return ""
-    run.ask(f'int((({of_node}).outcome == "{outcome}").sum())')
+    code = f"messages[(messages.src == {node}) | (messages.dst == {node})]"
+    run.shown(f'int((({code}).outcome == "{outcome}").sum())', many)
     some = "All" if many == lost else f"{many:,}"
     return (
         f" {some} of them went to node {node} or came from it: {percent(own)} of its messages."

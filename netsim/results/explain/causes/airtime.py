@@ -17,19 +17,22 @@ def find(run: RunTables) -> list[Finding]:
     """What transmissions took."""
     if run.schedule == "rounds":
         what = "messages, from sending until they were through"
-        if run.ask("len(messages)", shown=False):
-            mean_s = run.ask("(messages.t_done_s - messages.t_sent_s).mean()")
+        if len(run.messages):
+            lasts_s = run.messages.t_done_s - run.messages.t_sent_s
+            mean_s = run.shown("(messages.t_done_s - messages.t_sent_s).mean()", lasts_s.mean())
             what += f" ({seconds(mean_s)} each on average)"
         return pace(run, "air", "Airtime", what)
-    if not run.ask("len(traffic)", shown=False):
+    if not len(run.traffic) or not run.end_s:
         return []
-    mac = run.names["scenario"].get("radio", {}).get("mac", {}).get("kind")
+    airtime_s = run.traffic.airtime_s.iloc[-1]
+    mac = run.scenario.get("radio", {}).get("mac", {}).get("kind")
     if mac in _ONE_CHANNEL:
-        share = run.ask("traffic.airtime_s.iloc[-1] / T")
+        share = run.shown("traffic.airtime_s.iloc[-1] / T", airtime_s / run.end_s)
         text = f"Airtime: the channel that all share was in use for {percent(share)} of the run."
     else:
-        share = run.ask("traffic.airtime_s.iloc[-1] / (T * len(nodes))")
+        code = "traffic.airtime_s.iloc[-1] / (T * len(nodes))"
+        share = run.shown(code, airtime_s / (run.end_s * len(run.nodes)))
         text = f"Airtime: radios sent for {percent(share)} of the run, on average over nodes."
     if share < LEAST:
         return []
-    return [Finding(PACE, share, text, run.asked(), holds_back=share > _FULL)]
+    return [Finding(PACE, share, text, run.queries(), holds_back=share > _FULL)]

@@ -10,7 +10,7 @@ from netsim.results.explain.run_tables import RunTables
 
 def find(run: RunTables) -> list[Finding]:
     """Losses because receivers slept."""
-    sleep = run.names["scenario"].get("radio", {}).get("sleep", {})
+    sleep = run.scenario.get("radio", {}).get("sleep", {})
     more = ""
     if isinstance(sleep.get("awake_fraction"), float):
         more = f" Radios are awake for {percent(sleep['awake_fraction'])} of the time."

@@ -10,12 +10,13 @@ from netsim.results.explain.findings import LEAST, OUTLOOK, Finding, percent, se
 from netsim.results.explain.run_tables import RunTables
 
 _CAME = 'messages.outcome.isin(["delivered", "partial"])'
-_COULD = '["deadline", "collision", "busy"]'
+_COULD = ["deadline", "collision", "busy"]
 
 
 def find(run: RunTables) -> list[Finding]:
     """The most that bandwidth could do."""
-    if not run.ask("len(messages)", shown=False):
+    messages = run.messages
+    if not len(messages):
         return []
     if run.schedule == "rounds":
         share = share_of(run, "air")
@@ -24,14 +25,16 @@ def find(run: RunTables) -> list[Finding]:
                 "Twice the bandwidth would give next to nothing: messages took "
                 f"{percent(share)} of the time that rounds waited."
             )
-            return [Finding(OUTLOOK, share, text, run.asked())]
+            return [Finding(OUTLOOK, share, text, run.queries())]
         text = (
             f"Twice the bandwidth could give at most {1 / (1 - share / 2):.2f} times as many "
             "rounds in the same time: every message in half the time, the same ones lost."
         )
-        return [Finding(OUTLOOK, share, text, run.asked())]
-    now = run.ask(f"{_CAME}.mean()")
-    most = run.ask(f"({_CAME} | messages.outcome.isin({_COULD})).mean()")
+        return [Finding(OUTLOOK, share, text, run.queries())]
+    came = messages.outcome.isin(["delivered", "partial"])
+    now = run.shown(f"{_CAME}.mean()", came.mean())
+    could = messages.outcome.isin(_COULD)
+    most = run.shown(f"({_CAME} | messages.outcome.isin({_COULD})).mean()", (came | could).mean())
     text = "Twice the bandwidth gives no more wake-ups, which come by a clock. "
     if most > now:
         text += (
@@ -41,12 +44,14 @@ def find(run: RunTables) -> list[Finding]:
         )
     else:
         text += "No message was lost for want of airtime"
-    if now:
-        delay_s = run.ask(f"(messages.t_done_s - messages.t_sent_s)[{_CAME}].mean()")
+    delays_s = (messages.t_done_s - messages.t_sent_s)[came]
+    if delays_s.mean() > 0:
+        code = f"(messages.t_done_s - messages.t_sent_s)[{_CAME}].mean()"
+        delay_s = run.shown(code, delays_s.mean())
         text += (
             f"; of the mean delay of {seconds(delay_s)} the time on the air would be half, waiting "
             "for radios less than half where messages queue"
         )
-    if run.ask('messages.outcome.isin(["outage", "retries"]).any()', shown=False):
+    if messages.outcome.isin(["outage", "retries"]).any():
         text += ". What weak links lose is another matter: at the same power it halves their SNR"
-    return [Finding(OUTLOOK, most - now, text + ".", run.asked())]
+    return [Finding(OUTLOOK, most - now, text + ".", run.queries())]

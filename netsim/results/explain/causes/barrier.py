@@ -16,20 +16,24 @@ _SLOWER = 1.05
 
 def find(run: RunTables) -> list[Finding]:
     """Nodes that waited for the last."""
-    if run.schedule != "rounds" or not run.ask("held.size", shown=False):
+    if run.schedule != "rounds" or not run.held.size or not run.end_s:
         return []
-    share = run.ask("(held.max(axis=1) - held.mean(axis=1)).sum() / T")
+    held, step_s = run.held, run.nodes.step_s
+    waited_s = (held.max(axis=1) - held.mean(axis=1)).sum()
+    share = run.shown("(held.max(axis=1) - held.mean(axis=1)).sum() / T", waited_s / run.end_s)
     if not share >= _LEAST:
         return []
-    last = run.ask("int(held.idxmax(axis=1).mode()[0])")
-    rounds = run.ask(f"int((held.idxmax(axis=1) == {last}).sum())")
-    of = run.ask("len(held)", shown=False)
+    slowest = held.dropna(how="all").idxmax(axis=1)
+    every = 'held.dropna(how="all").idxmax(axis=1)'
+    last = run.shown(f"int({every}.mode()[0])", int(slowest.mode()[0]))
+    rounds = run.shown(f"int(({every} == {last}).sum())", int((slowest == last).sum()))
+    of = len(held)
     text = (
         f"Barrier: for {percent(share)} of the run nodes had done their own work, on average, and "
         f"waited for the slowest: node {last} in {rounds:,} of {of:,} rounds."
     )
-    slower = run.ask(f"nodes.step_s[{last}] / nodes.step_s.median()", shown=False)
+    slower = step_s[last] / step_s.median() if step_s.median() else 0.0
     if slower > _SLOWER:
-        run.ask(f"nodes.step_s[{last}] / nodes.step_s.median()")
+        run.shown(f"nodes.step_s[{last}] / nodes.step_s.median()", slower)
         text += f" Its local step takes {slower:.3g} times as long as the median node's."
-    return [harm(share, text, run.asked())]
+    return [harm(share, text, run.queries())]

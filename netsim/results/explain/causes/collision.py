@@ -5,6 +5,8 @@ receiver, and of which no message ever arrived at the other, are named: hidden f
 far as the log can tell.
 """
 
+from itertools import combinations
+
 from netsim.results.explain.causes._losses import lost_to
 from netsim.results.explain.findings import Finding
 from netsim.results.explain.run_tables import RunTables
@@ -21,12 +23,11 @@ _MOST = 3
 
 def find(run: RunTables) -> list[Finding]:
     """Losses to senders that overlapped."""
-    if not run.ask(f"len({_LOST})", shown=False):
+    if not (run.messages.outcome == "collision").any():
         return []
-    pairs = run.ask(_HIDDEN, shown=False)
-    more = ""
+    pairs, more = _hidden(run), ""
     if pairs:
-        run.ask(_HIDDEN)
+        run.shown(_HIDDEN, pairs)
         named = ", ".join(f"{a} and {b}" for a, b in pairs[:_MOST])
         named += f" and {len(pairs) - _MOST} more pairs" if len(pairs) > _MOST else ""
         more = (
@@ -35,3 +36,18 @@ def find(run: RunTables) -> list[Finding]:
         )
     why = "were lost to other senders that were on the air at the same time"
     return lost_to(run, "collision", "Collisions", why, more)
+
+
+def _hidden(run: RunTables) -> list[tuple[int, int]]:
+    """Pairs of senders that lost messages at one receiver and never heard each other."""
+    messages = run.messages
+    lost = messages[messages.outcome == "collision"]
+    arrived = messages[messages.outcome == "delivered"]
+    heard = set(zip(arrived.src.tolist(), arrived.dst.tolist(), strict=True))
+    found = {
+        (a, b)
+        for senders in lost.groupby("dst").src.apply(lambda ids: sorted(set(ids)))
+        for a, b in combinations(senders, 2)
+        if (a, b) not in heard and (b, a) not in heard
+    }
+    return sorted(found)

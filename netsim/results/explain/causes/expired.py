@@ -13,9 +13,10 @@ _EXPIRED = 'messages[messages.outcome == "deadline"]'
 
 def find(run: RunTables) -> list[Finding]:
     """Losses because there was too little time, or bandwidth."""
-    if not run.ask(f"len({_EXPIRED})", shown=False):
+    expired = run.messages[run.messages.outcome == "deadline"]
+    if not len(expired):
         return []
-    waiting = run.ask(f"({_EXPIRED}.attempts == 0).mean()")
+    waiting = run.shown(f"({_EXPIRED}.attempts == 0).mean()", (expired.attempts == 0).mean())
     if waiting == 0.0:
         whole = "All of them were on their way, too slowly: too little bandwidth for their size."
     elif waiting == 1.0:

@@ -15,14 +15,16 @@ _LATE = (
 
 def find(run: RunTables) -> list[Finding]:
     """Arrivals for which the barrier did not wait."""
-    deadline_s = run.names["scenario"]["exchange"].get("deadline_s")
-    if run.schedule != "rounds" or deadline_s is None:
+    deadline_s = run.scenario["exchange"].get("deadline_s")
+    if run.schedule != "rounds" or deadline_s is None or not len(run.messages):
         return []
-    share = run.ask(_LATE)
+    came = run.messages.outcome.isin(["delivered", "partial"])
+    began_s = run.messages["round"].map(run.starts)
+    share = run.shown(_LATE, (came & (run.messages.t_done_s > began_s + deadline_s)).mean())
     if not share:
         return []
     text = (
         f"Late: {percent(share)} of all messages arrived after their round's deadline, "
         f"{seconds(float(deadline_s))} after its beginning: what was to be exchanged took longer."
     )
-    return [harm(share, text, run.asked())]
+    return [harm(share, text, run.queries())]

@@ -4,15 +4,18 @@ Measure: their share of all nodes. For each, up to three: how many were sent to 
 those that did not come were lost to.
 """
 
+from typing import Any
+
 from netsim.results.explain.findings import Finding, count, harm, listed
 from netsim.results.explain.run_tables import RunTables
+from netsim.results.starved import starved
 
 GOT = (
     'messages[messages.outcome.isin(["delivered", "partial"])].dst.value_counts()'
     ".reindex(nodes.index, fill_value=0)"
 )
 """Messages that came to each node."""
-STARVED = f'(lambda got: got[starved(got, nodes.get("role"))])({GOT})'
+_STARVED = f'(lambda got: got[starved(got, nodes.get("role"))])({GOT})'
 _MOST = 3
 WHY = {
     "outage": "too weak a link",
@@ -26,20 +29,28 @@ WHY = {
 """What messages are lost to, in words."""
 
 
+def arrivals(run: RunTables) -> Any:
+    """Messages that came to each node."""
+    came = run.messages[run.messages.outcome.isin(["delivered", "partial"])]
+    return came.dst.value_counts().reindex(run.nodes.index, fill_value=0)
+
+
 def find(run: RunTables) -> list[Finding]:
     """Nodes to which little came."""
-    if not run.ask(f"len({STARVED})", shown=False):
+    every = arrivals(run)
+    few = every[starved(every, run.nodes.get("role"))]
+    if not len(few):
         return []
-    got = run.ask(f"{STARVED}.sort_values().to_dict()")
-    median = run.ask(f"float({GOT}.median())")
-    share = len(got) / len(run.names["nodes"])
+    got = run.shown(f"{_STARVED}.sort_values().to_dict()", few.sort_values().to_dict())
+    median = run.shown(f"float({GOT}.median())", float(every.median()))
+    share = len(got) / len(run.nodes)
     worst = list(got)
     text = (
         f"Starved: {listed(sorted(worst))} got {_range(list(got.values()))}, the median node "
         f"{median:,.0f}. "
     )
     text += " ".join(f"{_why(run, node).capitalize()}." for node in worst[:_MOST])
-    return [harm(share, text, run.asked())]
+    return [harm(share, text, run.queries())]
 
 
 def _range(many: list[int]) -> str:
@@ -48,11 +59,14 @@ def _range(many: list[int]) -> str:
 
 
 def _why(run: RunTables, node: int) -> str:
-    fates = run.ask(f"messages[messages.dst == {node}].outcome.value_counts().to_dict()")
+    code = f"messages[messages.dst == {node}].outcome.value_counts().to_dict()"
+    found = run.messages[run.messages.dst == node].outcome.value_counts()
+    fates = run.shown(code, found.to_dict())
     sent = sum(fates.values())
     lost = {fate: n for fate, n in fates.items() if fate not in ("delivered", "partial") and n}
     if not lost:
-        own = run.ask(f"int((messages.src == {node}).sum())")
+        sent_itself = int((run.messages.src == node).sum())
+        own = run.shown(f"int((messages.src == {node}).sum())", sent_itself)
         few = f"only {sent:,} were sent, and all came" if sent else "none was sent"
         return f"to node {node} {few}; itself it sent {own:,}"
     most = max(lost, key=lambda fate: lost[fate])

@@ -66,16 +66,14 @@ def _metric(run: RunTables, name: str) -> dict[str, Any]:
         return made
 
     values = table(rows["value"])
-    with np.errstate(invalid="ignore"):
-        known = np.isfinite(values)
-        count = np.maximum(known.sum(axis=0), 1)
-        mean = np.where(known.any(axis=0), np.nansum(np.where(known, values, 0), axis=0) / count,
-                        np.nan)  # fmt: skip
-        off = np.where(known, values - mean, 0.0)
-        std = np.sqrt((off**2).sum(axis=0) / count)
     is_there = np.zeros(values.shape, dtype=bool)
     is_there[node, time] = True
-    mean[: complete_from(is_there.sum(axis=0))] = np.nan
+    count = is_there.sum(axis=0)
+    with np.errstate(invalid="ignore"):  # a node without a finite number: then there is no mean
+        mean = np.where(is_there, values, 0.0).sum(axis=0) / count
+        off = np.where(is_there, values - mean, 0.0)
+        std = np.sqrt((off**2).sum(axis=0) / count)
+    mean[: complete_from(count)] = np.nan
     found: dict[str, Any] = {
         "name": name,
         "is_share": is_share(name),

@@ -6,14 +6,15 @@ from typing import Any
 import numpy as np
 
 from netsim.errors import ScenarioError
+from netsim.recording import run_folder
 from netsim.recording.main_metric import is_share
-from netsim.recording.parquet_parts import read
 from netsim.results.metrics import curve, names
 from netsim.results.report.numbers import evenly, short
 from netsim.results.report.sweep_tables import SweepTables
 
 MOST_POINTS = 36
 MOST_TIMES = 80
+_COLUMNS = ("t_s", "node", "metric", "stage", "value", "steps", "energy_j")
 
 
 def gather(sweep: SweepTables) -> dict[str, Any] | None:
@@ -28,8 +29,7 @@ def gather(sweep: SweepTables) -> dict[str, Any] | None:
             for run in sweep.runs:
                 if run.point == point and run.algorithm == algorithm:
                     try:
-                        rows = read(run.folder / "metrics", ("t_s", "node", "metric", "stage",
-                                    "value", "steps", "energy_j"))  # fmt: skip
+                        rows = run_folder.read(run.folder, "metrics", _COLUMNS)
                     except ScenarioError:
                         continue
                     if metric in names(rows):

@@ -1,0 +1,347 @@
+"""Comparing backends with plain PyTorch, once for each model of a run, before it begins.
+
+The reference is a module that nothing of netsim's has touched, trained for two steps by a loop as
+anyone writes it. The sequential backend has to agree with it, or the model is refused: it keeps
+something elsewhere than in its parameters and buffers, which one module for all nodes can't tell
+apart. A faster backend that differs is not taken.
+
+What a difference is, `netsim.backends.rounding` says; it counts if three minibatches show it.
+Losses of an algorithm's own are compared at their first use, by `netsim.backends.grouping`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import astuple
+from typing import Any, NamedTuple, Protocol
+from weakref import WeakKeyDictionary
+from weakref import ref as weak
+
+import torch
+from torch import Tensor, nn
+
+from netsim.backends.dispatch import Routes
+from netsim.backends.job_types.train import SAMPLE_RATE, SAMPLE_STEPS, Train
+from netsim.backends.plain import looking
+from netsim.backends.rounding import beyond_rounding, stepwise
+from netsim.backends.route import Purpose
+from netsim.backends.sequential import Sequential
+from netsim.errors import ScenarioError, one_line
+from netsim.learning import optimizers
+from netsim.learning.architecture import Architecture
+from netsim.learning.divergence import Divergences
+from netsim.learning.jobs import Batches, Job, JobFailedError, Optimizer
+from netsim.learning.masks import mask_seed, seeded
+from netsim.learning.minibatches import Rows
+from netsim.learning.refs import Cell, Ref
+from netsim.learning.shards import Shards
+from netsim.rng import Streams
+
+STEPS, TRIES = SAMPLE_STEPS, 3
+
+LOOKED_AT = 4
+"""Samples whose outputs are compared."""
+
+STREAM = "comparison"
+"""Names the minibatches, which no algorithm draws."""
+
+
+class Runs(Protocol):
+    """A backend, as far as it is compared."""
+
+    divergences: Divergences
+
+    def execute(self, jobs: Sequence[Job[Any]]) -> int:
+        """Run jobs; see `netsim.learning.scheduler.Backend`."""
+
+    def predictions(self, asked: Sequence[tuple[Ref, Rows]]) -> list[Tensor]:
+        """Outputs of models; see `netsim.learning.scheduler.Backend`."""
+
+
+class Outcome(NamedTuple):
+    """What comes of two steps: the row after them, and outputs of that model on some samples."""
+
+    row: Tensor
+    outputs: Tensor
+
+
+class Comparison:
+    """One model in one run's minibatches.
+
+    Parameters
+    ----------
+    architecture : Architecture
+        It must have `fresh`.
+    shards : Shards
+    streams : Streams
+    optimizer : Optimizer
+        Its momentum, weight decay and clipping hold.
+    """
+
+    def __init__(
+        self,
+        architecture: Architecture,
+        shards: Shards,
+        streams: Streams,
+        optimizer: Optimizer,
+    ) -> None:
+        self._architecture, self._shards, self._streams = architecture, shards, streams
+        self._optimizer = stepwise(optimizer)
+        self._known: dict[int, Outcome] = {}
+        self._changing: list[str] = []  # attributes that every training changes
+        self._verdicts: dict[Hashable, str | None] = {}
+        sizes = {s: shards.train_size(s) for s in range(len(shards.rows))}
+        least = 2 if architecture.normalises_batches else 1
+        enough = [s for s, n in sizes.items() if min(n, shards.batch_size) >= least]
+        self._shards_taken = sorted(enough, key=lambda s: -sizes[s])[:TRIES]
+        self.start = self._fresh().row()
+
+    def require_plain(self) -> None:
+        """Refuse a model that the sequential backend trains otherwise than plain PyTorch does.
+
+        Raises
+        ------
+        ScenarioError
+        """
+        where = f"[model] {self._architecture.name}"
+        backend = Sequential(self._shards, self._streams)
+        told = self._differs(backend, is_thorough=True)
+        if told is not None:
+            raise ScenarioError(
+                f"{where}: trains otherwise here than in a PyTorch loop: {told}. A run keeps "
+                "parameters and buffers of each node, and has one module for all: put what a pass "
+                "changes into register_buffer, and give a parameter to one layer as itself"
+            )
+        if self._changing:
+            raise ScenarioError(
+                f"{where}: a forward pass changes {self._changing[0]}, and a run has one module "
+                "for all nodes; put it into register_buffer"
+            )
+
+    def differs(self, backend: Runs, key: Hashable) -> str | None:
+        """In what a backend differs from plain PyTorch; None if it does not.
+
+        Parameters
+        ----------
+        backend : Backend
+        key : hashable
+            Names it: what was found once is not computed again.
+        """
+        if key not in self._verdicts:
+            before = backend.divergences.found()
+            self._verdicts[key] = self._differs(backend)
+            backend.divergences.restore(before)
+        return self._verdicts[key]
+
+    def _differs(self, backend: Runs, is_thorough: bool = False) -> str | None:
+        told = None
+        for attempt in range(TRIES if self._shards_taken else 0):
+            plain = self._plain(attempt)
+            try:
+                first = self._run(backend, attempt)
+                told = difference(self._architecture, first, plain, self.start)
+                if is_thorough and told is None:  # nodes must not disturb each other
+                    before = _numbers(self._architecture.module)
+                    self._run(backend, attempt + 1)
+                    again = self._run(backend, attempt)
+                    after = _numbers(self._architecture.module)
+                    self._changing = [name for name in after if after[name] != before.get(name)]
+                    told = difference(self._architecture, again, plain, self.start)
+            except JobFailedError as failure:
+                error = failure.__cause__
+                if isinstance(error, torch.OutOfMemoryError | MemoryError):
+                    return None  # the run will say so, of all nodes
+                told = f"it fails: {type(error).__name__}: {one_line(str(error).splitlines()[0])}"
+            if told is None:
+                return None
+        return told
+
+    def _fresh(self) -> Architecture:
+        """A module that nothing has touched, and its layout."""
+        a = self._architecture
+        assert a.fresh is not None
+        return Architecture("", a.fresh(), a.device, a.dtype, a.num_outputs, a.traits)
+
+    # -- the two sides ---------------------------------------------------------------------------
+
+    def _batches(self, attempt: int) -> Batches:
+        which = self._shards_taken[attempt % len(self._shards_taken)]
+        return Batches(which, STREAM, STEPS * attempt, STEPS)
+
+    def _samples(self, attempt: int) -> Rows:
+        return self._shards.split_rows(self._batches(attempt).shard, "train")[:LOOKED_AT]
+
+    def _run(self, backend: Runs, attempt: int) -> Outcome:
+        a, batches = self._architecture, self._batches(attempt)
+        start = Cell(_NOBODY, (a.num_values,), a, self.start.clone())
+        end = Cell(_NOBODY, (a.num_values,), a)
+        size = optimizers.state_size(self._optimizer.kind, a.num_trained())
+        state = Cell(_NOBODY, (size,))
+        work = Train(batches, self._optimizer, None, (), 0, (), None, False, SAMPLE_RATE)
+        node = batches.shard
+        job = Job(
+            work,
+            node,
+            0,
+            (Ref(node, start),),
+            (weak(end), weak(state)),
+            (end.shape, state.shape),
+        )
+        backend.execute([job])
+        trained = Ref(node, end)
+        (outputs,) = backend.predictions([(trained, self._samples(attempt))])
+        return Outcome(trained.tensor().clone(), outputs)
+
+    def _plain(self, attempt: int) -> Outcome:
+        """What a loop of PyTorch's gives."""
+        if attempt not in self._known:
+            try:
+                self._known[attempt] = self._trained(attempt)
+            except ScenarioError:
+                raise
+            except Exception as error:  # whatever a pass may raise
+                said = one_line((str(error).splitlines() or [""])[0])
+                raise ScenarioError(
+                    f"[model] {self._architecture.name}: its first steps fail in a plain PyTorch "
+                    f"loop, too, on the samples of node {self._batches(attempt).shard}: "
+                    f"{type(error).__name__}: {said}"
+                ) from error
+        return self._known[attempt]
+
+    def _trained(self, attempt: int) -> Outcome:
+        a, shards, batches = self._architecture, self._shards, self._batches(attempt)
+        layout = self._fresh()
+        model = layout.module
+        model.train()
+        keys = list(batches.keys())
+        velocities: dict[nn.Parameter, Tensor] = {}
+        for key, batch in zip(keys, shards.batches(keys), strict=True):
+            for parameter in model.parameters():
+                parameter.grad = None
+            with seeded(a.device, mask_seed(self._streams, key)):
+                loss = batch.loss(model(batch.x))
+            loss.backward()  # type: ignore[no-untyped-call]
+            plain_step(self._optimizer, list(model.parameters()), velocities)
+        row = layout.row()
+        layout.collect(row)
+        row = layout.row()
+        model.eval()
+        x = shards.x[torch.from_numpy(self._samples(attempt)).to(a.device)]
+        with torch.no_grad(), looking(a):
+            outputs: Tensor = model(x)
+        return Outcome(row, outputs.flatten(1).cpu())
+
+
+def plain_step(
+    c: Optimizer, parameters: Sequence[nn.Parameter], velocities: dict[nn.Parameter, Tensor]
+) -> None:
+    """A step as `clip_grad_norm_` and `torch.optim.SGD` take it.
+
+    Parameters without a gradient stay as they are.
+
+    Parameters
+    ----------
+    c : Optimizer
+    parameters : sequence of torch.nn.Parameter
+    velocities : dict of torch.nn.Parameter to torch.Tensor
+        Empty at first.
+    """
+    moving = [(p, p.grad.detach()) for p in parameters if p.grad is not None]
+    factor = 1.0
+    if c.clip_norm is not None and moving:
+        norm = torch.linalg.vector_norm(torch.stack([g.norm() for _, g in moving]))
+        factor = min(1.0, c.clip_norm / (float(norm) + optimizers.CLIP_EPSILON))
+    for parameter, gradient in moving:
+        moved = gradient * factor + c.weight_decay * parameter.detach()
+        if c.momentum:
+            moved = moved + c.momentum * velocities.get(parameter, torch.zeros_like(moved))
+            velocities[parameter] = moved
+        with torch.no_grad():
+            parameter.sub_(SAMPLE_RATE * moved)
+
+
+def difference(a: Architecture, ours: Outcome, plain: Outcome, start: Tensor) -> str | None:
+    """In what two outcomes differ by more than rounding; None if in nothing.
+
+    Parameters
+    ----------
+    a : Architecture
+    ours, plain : Outcome
+    start : torch.Tensor
+        (D,) the model before training.
+    """
+    real = a.whole_columns[0][0] if a.whole_columns else a.num_values
+    if not torch.equal(ours.row[real:], plain.row[real:]):
+        return f"the whole numbers of {a.traits.whole[0]} differ after {STEPS} steps"
+    farthest = float((plain.row[:real] - start[:real]).abs().max().nan_to_num(0.0, 0.0, 0.0))
+    for s in a.slices:
+        columns = slice(s.start, s.stop)
+        told = beyond_rounding(ours.row[columns], plain.row[columns], start[columns], farthest)
+        if told is not None:
+            return f"after {STEPS} steps {s.name} {told}"
+    if ours.outputs.shape != plain.outputs.shape:
+        return f"its outputs have shape {tuple(ours.outputs.shape)}"
+    told = beyond_rounding(ours.outputs, plain.outputs, torch.zeros_like(plain.outputs))
+    return None if told is None else f"its outputs {told} of the model after {STEPS} steps"
+
+
+def _numbers(module: nn.Module) -> dict[str, object]:
+    """Attributes of a module and its parts that are numbers or texts."""
+    return {
+        f"{name}.{key}" if name else key: value
+        for name, part in module.named_modules()
+        for key, value in vars(part).items()
+        if isinstance(value, bool | int | float | str) and key != "training"
+    }
+
+
+_NOBODY: Any = None
+"""In place of a scheduler: no method of these Refs records a job."""
+
+_COMPARED: WeakKeyDictionary[Architecture, dict[Hashable, Comparison]] = WeakKeyDictionary()
+
+
+def compare(
+    architecture: Architecture,
+    shards: Shards,
+    streams: Streams,
+    optimizer: Optimizer,
+    backend: Runs,
+    routes: Routes,
+) -> None:
+    """Refuse a model that can't be played right, and take only ways that agree with PyTorch.
+
+    Parameters
+    ----------
+    architecture : Architecture
+        One without `fresh` is not compared.
+    shards : Shards
+    streams : Streams
+    optimizer : Optimizer
+    backend : Backend
+        The run's own.
+    routes : Routes
+        Changed where a way differs.
+
+    Raises
+    ------
+    ScenarioError
+    """
+    if architecture.fresh is None:
+        return
+    known = _COMPARED.setdefault(architecture, {})
+    key = (shards.batch_size, shards.task.kind, *astuple(optimizer))  # type: ignore[attr-defined]
+    if key not in known:
+        comparison = Comparison(architecture, shards, streams, optimizer)
+        comparison.require_plain()
+        known[key] = comparison
+    comparison = known[key]
+    purposes: tuple[Purpose, ...] = ("train", "look")
+    while True:
+        ways = {p: routes.way(architecture, p) for p in purposes}
+        if set(ways.values()) == {"sequential"}:
+            return
+        told = comparison.differs(backend, tuple(ways.values()))
+        if told is None:
+            return
+        routes.leave(architecture, told)

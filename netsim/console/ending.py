@@ -1,0 +1,145 @@
+"""What a run leaves beside its tables, drawn before it is said to be done; and what is printed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.text import Text
+
+from netsim.console import evaluation_cost, terminal
+from netsim.recording import checksums, run_folder
+from netsim.recording.summary_fields import divergence
+from netsim.results.report.run_page import NAME as PAGE
+from netsim.scenario import Scenario
+
+
+@dataclass(frozen=True)
+class RunEnding:
+    """Figures, comparison and page of a run; see `runner.Ending`.
+
+    Attributes
+    ----------
+    scenario : Scenario
+        With all algorithms.
+    figures, report : bool
+        Whether to draw figures, and to write a page.
+    """
+
+    scenario: Scenario
+    figures: bool
+    report: bool
+
+    @property
+    def drawn(self) -> tuple[bool, bool]:
+        """Whether there are figures, and a page."""
+        return self.figures, self.report
+
+    def run(self, folder: Path, alone: bool) -> None:
+        """Draw what belongs to one algorithm's run; `alone`: its folder is that of the whole."""
+        if self.figures:
+            from netsim.results.figures import draw
+
+            draw(folder)
+        if alone:
+            self._of_all(folder, [folder])
+
+    def together(self, top: Path, folders: Sequence[Path]) -> None:
+        """Draw what belongs to several algorithms, and list its checksums."""
+        from netsim.results.compare import table
+
+        table(folders, top / "comparison.csv")
+        if self.figures:
+            from netsim.results.figures import draw_comparison
+
+            draw_comparison(top, folders)
+        self._of_all(top, folders)
+        checksums.write(top)
+
+    def _of_all(self, top: Path, folders: Sequence[Path]) -> None:
+        from netsim.results import network_cost
+
+        worlds = network_cost.of_runs(folders, self.scenario)
+        if self.figures and worlds is not None:
+            from netsim.results import network_cost_figure
+
+            network_cost_figure.draw(top, worlds)
+        if self.report:
+            from netsim.console import reporting
+
+            reporting.conclude(top, folders, self.scenario)
+
+
+def tell(top: Path, folders: Sequence[Path], scenario: Scenario, quiet: bool) -> None:
+    """Print what runs have found.
+
+    Parameters
+    ----------
+    top : Path
+        The folder of all of them.
+    folders : sequence of Path
+        One an algorithm.
+    scenario : Scenario
+    quiet : bool
+        Print nothing.
+    """
+    if quiet:
+        return
+    from netsim.results import network_cost
+    from netsim.results.compare import table
+    from netsim.results.summary import load
+
+    with terminal.waiting("summing up", quiet):
+        worlds = network_cost.of_runs(folders, scenario)
+        compared = table(folders, None) if worlds is None else network_cost.table(worlds)
+    console = terminal.out()
+    console.print(compared)
+    for sentence in network_cost.sentences(worlds) if worlds is not None else ():
+        console.print(Text(sentence))
+    for folder in folders:
+        for warning in warnings_of(folder, names_assumptions=folder == folders[0]):
+            terminal.err().print(Text(warning, style="yellow"))
+    summaries = [load(folder) for folder in folders]
+    remedy = evaluation_cost.remedy(summaries, scenario)
+    if remedy is not None:
+        terminal.err().print(Text(remedy, style="yellow"))
+    cost = evaluation_cost.line(summaries)
+    if cost is not None:
+        console.print(Text(cost))
+    seen = f"; {PAGE} in it shows what happened" if (top / PAGE).is_file() else ""
+    console.print(Text("results in ") + Text(str(top), style="bold") + Text(seen))
+
+
+def warnings_of(folder: Path, names_assumptions: bool = False) -> list[str]:
+    """What of a run its user should know before reading its numbers.
+
+    What its links assume and what its routes are holds for all algorithms of a scenario, and is
+    told once.
+    """
+    summary, environment = run_folder.summary(folder), run_folder.environment(folder)
+    algorithm = summary.get("algorithm", folder.name)
+    found = list(environment.get("assumptions", ())) if names_assumptions else []
+    if names_assumptions:
+        routes = environment.get("routes", {}).values()
+        advice = [route["advice"] for route in routes if "advice" in route]
+        found += list(dict.fromkeys(advice))
+    found += [
+        f"{algorithm}: {subject} ran node after node: {reason}"
+        for subject, reason in summary.get("engine", {}).get("one_by_one", {}).items()
+    ]
+    graph = summary.get("topology", {})
+    if graph.get("components", 0) > 1:
+        found.append(
+            f"{algorithm}: the topology is not connected: {graph['components']} "
+            f"components, the largest of {graph.get('largest_component')} of "
+            f"{summary.get('nodes')} nodes, {graph.get('isolated_nodes')} nodes without neighbours"
+        )
+    found += [
+        f"{algorithm}: {', '.join(change['unread'])}: no process has read it since the "
+        f"change at {change['at_s']:g} s, which had no effect"
+        for change in summary.get("changes", ())
+        if change.get("unread") and "at_s" in change
+    ]
+    found += [f"{algorithm}: {warning}" for warning in summary.get("warnings", ())]
+    if told := divergence(summary):
+        found.append(f"{algorithm}: {told}")
+    return found

@@ -1,0 +1,428 @@
+"""Columns of a user's table before they become arrays: which are inputs, and why others are not.
+
+Every column is used, left out for a reason that is told, or refused. A column that is nearly one of
+numbers (one typo, a `?` for what is missing, decimal commas) is refused: were it left out, a model
+would learn without it and nobody would know.
+"""
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from netsim.data.columns import Source, holds_images, holds_numbers, is_list
+from netsim.errors import DataError, one_line
+
+_UNNAMED = re.compile(
+    r"(unnamed:? ?\d*(_level_\d+)?|__index_level_\d+__|\.\.\.\d+|)", re.IGNORECASE
+)
+"""Names that pandas, Arrow and readr give to columns without one."""
+_NUMBER = r"^\s*[-+(]?[$€£]?\s*(\d[\d.,'_\s]*|\.\d+)([eE][-+]?\d+)?\s*[%$€£)]?\s*$"
+"""A number in any spelling: thousands and decimals divided by points, commas, blanks."""
+_PLAIN = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
+_MISSING = (
+    "",
+    "?",
+    "-",
+    "nan",
+    "null",
+    "n/a",
+    "#n/a",
+    "<na>",
+    "nat",
+    "#value!",
+    "#ref!",
+    "#div/0!",
+)
+"""Cells that stand for no value, in small letters."""
+_COUNTS_ROWS_FROM = 16
+"""Fewer rows than this may count 0, 1, 2, ... by chance."""
+_TELLS_FROM = 50
+"""In fewer rows than this a column may go with the classes by chance."""
+
+
+@dataclass
+class ColumnUse:
+    """What became of a table's columns.
+
+    Attributes
+    ----------
+    inputs, targets : tuple of str
+    user : str or None
+    left_out : dict of str to str
+        Why a column is no input, by name.
+    remarks : list of str
+        What may be an oversight.
+    """
+
+    inputs: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
+    user: str | None = None
+    left_out: dict[str, str] = field(default_factory=dict)
+    remarks: list[str] = field(default_factory=list)
+
+    def described(self) -> dict[str, Any]:
+        """What `environment.json` holds of it."""
+        return {
+            "inputs": list(self.inputs),
+            "targets": list(self.targets),
+            "user": self.user,
+            "left_out": self.left_out,
+            "remarks": self.remarks,
+        }
+
+    def told(self) -> list[str]:
+        """What `netsim validate` and the page of a run say of it."""
+        found = []
+        if self.left_out:
+            by_reason: dict[str, list[str]] = {}
+            for name, reason in self.left_out.items():
+                by_reason.setdefault(reason, []).append(name or '""')
+            words = [f"{_few(names)} ({reason})" for reason, names in by_reason.items()]
+            found.append(f"inputs are {_few(self.inputs)}; left out: {'; '.join(words)}")
+        return [one_line(text) for text in (*found, *self.remarks)]
+
+
+def _few(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:8])
+    return shown if len(names) <= 8 else f"{shown} and {len(names) - 8} more"
+
+
+def plain(table: pa.Table, name: str) -> pa.Table:
+    """A table whose columns have stripped names, each once, and types that are read.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+    name : str
+        Of the file, for errors.
+
+    Raises
+    ------
+    DataError
+        If two columns have one name.
+    """
+    names = [one.strip().removeprefix("\ufeff") for one in table.column_names]
+    doubled = next((one for one in names if names.count(one) > 1), None)
+    if doubled is not None:
+        places = [i + 1 for i, one in enumerate(names) if one == doubled]
+        raise DataError(
+            f"{name}: columns {' and '.join(map(str, places[:2]))} are both called "
+            f'"{one_line(doubled)}"; give each column a name of its own'
+        )
+    columns = [_plain(table.column(i)) for i in range(table.num_columns)]
+    found = pa.table(columns, names=names) if columns else table
+    return found.replace_schema_metadata(table.schema.metadata)
+
+
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column without dictionaries, decimals and large texts."""
+    types, kind = pa.types, column.type
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+        column = column.cast(kind)
+    if types.is_large_string(kind) or types.is_string_view(kind):
+        return column.cast(pa.string())
+    if types.is_decimal(kind):
+        return column.cast(pa.float64())
+    return column
+
+
+def below(
+    train: pa.Table, test: pa.Table, needed: Collection[str] | None, source: Source
+) -> pa.Table:
+    """Both tables below one another.
+
+    Parameters
+    ----------
+    train, test : pyarrow.Table
+    needed : collection of str or None
+        The columns that keys name; None: all are, as inputs are those that are left over.
+    source : Source
+
+    Raises
+    ------
+    DataError
+        If a column is in one alone, or of another type in the other.
+    """
+    here, there = train.column_names, test.column_names
+    wanted = [name for name in here if needed is None or name in needed]
+    for names, others, part, other in (
+        (here, there, "training", "test"),
+        (there, here, "test", "training"),
+    ):
+        lacking = [n for n in names if n not in others and (needed is None or n in needed)]
+        if lacking:
+            raise DataError(
+                f"[data] {source.name}: the {part} rows have column {_few(lacking)}, the {other} "
+                "rows have not; give both the same columns, or name the inputs by input"
+            )
+    for name in wanted:
+        kinds = [_sort(part.schema.field(name).type) for part in (train, test)]
+        if kinds[0] != kinds[1] and "nothing" not in kinds:
+            raise DataError(
+                f'[data] {source.name}: column "{one_line(name)}" holds {kinds[0]} in the training '
+                f"rows and {kinds[1]} in the test rows; write it alike in both"
+                + _first_odd(train, test, name, source)
+            )
+    try:
+        both = [part.select(wanted) for part in (train, test)]
+        table = pa.concat_tables(both, promote_options="permissive")
+    except pa.ArrowException as error:
+        raise DataError(
+            f"[data] {source.name}: columns of training and test rows differ in type: "
+            f"{one_line(error)}"
+        ) from error
+    return table.replace_schema_metadata(train.schema.metadata)
+
+
+def _sort(kind: pa.DataType) -> str:
+    """A type in words; whole numbers and others are one sort, as inputs mix them."""
+    types = pa.types
+    if types.is_null(kind):
+        return "nothing"
+    if types.is_boolean(kind):
+        return "true and false"
+    if holds_numbers(kind):
+        return "numbers"
+    if types.is_string(kind):
+        return "texts"
+    if types.is_temporal(kind):
+        return "dates or times"
+    return "lists" if is_list(kind) else str(kind)
+
+
+def _first_odd(train: pa.Table, test: pa.Table, name: str, source: Source) -> str:
+    """Where the first text stands that makes a column of numbers one of texts; may be empty."""
+    for part, first in ((train, 0), (test, train.num_rows)):
+        column = part.column(name)
+        if pa.types.is_string(column.type):
+            odd = ~_matches(column, _NUMBER)
+            if odd.any() and not odd.all():
+                row = int(np.argmax(odd))
+                return f"; {source.place(first + row)} holds {_cell(column, row)}"
+    return ""
+
+
+def _matches(column: pa.ChunkedArray, pattern: str) -> NDArray[np.bool_]:
+    """Which cells a pattern describes; no empty one."""
+    found = pc.fill_null(pc.match_substring_regex(column, pattern), False)
+    return np.asarray(found.to_numpy(), dtype=bool)
+
+
+def _cell(column: pa.ChunkedArray, row: int) -> str:
+    value = column[row].as_py()
+    return "nothing" if value is None else f'"{one_line(value)[:60]}"'
+
+
+def require_no_spoilt_numbers(table: pa.Table, name: str, key: str, source: Source) -> None:
+    """Refuse a column of texts most of which are numbers.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+    name : str
+    key : str
+        Of [data], that decides about the column.
+    source : Source
+
+    Raises
+    ------
+    DataError
+    """
+    column = table.column(name)
+    if not pa.types.is_string(column.type) or not len(column):
+        return
+    numbers = _matches(column, _NUMBER)
+    if 2 * int(numbers.sum()) < len(column) - int(_is_missing(column).sum()) or not numbers.any():
+        return
+    odd = ~_matches(column, _PLAIN)
+    if not odd.any():  # numbers in quotes, as JSON lines may have them
+        what, row = "all its numbers are written as texts", 0
+    else:
+        row = int(np.argmax(odd))
+        what = f"{int(odd.sum()):,} of {len(column):,} cells are no numbers"
+    remedy = {
+        "input": "write plain numbers (1234.5), leave out these rows or the column, or name the "
+        "inputs by input",
+        "target": 'write plain numbers, leave out these rows, or say learn = "classes" if they are '
+        "names of classes",
+    }[key]
+    raise DataError(
+        f'[data] {source.name}: column "{one_line(name)}": {what}, the first is '
+        f"{_cell(column, row)} at {source.place(row)}; {remedy}"
+    )
+
+
+def _is_missing(column: pa.ChunkedArray) -> NDArray[np.bool_]:
+    small = pc.utf8_lower(pc.utf8_trim_whitespace(column))
+    found = pc.fill_null(pc.is_in(small, value_set=pa.array(_MISSING)), True)
+    return np.asarray(found.to_numpy(), dtype=bool)
+
+
+def require_names(column: pa.ChunkedArray, name: str, key: str, source: Source) -> None:
+    """Refuse texts that name nothing, or that blanks alone tell apart.
+
+    Parameters
+    ----------
+    column : pyarrow.ChunkedArray
+        Of texts without null.
+    name, key : str
+        Of the column, and of the key of [data] that names it.
+    source : Source
+
+    Raises
+    ------
+    DataError
+    """
+    if not pa.types.is_string(column.type):
+        return
+    missing = _is_missing(column)
+    if missing.any():
+        row = int(np.argmax(missing))
+        raise source.wrong(
+            key,
+            name,
+            f"{int(missing.sum()):,} cells of the column are empty or say that there is no value, "
+            f"the first is {_cell(column, row)} at {source.place(row)}; leave out these rows",
+        )
+    different = column.unique()
+    stripped = pc.utf8_trim_whitespace(different)
+    if len(stripped.unique()) < len(different):
+        seen: dict[str, str] = {}
+        for one in different.to_pylist():
+            other = seen.setdefault(one.strip(), one)
+            if other != one:
+                raise source.wrong(
+                    key,
+                    name,
+                    f'"{one_line(other)}" and "{one_line(one)}" differ in blanks alone; write '
+                    "them alike",
+                )
+
+
+def default_inputs(
+    table: pa.Table, trained: int, y: NDArray[Any], use: ColumnUse, source: Source
+) -> tuple[str, ...]:
+    """The columns that models see where `input` does not say it; `use` is told of the others.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+    trained : int
+        Its first rows, which the training file has.
+    y : (n, ...) array
+        Targets.
+    use : ColumnUse
+        With targets and user.
+    source : Source
+
+    Raises
+    ------
+    DataError
+        If a column is nearly one of numbers, or there is no column of numbers or images.
+    """
+    rest = [f for f in table.schema if f.name not in use.targets and f.name != use.user]
+    images = [f.name for f in rest if holds_images(f.type)]
+    if images:
+        use.left_out |= {
+            f.name: "an image column is the input" for f in rest if f.name != images[0]
+        }
+        return (images[0],)
+    found, lists = [], []
+    for one in rest:
+        require_no_spoilt_numbers(table, one.name, "input", source)
+        if is_list(one.type):
+            lists.append(one.name)
+            continue
+        reason = _reason(table, one, trained, y)
+        if reason is None:
+            found.append(one.name)
+        else:
+            use.left_out[one.name] = reason
+    if not found and len(lists) == 1:
+        return (lists[0],)
+    use.left_out |= dict.fromkeys(lists, "lists")
+    if not found:
+        raise DataError(
+            f"[data] {source.name}: no column of images or numbers beside target and user; say "
+            f"by input which of {one_line(', '.join(table.column_names))} models see"
+            + (
+                ""
+                if not use.left_out
+                else f" (left out: {one_line('; '.join(map(': '.join, use.left_out.items())))})"
+            )
+        )
+    for name in found:
+        values = table.column(name)
+        if len(values.slice(0, trained).unique()) == 1:
+            use.remarks.append(f'column "{name}" has one value in all training rows')
+    return tuple(found)
+
+
+def _reason(table: pa.Table, one: pa.Field, trained: int, y: NDArray[Any]) -> str | None:
+    """Why a column is no input; None if it is one."""
+    if _UNNAMED.fullmatch(one.name):
+        return "has no name, as an index that was written along"
+    if pa.types.is_null(one.type):
+        return "empty"
+    if not holds_numbers(one.type):
+        return {"texts": "text", "dates or times": "dates or times"}.get(
+            _sort(one.type), str(one.type)
+        )
+    column = table.column(one.name)
+    if column.null_count:
+        return None  # refused where it is read
+    values = np.asarray(column.to_numpy())
+    if (
+        trained >= _COUNTS_ROWS_FROM
+        and values.dtype.kind in "iuf"
+        and (np.diff(values[:trained].astype(np.float64)) == 1).all()
+    ):
+        return "counts the rows; name the inputs by input to use it"
+    if (
+        len(values) >= _TELLS_FROM
+        and y.ndim == 1
+        and y.dtype.kind in "iu"
+        and values.dtype.kind in "iub"
+    ):
+        pairs = len(np.unique(np.stack([values.astype(np.int64), y]), axis=1).T)
+        if pairs == len(np.unique(y)) == len(np.unique(values)) > 1:
+            return "tells the target, one value a class; name the inputs by input to use it"
+    return None
+
+
+def remark_on_classes(y: NDArray[Any], names: Sequence[str], trained: int, use: ColumnUse) -> None:
+    """Add what may be an oversight in class labels.
+
+    Parameters
+    ----------
+    y : (n,) int64
+    names : sequence of str
+        Of the classes.
+    trained : int
+        Rows of `y` that are training rows, the first ones.
+    use : ColumnUse
+    """
+    unseen = np.setdiff1d(y[trained:], y[:trained])
+    if len(unseen):
+        use.remarks.append(
+            f"class {_few([names[k] for k in unseen.tolist()])} is in test rows alone: nobody can "
+            "learn it"
+        )
+    small: dict[str, str] = {}
+    for name in names:
+        other = small.setdefault(name.lower(), name)
+        if other != name and len(name) > 1:
+            use.remarks.append(f'classes "{other}" and "{name}" differ in capitals alone')
+    if "-1" in names and "0" in names:
+        use.remarks.append("class -1: if it marks rows without a label, leave them out")
+    if {"NA", "None", "none"} & set(names):
+        use.remarks.append(
+            "NA or None is a class: if it marks rows without a label, leave them out"
+        )

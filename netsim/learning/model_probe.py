@@ -1,0 +1,108 @@
+"""Finding out what a model does that its tensors don't tell, by a few forward passes.
+
+A model that draws random numbers by itself (`F.dropout`, dropout in an LSTM, noise) must be seeded
+in every pass; one that counts in whole numbers must have them in its row. What no run could play
+right is refused here: a pass that fails, or draws from generators that nothing seeds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor, nn
+
+from netsim.errors import ScenarioError, one_line
+from netsim.learning.architecture import DROPOUT, Traits
+from netsim.learning.global_draws import ALONE, GlobalGenerators, torch_state
+from netsim.learning.whole_numbers import whole_buffers
+
+PASSES = 2
+"""Forward passes in training mode: a counter that begins at 0 may show at the second one only."""
+
+
+def probe(where: str, module: nn.Module, x: Tensor) -> tuple[Traits, Tensor]:
+    """What a model does, and its outputs in evaluation mode.
+
+    Parameters
+    ----------
+    where : str
+        What messages begin with.
+    module : torch.nn.Module
+        On the CPU; its buffers and mode are as before afterwards.
+    x : torch.Tensor
+        (n, ...) samples, two or more.
+
+    Raises
+    ------
+    ScenarioError
+        If a pass fails, gives something else than a tensor, or draws from the generators of NumPy
+        or Python.
+    """
+    with ALONE, torch.no_grad(), torch.random.fork_rng(devices=[]), _restored(module):
+        watched = GlobalGenerators()
+        before = {name: b.clone() for name, b in module.named_buffers()}
+        module.eval()
+        outputs, draws_in_evaluation = _pass(where, module, x)
+        writes = [n for n, b in module.named_buffers() if not _same(b, before[n])]
+        module.train()
+        for layer in module.modules():
+            if isinstance(layer, DROPOUT):  # these are seeded in any case
+                layer.training = False
+        drew, changed = [], dict[str, None]()
+        for _ in range(PASSES):  # what turns over is back after two
+            drew.append(_pass(where, module, x)[1])
+            found = whole_buffers(module).items()
+            changed |= dict.fromkeys(n for n, b in found if not _same(b, before[n]))
+        others = [name for name in watched.that_drew() if name != "torch"]
+    if others:
+        raise ScenarioError(
+            f"{where}: its forward pass draws from {' and '.join(others)}'s global random numbers, "
+            "which no seed of a run sets; draw by torch.rand or torch.randn"
+        )
+    return Traits(any(drew), draws_in_evaluation, bool(writes), tuple(changed)), outputs
+
+
+def _pass(where: str, module: nn.Module, x: Tensor) -> tuple[Tensor, bool]:
+    """Outputs, and whether torch's generator has moved."""
+    state = torch_state()
+    try:
+        outputs = module(x)
+    except Exception as error:  # whatever a forward pass may raise
+        said = one_line(str(error).partition("\n")[0])
+        mode = "training" if module.training else "evaluation"
+        raise ScenarioError(
+            f"{where}: its forward pass fails on {len(x)} samples of shape {tuple(x.shape[1:])} in "
+            f"{mode} mode: {type(error).__name__}: {said}"
+        ) from error
+    if not isinstance(outputs, Tensor):
+        raise ScenarioError(
+            f"{where}: gives a {type(outputs).__name__}; it must give one tensor, with a row for "
+            "each sample: wrap it in a module whose forward returns that"
+        )
+    return outputs, torch_state() != state
+
+
+def _same(a: Tensor, b: Tensor) -> bool:
+    return a.shape == b.shape and torch.equal(a, b)
+
+
+@contextmanager
+def _restored(module: nn.Module) -> Iterator[None]:
+    """Give the module its buffers and modes back."""
+    modes = [(m, m.training) for m in module.modules()]
+    buffers = [
+        (m._buffers, key, b, b.clone())
+        for m in module.modules()
+        for key, b in m._buffers.items()
+        if b is not None
+    ]
+    try:
+        yield
+    finally:
+        for layer, mode in modes:
+            layer.training = mode
+        for table, key, tensor, values in buffers:
+            tensor.copy_(values)
+            table[key] = tensor

@@ -1,0 +1,536 @@
+"""Tables and JSON files of a run folder, read as data that anybody may have written.
+
+Every command that takes a run reads it here. A table is what `netsim.recording.schema` says, a
+JSON file what `FILES` says: columns, types, ranges and ids are checked, and anything else is
+refused in one sentence that names file, column and row. Links, pipes and devices are not opened,
+sizes are looked at before anything is read, and nothing that is read is ever executed.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from netsim.errors import ScenarioError, one_line
+from netsim.recording.parquet_parts import Rows, join, part_files
+from netsim.recording.schema import IN_ORDER, NODE_COLUMNS, TABLES, WHY_MISSING
+from netsim.recording.table_check import TableCheck, refused
+from netsim.traces import bounded
+from netsim.traces.bounded_tables import rows_of
+from netsim.traces.bounded_toml import read_toml
+
+NODES = "nodes.parquet"
+MOST_NODES = 1_000_000
+"""A run has fewer nodes."""
+MOST_BYTES, MOST_GROWTH = 1 << 28, 100
+"""A table may take so much memory, or so many times what its files have."""
+MOST_JSON_BYTES = 1 << 26
+MOST_NUMBER = 1e300
+"""No number of a JSON file is greater."""
+
+# -- tables --------------------------------------------------------------------------------------
+
+
+def has(folder: Path, name: str) -> bool:
+    """Whether a run folder has any part of a table."""
+    return bool(part_files(folder / name))
+
+
+def rows(folder: Path, name: str, first: int | None = None) -> int:
+    """How many rows the parts of a table say that they have.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the run.
+    name : str
+        One of `schema.TABLES`.
+    first : int or None
+        Look at so many parts, the first; None: at all.
+
+    Raises
+    ------
+    ScenarioError
+        If one can't be read.
+    """
+    found = 0
+    for path in part_files(folder / name)[:first]:
+        with refused(path):
+            found += rows_of(path)
+    return found
+
+
+def require(folder: Path, name: str) -> None:
+    """Raise ScenarioError where a run folder has no part of a table."""
+    if not has(folder, name):
+        why = f": {WHY_MISSING[name]}" if name in WHY_MISSING else ""
+        raise ScenarioError(f"{one_line(folder)}: has no table {name}{why}")
+
+
+def count(folder: Path) -> int | None:
+    """Number of nodes of a run by its `nodes.parquet`; None where it has none.
+
+    Raises
+    ------
+    ScenarioError
+        If it can't be read.
+    """
+    path = folder / NODES
+    try:
+        told = path.lstat()
+    except (OSError, ValueError):
+        return None
+    found = _rows_of(path, told.st_ino, told.st_mtime_ns, told.st_size)
+    if found > MOST_NODES:
+        raise ScenarioError(f"{path}: has {found:,} rows, at most {MOST_NODES:,} are read")
+    return int(found)
+
+
+@lru_cache(maxsize=64)
+def _rows_of(path: Path, *_: int) -> int:
+    """Rows of a file, looked up once as long as the file is the same."""
+    with refused(path):
+        return rows_of(path)
+
+
+def nodes_of(folder: Path, told: Mapping[str, Any]) -> int:
+    """Number of nodes of a run.
+
+    Parameters
+    ----------
+    folder : Path
+    told : mapping
+        Its summary.
+
+    Raises
+    ------
+    ScenarioError
+        If summary and `nodes.parquet` tell different numbers, or neither tells one.
+    """
+    there = count(folder)
+    found = told.get("nodes", there)
+    if found is None:
+        raise ScenarioError(f"{folder / 'summary.json'}: nodes: is missing")
+    if not 0 < found <= MOST_NODES or there not in (None, found):
+        also = "" if there is None else f", {NODES} has {there:,}"
+        raise ScenarioError(f"{folder / 'summary.json'}: nodes: is {found}{also}")
+    return int(found)
+
+
+def tables(folder: Path, name: str, columns: Sequence[str] | None = None) -> Iterator[Any]:
+    """Parts of a table, one after the other.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the run.
+    name : str
+        One of `schema.TABLES`.
+    columns : sequence of str or None
+        Which to read; None: all that are there.
+
+    Yields
+    ------
+    pyarrow.Table
+        Times and reals as float64, ids as int32, counts as int64, words as dictionaries.
+
+    Raises
+    ------
+    ScenarioError
+        If a part is not what `schema` says.
+    """
+    paths = part_files(folder / name)
+    if not paths:
+        return
+    if (folder / name).is_symlink():
+        raise ScenarioError(f"{folder / name}: is a link; copy what is to be read into the folder")
+    most = count(folder)
+    check = TableCheck(TABLES[name], MOST_NODES if most is None else most, IN_ORDER.get(name))
+    left = max(MOST_BYTES, MOST_GROWTH * sum(map(_size, paths)))
+    for path in paths:
+        found = check.part(path, columns)
+        left -= found.nbytes
+        if left < 0:
+            raise ScenarioError(
+                f"{path}: the table takes more than {MOST_GROWTH} times the memory of its files, "
+                "which no run's does"
+            )
+        yield found
+
+
+def table(folder: Path, name: str, columns: Sequence[str] | None = None) -> Any:
+    """A whole table as one pyarrow table, in the types of `tables`.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the run.
+    name : str
+        One of `schema.TABLES`.
+    columns : sequence of str or None
+        Which to read; None: all that are there.
+
+    Raises
+    ------
+    ScenarioError
+        If it is missing, or a part is not what `schema` says.
+    """
+    require(folder, name)
+    return pa.concat_tables(tables(folder, name, columns)).unify_dictionaries()
+
+
+def parts(folder: Path, name: str, columns: Sequence[str] | None = None) -> Iterator[Rows]:
+    """Parts of a table as arrays, words as strings.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the run.
+    name : str
+        One of `schema.TABLES`.
+    columns : sequence of str or None
+        Which to read; None: all that are there.
+
+    Raises
+    ------
+    ScenarioError
+        If a part is not what `schema` says.
+    """
+    return map(_arrays, tables(folder, name, columns))
+
+
+def read(folder: Path, name: str, columns: Iterable[str] | None = None) -> Rows:
+    """A whole table as arrays, words as strings; empty arrays if it has no parts.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the run.
+    name : str
+        One of `schema.TABLES`.
+    columns : sequence of str or None
+        Which to read; None: all that are there.
+
+    Raises
+    ------
+    ScenarioError
+        If a part is not what `schema` says.
+    """
+    names = None if columns is None else list(columns)
+    found = list(parts(folder, name, names))
+    return join(found) if found else {column: np.array([]) for column in names or ()}
+
+
+def node_table(folder: Path) -> Any:
+    """`nodes.parquet` as a pyarrow table.
+
+    Raises
+    ------
+    ScenarioError
+        If it is missing, or not what `schema.NODE_COLUMNS` says.
+    """
+    path = folder / NODES
+    found = TableCheck(NODE_COLUMNS, MOST_NODES).part(path, None)
+    ids = found["node"].to_numpy()
+    wrong = ids != np.arange(len(ids))
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise ScenarioError(
+            f"{path}: column node, row {row}: is {ids[row]}, must be {row}: nodes are in order"
+        )
+    return found
+
+
+def nodes(folder: Path) -> Rows:
+    """`nodes.parquet` as arrays, words as strings; see `node_table`."""
+    return _arrays(node_table(folder))
+
+
+def _arrays(found: Any) -> Rows:
+    return {name: _cells(found.column(name)) for name in found.column_names}
+
+
+def _cells(column: Any) -> NDArray[Any]:
+    if pa.types.is_dictionary(column.type):
+        whole = column.chunk(0)  # a part has one
+        words = np.array(whole.dictionary.to_pylist(), dtype=object)
+        return np.asarray(words[whole.indices.to_numpy()])
+    return np.asarray(column.to_numpy())
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.lstat().st_size
+    except OSError:
+        return 0
+
+
+# -- JSON and TOML -------------------------------------------------------------------------------
+
+NUMBER, WHOLE, TEXT, FLAG = "a number", "a whole number", "a text", "true or false"
+MAYBE = "a number or null"
+ANY: tuple[str, ...] = ()
+
+Form = Any
+"""What a value of a JSON file is: one of the words above, `ANY`; a list of one form, of which it
+has any number; a dict of forms by key, of which any may be missing and "*" is for all others."""
+
+_BLOCK = {
+    "mean": MAYBE,
+    "std": MAYBE,
+    "worst_10pct": MAYBE,
+    "best_on_validation": MAYBE,
+    "best": {"t_s": MAYBE, "mean": MAYBE, "std": MAYBE},
+}
+"""What is said of a metric."""
+FILES: dict[str, Form] = {
+    "summary.json": {
+        "name": TEXT,
+        "algorithm": TEXT,
+        "seed": WHOLE,
+        "nodes": WHOLE,
+        "task": {"kind": TEXT, "metric": TEXT, "lower": [TEXT]},
+        "virtual_s": NUMBER,
+        "wall_s": NUMBER,
+        "energy_j": MAYBE,
+        "local_steps": MAYBE,
+        "models_sent": MAYBE,
+        "messages": {"*": MAYBE},
+        "delay": {"mean_s": MAYBE, "p50_s": MAYBE, "p95_s": MAYBE},
+        "staleness": {"mean_s": MAYBE},
+        "wakes": {"*": MAYBE},
+        "counts": {"*": WHOLE},
+        "graph": {"*": ANY, "sparsity": MAYBE, "asymmetry": MAYBE},
+        "engine": {"one_by_one": {"*": TEXT}, "evaluation_wall_s": NUMBER},
+        "topology": {"*": WHOLE},
+        "diverged": [{"t_s": NUMBER, "node": WHOLE, "job": TEXT}],
+        "diverged_by_message": [{"t_s": NUMBER, "node": WHOLE, "sender": WHOLE}],
+        "changes": [{"at_s": NUMBER, "unread": [TEXT]}],
+        "warnings": [TEXT],
+        "time_s": {"*": [NUMBER]},
+    },
+    "status.json": {"state": TEXT, "virtual_s": NUMBER, "error": TEXT},
+    "environment.json": {
+        "timing_only": FLAG,
+        "assumptions": [TEXT],
+        "routes": {"*": {"advice": TEXT}},
+        "resumed": [ANY],
+        "packages": {"*": ANY},
+        "inputs": [{"file": TEXT, "bytes": WHOLE, "sha256": TEXT}],
+        "algorithm": [{"file": TEXT, "bytes": WHOLE, "sha256": TEXT}],
+        "components": [{"file": TEXT, "bytes": WHOLE, "sha256": TEXT}],
+    },
+    "sweep.json": {
+        "netsim": TEXT,
+        "timing_only": FLAG,
+        "algorithms": {"*": TEXT},
+        "components": {"*": TEXT},
+    },
+    "trials.json": [
+        {"point": TEXT, "algorithm": TEXT, "values": {"*": ANY}, "state": TEXT, "score": MAYBE}
+    ],
+    "command.json": {"sub_folders": FLAG, "timing_only": FLAG, "figures": FLAG, "report": FLAG},
+    "scenario.json": {"scenario": TEXT, "instead_of": [TEXT]},
+    "ended.json": {"virtual_s": NUMBER, "written": {"*": TEXT}},
+    "checksums.json": {"sha256": {"*": TEXT}},
+    "checkpoint.json": {"sha256": TEXT, "checkpoint": TEXT},
+}
+"""What the JSON files of folders of runs and sweeps hold, as far as it is read."""
+
+_SCENARIO: Form = {
+    "name": TEXT,
+    "seed": WHOLE,
+    "horizon_s": NUMBER,
+    "exchange": {"schedule": TEXT, "interval_s": NUMBER, "deadline_s": NUMBER},
+    "nodes": {"count": WHOLE, "groups": [{"count": WHOLE}]},
+    "radio": {
+        "mac": {"kind": TEXT},
+        "sleep": {"awake_fraction": NUMBER},
+        "path_loss": {"kind": TEXT, "path": TEXT},
+    },
+    "mobility": {"kind": TEXT},
+    "metrics": {"every_s": NUMBER},
+    "energy": {"*": ANY},
+    "sweep": {"*": ANY},
+}
+"""What the scenario of a run holds, as far as it is read without being checked as a scenario."""
+
+
+def json_file(path: Path, form: Form = None, most_bytes: int = MOST_JSON_BYTES) -> dict[str, Any]:
+    """A JSON file of a folder of runs.
+
+    Parameters
+    ----------
+    path : Path
+    form : Form, optional
+        What it holds; None: what `FILES` says of its name.
+    most_bytes : int
+        A larger one is refused before it is read.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is none.
+    ScenarioError
+        If it is no plain file, too large, no JSON, or holds other things.
+    """
+    label = one_line(path)
+    try:
+        content = bounded.content(path, label, most_bytes, follow_links=False)
+        found = json.loads(content, parse_constant=_no_number)
+    except FileNotFoundError:
+        raise
+    except OSError as problem:
+        raise ScenarioError(f"{label}: can't be read: {problem.strerror or problem}") from None
+    except (ValueError, RecursionError) as problem:
+        raise ScenarioError(f"{label}: not JSON: {one_line(problem)[:200]}") from None
+    form = FILES[path.name] if form is None else form
+    _require_form(label, "", found, form)
+    return found  # type: ignore[no-any-return]
+
+
+def summary(folder: Path) -> dict[str, Any]:
+    """`summary.json` of a run that has ended.
+
+    Raises
+    ------
+    ScenarioError
+        If there is none, or it is not what a run writes.
+    """
+    path = folder / "summary.json"
+    try:
+        found = json_file(path)
+    except FileNotFoundError:
+        raise ScenarioError(
+            f"{one_line(folder)}: not the folder of a finished run: no summary.json"
+        ) from None
+    for name, block in found.items():
+        if isinstance(block, dict) and "mean" in block:
+            _require_form(str(path), name, block, _BLOCK)
+    return found
+
+
+def status(folder: Path) -> dict[str, Any]:
+    """`status.json` of a run; empty where there is none.
+
+    Raises
+    ------
+    ScenarioError
+        If it is not what a run writes.
+    """
+    try:
+        return json_file(folder / "status.json", most_bytes=1 << 20)
+    except FileNotFoundError:
+        return {}
+
+
+def environment(folder: Path) -> dict[str, Any]:
+    """`environment.json` of a run; empty where there is none.
+
+    Raises
+    ------
+    ScenarioError
+        If it is not what a run writes.
+    """
+    try:
+        return json_file(folder / "environment.json")
+    except FileNotFoundError:
+        return {}
+
+
+def scenario(folder: Path) -> dict[str, Any]:
+    """Tables of `scenario.toml` of a run or a sweep, without the check of a scenario.
+
+    Raises
+    ------
+    ScenarioError
+        If there is none, or what is read of it here is not of its type.
+    """
+    found = read_toml(scenario_file(folder), one_line(folder))
+    label = one_line(folder / "scenario.toml")
+    _require_form(label, "", found, _SCENARIO)
+    entries = found.get("algorithm", {})
+    for entry in entries if isinstance(entries, list) else [entries]:
+        _require_form(label, "algorithm", entry, {"kind": TEXT, "name": TEXT})
+    return found
+
+
+def algorithm_of(tables: Mapping[str, Any], otherwise: str) -> str:
+    """The name of the first algorithm of a scenario that `scenario` has read.
+
+    Parameters
+    ----------
+    tables : mapping
+    otherwise : str
+        What is said where it names none.
+    """
+    entry = tables.get("algorithm", {})
+    entry = entry[0] if isinstance(entry, list) and entry else entry
+    named = entry if isinstance(entry, Mapping) else {}
+    return str(named.get("name") or named.get("kind") or otherwise)
+
+
+def scenario_file(folder: Path) -> Path:
+    """The path of a folder's `scenario.toml`, once it is known to be no link.
+
+    Raises
+    ------
+    ScenarioError
+        If it is one.
+    """
+    path = folder / "scenario.toml"
+    problem = bounded.kind_problem(path, follow_links=False)
+    if problem is not None:
+        raise ScenarioError(f"{one_line(path)}: {problem}")
+    return path
+
+
+def _require_form(label: str, key: str, value: Any, form: Form) -> None:
+    """Raise ScenarioError unless a value is of a form.
+
+    Parameters
+    ----------
+    label, key : str
+        The file, and where in it the value is.
+    value : object
+    form : Form
+    """
+    if isinstance(form, dict):
+        problem = None if isinstance(value, dict) else "must be a table"
+    elif isinstance(form, list):
+        problem = None if isinstance(value, list) else "must be a list"
+    else:
+        problem = None if form is ANY or _is_a(form, value) else f"must be {form}"
+    if problem is not None:
+        told = f"{one_line(key)[:200]}: " if key else ""
+        raise ScenarioError(f"{label}: {told}is {one_line(value)[:60]}, {problem}")
+    if isinstance(form, list):
+        for place, item in enumerate(value):
+            _require_form(label, f"{key}[{place}]", item, form[0])
+    elif isinstance(form, dict):
+        for name, item in value.items():
+            inner = form.get(name, form.get("*", ANY))
+            if inner is not ANY:
+                _require_form(label, f"{key}.{name}" if key else name, item, inner)
+
+
+def _is_a(form: str, value: Any) -> bool:
+    if value is None:
+        return form == MAYBE
+    if form == TEXT:
+        return isinstance(value, str)
+    if form == FLAG or isinstance(value, bool):
+        return form == FLAG and isinstance(value, bool)
+    if form == WHOLE:
+        return isinstance(value, int) and abs(value) < 1 << 62
+    most = MOST_NUMBER if isinstance(value, float) else 1 << 62
+    return isinstance(value, int | float) and abs(value) < most
+
+
+def _no_number(constant: str) -> None:
+    raise ValueError(f"it holds {constant}, which no file of a run does")

@@ -1,0 +1,167 @@
+"""Graphs of other programs: what a graph file holds, whatever its format.
+
+`reading` recognises the format and reads the file; `formats` recognises, and every other module of
+the folder reads formats that are alike.
+"""
+
+import math
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from netsim.traces.files import Text, number, shown
+
+MOST_NODES = 2_500_000
+"""A file may promise so many nodes: each that has no line of its own takes 300 bytes."""
+
+
+class Edge(NamedTuple):
+    """An edge between two nodes, as the file states it.
+
+    Attributes
+    ----------
+    a, b : str
+        Ids of its ends.
+    line : int or None
+        Line in the file, from 1; None where the format has no lines.
+    values : dict of str to str
+        Its data by name; in an edge list also by the number of the column, "3", "4", ...
+    directed : bool
+        Whether it leads from `a` to `b` only.
+    """
+
+    a: str
+    b: str
+    line: int | None
+    values: dict[str, str]
+    directed: bool = False
+
+
+@dataclass
+class Graph:
+    """The content of a graph file.
+
+    Attributes
+    ----------
+    text : Text
+        The file, for errors.
+    nodes : dict of str to dict
+        Ids in order of appearance, with the data of each node by name.
+    edges : list of Edge
+    declares : bool
+        Whether the file lists its nodes; else they are those that edges name.
+    """
+
+    text: Text
+    nodes: dict[str, dict[str, str]] = field(default_factory=dict)
+    edges: list[Edge] = field(default_factory=list)
+    declares: bool = False
+
+    def declare(self, name: str, values: dict[str, str], line: int | None = None) -> None:
+        """Add a node that a file declares.
+
+        Parameters
+        ----------
+        name : str
+            Its id in the file.
+        values : dict of str to str
+            Its attributes.
+        line : int or None
+            Where the file declares it.
+
+        Raises
+        ------
+        DataError
+            If there is a node of that id already.
+        """
+        if name in self.nodes:
+            raise self.text.wrong(f"two nodes have the id {shown(name)}", line)
+        self.nodes[name] = values
+        self.declares = True
+
+    def declare_counted(self, nodes: int, line: int | None = None) -> None:
+        """Add the nodes 1 to so many, of which a file states the number alone."""
+        if nodes > MOST_NODES:
+            raise self.text.wrong(f"promises more than {MOST_NODES:,} nodes", line)
+        self.nodes.update((str(k), {}) for k in range(1, nodes + 1))
+        self.declares = True
+
+    def link(self, edge: Edge) -> None:
+        """Add an edge between declared nodes."""
+        for end in (edge.a, edge.b):
+            if end not in self.nodes:
+                raise self.text.wrong(
+                    f"the edge {shown(edge.a)} - {shown(edge.b)} names node {shown(end)}, which is "
+                    "not declared",
+                    edge.line,
+                )
+        self.edges.append(edge)
+
+    def one_way(self) -> list[Edge]:
+        """The edges that lead one way, and none leads back."""
+        there = {(edge.a, edge.b) for edge in self.edges}
+        both = {frozenset((e.a, e.b)) for e in self.edges if not e.directed}
+        return [
+            e
+            for e in self.edges
+            if e.directed and (e.b, e.a) not in there and frozenset((e.a, e.b)) not in both
+        ]
+
+
+def components(nodes: list[str], edges: list[Edge]) -> list[list[str]]:
+    """The connected components, largest first; directions do not matter.
+
+    In each, nodes are in breadth-first order from the one with most neighbours, so that its first n
+    nodes are connected, too.
+    """
+    near: dict[str, dict[str, None]] = {name: {} for name in nodes}
+    for edge in edges:
+        near[edge.a][edge.b] = near[edge.b][edge.a] = None
+    found: list[list[str]] = []
+    seen: set[str] = set()
+    for start in sorted(nodes, key=lambda name: -len(near[name])):  # stable: ties as in the file
+        if start in seen:
+            continue
+        seen.add(start)
+        reached = [start]
+        for name in reached:
+            fresh = [other for other in near[name] if other not in seen]
+            seen.update(fresh)
+            reached += fresh
+        found.append(reached)
+    return sorted(found, key=len, reverse=True)
+
+
+def distance_m(graph: Graph, edge: Edge) -> float | None:
+    """Great-circle distance between the ends of an edge, or None where the file does not say.
+
+    Raises
+    ------
+    DataError
+        If a `Latitude` or `Longitude` is no number of degrees.
+    """
+    places = [_degrees(graph, edge, name) for name in (edge.a, edge.b)]
+    if places[0] is None or places[1] is None:
+        return None
+    (lat_a, lon_a), (lat_b, lon_b) = (map(math.radians, place) for place in places if place)
+    half = (
+        math.sin((lat_a - lat_b) / 2) ** 2
+        + math.cos(lat_a) * math.cos(lat_b) * math.sin((lon_a - lon_b) / 2) ** 2
+    )
+    return 2 * 6_371_000.0 * math.asin(math.sqrt(min(1.0, half)))
+
+
+def _degrees(graph: Graph, edge: Edge, name: str) -> tuple[float, float] | None:
+    found = []
+    for key, most in (("Latitude", 90), ("Longitude", 360)):
+        word = graph.nodes[name].get(key)
+        if not word:
+            return None
+        value = number(word)
+        if value is None or not -most <= value <= most:
+            raise graph.text.wrong(
+                f"node {shown(name)} has {key} = {shown(word)}, which is no number of degrees; "
+                "correct it, or set distances = false",
+                edge.line,
+            )
+        found.append(value)
+    return found[0], found[1]

@@ -1,0 +1,65 @@
+"""Read a graph file, in whatever format it is."""
+
+from collections.abc import Callable
+from functools import partial
+
+from netsim.traces.files import Text, shown
+from netsim.traces.graphs import (
+    Graph,
+    edge_lists,
+    formats,
+    line_formats,
+    text_formats,
+    xml_formats,
+)
+
+_READERS: dict[str, Callable[[Graph], None]] = {
+    formats.GRAPHML: xml_formats.read_graphml,
+    formats.GEXF: xml_formats.read_gexf,
+    formats.SNDLIB_XML: xml_formats.read_sndlib_xml,
+    formats.SNDLIB: text_formats.read_sndlib,
+    formats.JSON: text_formats.read_json,
+    formats.MATRIX_MARKET: text_formats.read_matrix_market,
+    formats.PAJEK: text_formats.read_pajek,
+    formats.GML: text_formats.read_gml,
+    formats.DIMACS: line_formats.read_dimacs,
+    formats.CAIDA: line_formats.read_caida,
+    formats.ADJACENCY_LIST: line_formats.read_adjacency_list,
+    formats.ROCKETFUEL_MAP: line_formats.read_rocketfuel_map,
+}
+
+
+def read_graph(text: Text, drop_self_loops: bool = False, columns_named: bool = False) -> Graph:
+    """Read a graph in a format that its beginning tells; see `docs/formats.md`.
+
+    Parameters
+    ----------
+    text : Text
+    drop_self_loops : bool
+        Whether links of a node to itself are left out; otherwise they are an error.
+    columns_named : bool
+        Whether the user has said which columns of an edge list are which.
+
+    Raises
+    ------
+    DataError
+        If it is in a format that is not read, malformed, holds no edge, or links a node to itself.
+    """
+    graph = Graph(text)
+    name = formats.format_of(text.content)
+    if name in formats.NOT_READ:
+        raise text.wrong(f"is {name}, which is not read as a graph; {formats.NOT_READ[name]}")
+    _READERS.get(name, partial(edge_lists.read_edge_list, columns_named=columns_named))(graph)
+    if not graph.edges:
+        raise text.wrong(
+            f"holds no edge (it is taken for {name}); an edge list has two node ids a line"
+        )
+    loops = [edge for edge in graph.edges if edge.a == edge.b]
+    if loops and not drop_self_loops:
+        raise text.wrong(
+            f"node {shown(loops[0].a)} is linked to itself ({len(loops)} such edges); take them "
+            "out, or set drop_self_loops = true",
+            loops[0].line,
+        )
+    graph.edges[:] = [edge for edge in graph.edges if edge.a != edge.b]
+    return graph

@@ -1,0 +1,312 @@
+"""Graphs in formats of text with sections or nesting: GML, Pajek, JSON, MatrixMarket, SNDlib."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import networkx as nx
+
+from netsim.errors import one_line
+from netsim.traces.files import is_comment, number, shown, whole_number
+from netsim.traces.graphs import Edge, Graph
+from netsim.traces.graphs.formats import BY_NETWORKX
+from netsim.traces.graphs.xml_formats import link_values
+
+_Values = dict[str, str]
+
+
+def read_gml(graph: Graph) -> None:
+    """Read GML (Himsolt, 1997) by networkx; links may be parallel whether it says so or not.
+
+    Raises
+    ------
+    DataError
+        If networkx can't read it, or an edge names a node that the file does not declare.
+    """
+    text = graph.text
+    content = text.content
+    if re.search(r"(?im)^\s*multigraph\s+1\s*$", content) is None:
+        content = re.sub(r"(?im)^([ \t]*)graph\s*\[", r"\1graph [ multigraph 1", content, count=1)
+    if len(re.findall(r"(?im)^\s*graph\s*\[", content)) > 1:
+        raise text.wrong("holds several graphs; leave the one that is meant")
+    ascii_only = content.encode("ascii", "xmlcharrefreplace").decode("ascii")
+    try:
+        found = nx.parse_gml(ascii_only.splitlines(), label="id")
+    except RecursionError:
+        raise text.wrong("is nested too deeply; write it as GraphML") from None
+    except (nx.NetworkXError, LookupError, ValueError, TypeError, AttributeError) as error:
+        line = re.search(r"line (\d+)|\((\d+), \d+\)", str(error))
+        at = None if line is None else int(line[1] or line[2])
+        raise text.wrong(f"is not valid GML ({_said(error)}); is the file complete?", at) from None
+    _take(graph, found)
+
+
+def read_json(graph: Graph) -> None:
+    """Read JSON as networkx writes it: node-link (also D3's), adjacency or Cytoscape's data.
+
+    Raises
+    ------
+    DataError
+        If it is none of these.
+    """
+    text = graph.text
+    try:
+        found = json.loads(text.content)
+    except RecursionError:
+        raise text.wrong("is nested too deeply; write it as GraphML") from None
+    except json.JSONDecodeError as error:
+        raise text.wrong(
+            f"is not valid JSON at column {error.colno}; is the file complete?", error.lineno
+        ) from None
+    if not isinstance(found, dict):
+        raise text.wrong(
+            "is a list in JSON, of which nothing says what it is; "
+            + BY_NETWORKX.format(out="graph.graphml", read="networkx.Graph of your pairs")
+        )
+    key = next((k for k in ("links", "edges") if isinstance(found.get(k), list)), None)
+    nodes = found.get("nodes")
+    try:
+        if key is not None and isinstance(nodes, list):
+            _require_declared(graph, nodes, found[key])
+            _take(graph, nx.node_link_graph(found | {"multigraph": True}, edges=key))
+        elif isinstance(found.get("adjacency"), list) and isinstance(nodes, list):
+            _take(graph, nx.adjacency_graph(found), len(nodes))
+        elif isinstance(found.get("elements"), dict) and "nodes" in found["elements"]:
+            read = nx.cytoscape_graph({"data": [], **found})
+            _take(graph, read, len(found["elements"]["nodes"]))
+        else:
+            raise text.wrong(
+                "is JSON, but no graph: node-link data has a list nodes with an id each, and a "
+                "list links (or edges) with source and target"
+            )
+    except (nx.NetworkXError, LookupError, TypeError, ValueError, AttributeError) as error:
+        raise text.wrong(
+            f"is JSON whose nodes and links networkx can't read ({type(error).__name__}: "
+            f"{_said(error)}); each node needs an id, each link source and target"
+        ) from None
+
+
+def _require_declared(graph: Graph, nodes: list[Any], links: list[Any]) -> None:
+    """Refuse a link to a node that node-link data does not list: networkx would add it."""
+    ids = [node.get("id", at) for at, node in enumerate(nodes)]
+    known = set(ids)
+    if len(known) < len(ids):
+        twice, _ = Counter(ids).most_common(1)[0]
+        raise graph.text.wrong(f"two nodes have the id {shown(str(twice))}")
+    for at, link in enumerate(links):
+        for end in ("source", "target"):
+            if end not in link:
+                raise graph.text.wrong(f"link {at} (counted from 0) has no {end}")
+            if link[end] not in known:
+                raise graph.text.wrong(
+                    f"link {at} (counted from 0) names node {shown(str(link[end]))}, which is not "
+                    "declared"
+                )
+
+
+def _take(graph: Graph, found: nx.Graph, declared: int | None = None) -> None:
+    """The nodes and links that networkx has read; numbers become words.
+
+    Raises
+    ------
+    DataError
+        If it has made other nodes than so many that are declared.
+    """
+    if declared is not None and len(found) != declared:
+        raise graph.text.wrong(
+            f"declares {declared} nodes, and its links name {len(found)}; declare each node once"
+        )
+    for name, values in found.nodes(data=True):
+        graph.declare(str(name), _words(values))
+    for a, b, values in found.edges(data=True):
+        graph.link(Edge(str(a), str(b), None, _words(values), found.is_directed()))
+
+
+def _words(values: dict[Any, Any]) -> _Values:
+    return {str(key): "" if value is None else str(value) for key, value in values.items()}
+
+
+def _said(error: Exception) -> str:
+    """What a library says of a file, without what it quotes of it."""
+    return one_line(re.sub(r"(['\"]).*\1", "...", str(error), flags=re.DOTALL)[:80])
+
+
+def read_pajek(graph: Graph) -> None:
+    """Read Pajek's networks: vertices, arcs, edges, lists of them, or a matrix.
+
+    networkx is of no use here: it takes vertices of one label for one, and lists for links.
+
+    Raises
+    ------
+    DataError
+        If a vertex is not among those counted, or a section is unknown.
+    """
+    text, section, count, row = graph.text, "", None, 0
+    for at, line in enumerate(text.content.splitlines(), start=1):
+        if is_comment(line) or line.lstrip().startswith("/*"):
+            continue
+        if line.count('"') % 2:
+            raise text.wrong("a quotation mark without its other half", at)
+        words = [a or b for a, b in re.findall(r'"([^"]*)"|(\S+)', line)]
+        if any(word.startswith("[") for word in words):
+            raise text.wrong("has times: links that come and go; cut out one moment", at)
+        if words[0].startswith("*"):
+            section, count = _pajek_section(graph, words, count, at)
+            continue
+        ids = words[:2] if section in ("*arcs", "*edges") else words
+        if section == "*matrix":
+            row += 1
+            if len(words) != count or row > (count or 0):
+                raise text.wrong(f"row {row} of the matrix has {len(words)} of {count} numbers", at)
+            for column, word in enumerate(words, start=1):
+                value = number(word)
+                if value is None or value != value:
+                    raise text.wrong(f"{shown(word)} is no number", at)
+                if value:
+                    graph.link(Edge(str(row), str(column), at, {"weight": word}, True))
+        elif section == "*vertices":
+            if words[0] not in graph.nodes:
+                raise text.wrong(f"vertex {shown(words[0])} is not among 1 to {count}", at)
+            graph.nodes[words[0]] |= {"label": words[1]} if len(words) > 1 else {}
+        elif len(ids) < 2 or section == "":
+            raise text.wrong(f"{shown(words[0])} is no link of two vertices", at)
+        else:
+            values = {str(k): v for k, v in enumerate(words[2:], start=3)}
+            values |= {"weight": words[2]} if len(words) > 2 and len(ids) == 2 else {}
+            values = values if section in ("*arcs", "*edges") else {}
+            for other in ids[1:]:
+                graph.link(Edge(ids[0], other, at, values, section.startswith("*arcs")))
+    if count is None:
+        raise text.wrong("has no *Vertices with their number")
+    if section == "*matrix" and row != count:
+        raise text.wrong(f"its matrix has {row} of {count} rows; is the file complete?")
+
+
+def _pajek_section(
+    graph: Graph, words: list[str], count: int | None, at: int
+) -> tuple[str, int | None]:
+    """What a line that starts a section says: the section's name, and how many vertices are."""
+    section, text = words[0].lower(), graph.text
+    if section == "*vertices":
+        stated = whole_number(words[1]) if len(words) > 1 else None
+        if count is not None or stated is None:
+            raise text.wrong("*Vertices needs to stand once, with their number", at)
+        graph.declare_counted(stated, at)
+        return section, stated
+    if section not in ("*network", "*arcs", "*edges", "*arcslist", "*edgeslist", "*matrix"):
+        raise text.wrong(
+            f"the section {shown(words[0])} is not read; leave the *Vertices and *Edges or *Arcs "
+            "of one network",
+            at,
+        )
+    return section, count
+
+
+def read_matrix_market(graph: Graph) -> None:
+    """Read a square matrix of the MatrixMarket format (Boisvert et al., 1996); not 0 is a link.
+
+    scipy's reader is of no use here: what is missing in a file ends the process.
+
+    Raises
+    ------
+    DataError
+        If it is not square, not of real numbers, or has not as many entries as it says.
+    """
+    text = graph.text
+    lines = enumerate(text.content.lstrip().splitlines(), start=1)
+    head, *rows = ((at, line.split()) for at, line in lines if at == 1 or not is_comment(line))
+    layout, field, symmetry = (*map(str.lower, head[1][2:5]), "", "", "")[:3]
+    if (
+        layout not in ("coordinate", "array")
+        or field not in ("real", "double", "integer", "pattern")
+        or symmetry not in ("general", "symmetric", "skew-symmetric")
+    ):
+        raise text.wrong(
+            "is no matrix of real numbers (coordinate or array; real, integer or pattern; general "
+            "or symmetric); write which nodes are linked",
+            1,
+        )
+    at, words = rows[0] if rows else (1, [])
+    sizes = [whole_number(word) for word in words]
+    if len(sizes) != (3 if layout == "coordinate" else 2) or None in sizes:
+        raise text.wrong("has no line of its size: rows, columns, entries", at)
+    nodes, columns, *stated = (size or 0 for size in sizes)
+    if nodes != columns:
+        raise text.wrong(
+            f"has {nodes:,} rows and {columns:,} columns: only a square matrix links nodes to "
+            "nodes",
+            at,
+        )
+    both = symmetry != "general"
+    entries = stated[0] if stated else nodes * (nodes + 1) // 2 if both else nodes * nodes
+    if symmetry == "skew-symmetric" and not stated:
+        entries -= nodes
+    if entries != len(rows) - 1:
+        raise text.wrong(
+            f"says {entries:,} entries and holds {len(rows) - 1:,}; is the file complete?", at
+        )
+    graph.declare_counted(nodes, at)
+    first = 1 if symmetry == "skew-symmetric" else 0  # below the diagonal, which is 0
+    places = ((i, j) for j in range(nodes) for i in range(j + first if both else 0, nodes))
+    for at, words in rows[1:]:
+        if layout == "array":
+            i, j = (str(k + 1) for k in next(places))
+            value = words[0] if len(words) == 1 else ""
+        else:
+            i, j, value = (*words, "1" if field == "pattern" else "", "")[:3]
+            if len(words) != (2 if field == "pattern" else 3):
+                value = ""
+        found = number(value)
+        if found is None or found != found:
+            raise text.wrong(f"{shown(words[0])} begins no entry of the matrix", at)
+        if found:
+            graph.link(Edge(i, j, at, {"weight": value}, not both))
+
+
+def read_sndlib(graph: Graph) -> None:
+    """Read a network of SNDlib (Orlowski et al., Networks 2010) in its own format.
+
+    Of its sections NODES and LINKS are read; demands are not part of a network.
+    """
+    text = graph.text
+    for section, at, words in _sndlib_lines(graph):
+        groups = [word for word in words if word not in "()"]
+        if section == "NODES":
+            name, *place = groups
+            if len(place) not in (0, 2):
+                raise text.wrong(f"node {shown(name)} has {len(place)} coordinates", at)
+            graph.declare(name, dict(zip(("Longitude", "Latitude"), place, strict=False)), at)
+        elif section == "LINKS":
+            if len(groups) < 3 or words[1] != "(" or words[4:5] != [")"]:
+                raise text.wrong(f"link {shown(groups[0])} is not ID ( FROM TO ) ...", at)
+            _, a, b, *data = groups
+            names = (
+                *("pre_installed_capacity", "pre_installed_capacity_cost"),
+                *("routing_cost", "setup_cost", "module_capacity", "module_cost"),
+            )
+            found = {name: [word] for name, word in zip(names, data, strict=False)}
+            if len(data) > len(names):
+                del found["module_capacity"], found["module_cost"]
+            graph.link(Edge(a, b, at, link_values(found)))
+
+
+def _sndlib_lines(graph: Graph) -> Iterator[tuple[str, int, list[str]]]:
+    """The entries of NODES and LINKS: the section, the line, words and parentheses."""
+    section, depth = "", 0
+    for at, line in enumerate(graph.text.content.splitlines(), start=1):
+        if is_comment(line) or line.lstrip().startswith("?"):
+            continue
+        words = re.findall(r"[()]|[^\s()]+", line)
+        before, depth = depth, depth + words.count("(") - words.count(")")
+        if depth < 0 or (before == 0 and (words[0] in "()" or words[1:2] != ["("])):
+            raise graph.text.wrong(f"{shown(words[0])} begins no section", at)
+        if before == 0:
+            section = words[0]
+        elif section in ("NODES", "LINKS") and words != [")"]:
+            if words[0] in "()" or depth != before:
+                raise graph.text.wrong(f"{shown(words[0])} is no entry of {section}", at)
+            yield section, at, words
+    if depth:
+        raise graph.text.wrong(f"the section {shown(section)} never ends; is the file complete?")

@@ -1,0 +1,284 @@
+"""Graphs in XML: GraphML, Gephi's GEXF and SNDlib's networks."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from xml.parsers import expat
+
+from netsim.traces.files import Text, whole_number
+from netsim.traces.graphs import Edge, Graph
+
+MOST_ELEMENTS = 3_000_000
+"""Each takes about 300 bytes."""
+
+
+@dataclass(slots=True)
+class _Element:
+    """An element of XML, without its namespace.
+
+    Attributes
+    ----------
+    tag : str
+    line : int
+        Where it begins, from 1.
+    get : dict of str to str
+        Its attributes.
+    children : list of _Element
+    words : list of str
+        The pieces of its own text.
+    """
+
+    tag: str
+    line: int
+    get: dict[str, str]
+    children: "list[_Element]" = field(default_factory=list)
+    words: list[str] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """Its own text, without blanks around it."""
+        return "".join(self.words).strip()
+
+    def all(self, tag: str) -> "Iterator[_Element]":
+        """Its children of one tag."""
+        return (child for child in self.children if child.tag == tag)
+
+    def under(self, *tags: str) -> "list[_Element]":
+        """Its descendants along a path of tags."""
+        found = [self]
+        for tag in tags:
+            found = [child for parent in found for child in parent.all(tag)]
+        return found
+
+
+def _parsed(text: Text) -> _Element:
+    """The root of an XML text; entities of its own are refused, however harmless."""
+    # the text is decoded already, whatever encoding its first line names
+    parser = expat.ParserCreate("utf-8", "}")
+    top = _Element("", 0, {})
+    open_: list[_Element] = [top]
+    left = MOST_ELEMENTS
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise text.wrong(f"has more than {MOST_ELEMENTS:,} elements; cut it down")
+        line, own = parser.CurrentLineNumber, {_bare(k): v for k, v in attributes.items()}
+        open_.append(_Element(_bare(tag), line, own))
+        open_[-2].children.append(open_[-1])
+
+    def end(_: str) -> None:
+        open_.pop()
+
+    def characters(data: str) -> None:
+        open_[-1].words.append(data)
+
+    def entity(*_: object) -> None:
+        raise text.wrong(
+            "declares entities of its own (<!ENTITY ...>); write what they stand for in their "
+            "place",
+            parser.CurrentLineNumber,
+        )
+
+    parser.StartElementHandler, parser.EndElementHandler = start, end
+    parser.CharacterDataHandler, parser.EntityDeclHandler = characters, entity
+    try:
+        parser.Parse(text.content.lstrip().encode(), True)
+    except expat.ExpatError as error:
+        raise text.wrong(
+            f"is not valid XML at column {error.offset + 1}: {expat.ErrorString(error.code)}; is "
+            "the file complete?",
+            error.lineno,
+        ) from None
+    return top.children[0]
+
+
+def _bare(name: str) -> str:
+    return name.rpartition("}")[2]
+
+
+def read_graphml(graph: Graph) -> None:
+    """Read GraphML (graphml.graphdrawing.org): one graph with its data, defaults included.
+
+    Ports do not change who is linked to whom, and are left aside.
+
+    Raises
+    ------
+    DataError
+        If it has several graphs, graphs inside of nodes, or hyperedges.
+    """
+    text = graph.text
+    root = _parsed(text)
+    names = {key.get.get("id", ""): _key_name(key) for key in root.all("key")}
+    defaults = {
+        of: {
+            _key_name(key): default.text
+            for key in root.all("key")
+            if key.get.get("for", "all") in (of, "all")
+            for default in key.all("default")
+        }
+        for of in ("node", "edge")
+    }
+    bodies = list(root.all("graph"))
+    if len(bodies) != 1:
+        if not bodies:
+            raise text.wrong("holds no <graph>")
+        raise text.wrong(f"holds {len(bodies)} graphs; leave the one that is meant", bodies[1].line)
+    [body] = bodies
+    for element in body.children:
+        if element.tag == "hyperedge":
+            raise text.wrong(
+                "holds a <hyperedge>, a link of any number of nodes; write an <edge> for each "
+                "pair that it links",
+                element.line,
+            )
+        nested = next(element.all("graph"), None)
+        if nested is not None:
+            raise text.wrong(
+                f"a graph lies inside of a <{element.tag}>; put its nodes and edges into the outer "
+                "one (yEd: ungroup)",
+                nested.line,
+            )
+
+    def values(element: _Element) -> dict[str, str]:
+        own = {}
+        for data in element.all("data"):
+            key = data.get.get("key", "")
+            own[names.get(key, key)] = data.text
+        return defaults[element.tag] | own
+
+    _require_number(text, body, "parse.nodes", len(body.under("node")))
+    _require_number(text, body, "parse.edges", len(body.under("edge")))
+    both = body.get.get("edgedefault", "undirected") != "directed"
+    for node in body.all("node"):
+        graph.declare(_stated(text, node, "id"), values(node), node.line)
+    for edge in body.all("edge"):
+        directed = edge.get.get("directed", "false" if both else "true").lower() in ("true", "1")
+        a, b = _stated(text, edge, "source"), _stated(text, edge, "target")
+        graph.link(Edge(a, b, edge.line, values(edge), directed))
+
+
+def _key_name(key: _Element) -> str:
+    return key.get.get("attr.name", key.get.get("id", ""))
+
+
+def _require_number(text: Text, body: _Element, key: str, found: int) -> None:
+    """Refuse a count that is not that of the elements; words that are no number are left aside."""
+    stated = whole_number(body.get.get(key, ""))
+    if stated is not None and stated != found:
+        raise text.wrong(
+            f'says {key} = "{stated}" and holds {found}; is the file complete? If it is, correct '
+            "the number",
+            body.line,
+        )
+
+
+def _stated(text: Text, element: _Element, key: str) -> str:
+    value = element.get.get(key, "")
+    if not value:
+        article = "an" if element.tag[0] in "aeiou" else "a"
+        word = "an id" if key == "id" else f"a {key}"
+        raise text.wrong(f"{article} <{element.tag}> without {word}", element.line)
+    return value
+
+
+def read_gexf(graph: Graph) -> None:
+    """Read Gephi's GEXF 1.1 to 1.3: a graph that does not change, nodes inside of nodes included.
+
+    Raises
+    ------
+    DataError
+        If it changes over time: then who is linked to whom is no single graph.
+    """
+    text = graph.text
+    root = _parsed(text)
+    bodies = list(root.all("graph"))
+    if len(bodies) != 1:
+        raise text.wrong(f"holds {len(bodies)} <graph>; one is read")
+    [body] = bodies
+    if body.get.get("mode") == "dynamic":
+        raise text.wrong(
+            'mode = "dynamic": its links come and go; export one moment of it from Gephi',
+            body.line,
+        )
+    titles: dict[str, dict[str, str]] = {"node": {}, "edge": {}}
+    defaults: dict[str, dict[str, str]] = {"node": {}, "edge": {}}
+    for table in body.all("attributes"):
+        of = table.get.get("class", "")
+        for key in table.all("attribute") if of in titles else ():
+            title = key.get.get("title", key.get.get("id", ""))
+            titles[of][key.get.get("id", "")] = title
+            for default in key.all("default"):
+                defaults[of][title] = default.text
+
+    def values(element: _Element) -> dict[str, str]:
+        own = {k: v for k, v in element.get.items() if k in ("label", "weight")}
+        for value in element.under("attvalues", "attvalue"):
+            key = value.get.get("for", value.get.get("id", ""))
+            own[titles[element.tag].get(key, key)] = value.get.get("value", "")
+        return defaults[element.tag] | own
+
+    def nodes(parent: _Element) -> Iterator[_Element]:
+        waiting = parent.under("nodes", "node")[::-1]
+        while waiting:
+            node = waiting.pop()
+            yield node
+            waiting += node.under("nodes", "node")[::-1]
+
+    for node in nodes(body):
+        graph.declare(_stated(text, node, "id"), values(node), node.line)
+    kind = body.get.get("defaultedgetype", "undirected")
+    for edge in body.under("edges", "edge"):
+        directed = edge.get.get("type", kind) == "directed"
+        a, b = _stated(text, edge, "source"), _stated(text, edge, "target")
+        graph.link(Edge(a, b, edge.line, values(edge), directed))
+    for element, found in (("nodes", len(graph.nodes)), ("edges", len(graph.edges))):
+        for counted in body.all(element):
+            _require_number(text, counted, "count", found)
+
+
+_OF_LINKS = {
+    "pre_installed_capacity": ("preInstalledModule", "capacity"),
+    "pre_installed_capacity_cost": ("preInstalledModule", "cost"),
+    "routing_cost": ("routingCost",),
+    "setup_cost": ("setupCost",),
+    "module_capacity": ("additionalModules", "addModule", "capacity"),
+    "module_cost": ("additionalModules", "addModule", "cost"),
+}
+
+
+def read_sndlib_xml(graph: Graph) -> None:
+    """Read a network of SNDlib (Orlowski et al., Networks 2010) in XML: its nodes and links."""
+    text = graph.text
+    root = _parsed(text)
+    places = root.under("networkStructure", "nodes")
+    on_earth = any(p.get.get("coordinatesType", "geographical") == "geographical" for p in places)
+    names = ("Longitude", "Latitude") if on_earth else ("x", "y")
+    for node in root.under("networkStructure", "nodes", "node"):
+        own: dict[str, str] = {}
+        for name, tag in zip(names, ("x", "y"), strict=True):
+            for coordinate in node.under("coordinates", tag):
+                own[name] = coordinate.text
+        graph.declare(_stated(text, node, "id"), own, node.line)
+    for link in root.under("networkStructure", "links", "link"):
+        ends = []
+        for tag in ("source", "target"):
+            stated = [end.text for end in link.all(tag) if end.text]
+            if len(stated) != 1:
+                raise text.wrong(f"a <link> without one <{tag}>", link.line)
+            ends.append(stated[0])
+        graph.link(
+            Edge(
+                ends[0],
+                ends[1],
+                link.line,
+                link_values(
+                    {name: [e.text for e in link.under(*way)] for name, way in _OF_LINKS.items()}
+                ),
+            )
+        )
+
+
+def link_values(found: Mapping[str, list[str]]) -> dict[str, str]:
+    """The data of a link of SNDlib by name; where there is a choice of modules, none is taken."""
+    return {name: words[0] for name, words in found.items() if len(words) == 1}

@@ -1,0 +1,153 @@
+"""What a user should know of files that were read: how far they reach, what was left aside.
+
+Readers note it while a world is made; whoever wants to know calls what reads inside `noting`.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from itertools import combinations
+
+LEAST_COVERED = 0.1
+"""A file whose rows lie in less of a run than this share is remarked on."""
+
+
+@dataclass(frozen=True)
+class Played:
+    """A file of rows by time, and when of it a run begins.
+
+    Attributes
+    ----------
+    where : str
+        `[table] key = "path"`.
+    first_s, last_s : float
+        Times of its first and last row, in the file.
+    begins_s : float
+        Time of the file at which the run begins.
+    said : bool
+        Whether the scenario says so.
+    clear : bool
+        Whether there is no doubt that its first row is meant.
+    beyond : str
+        What is played after the last row: a clause with a subject.
+    speedup : float
+        Seconds of the file in one of the run.
+    repeats : bool
+        Whether it starts anew after the last row.
+    """
+
+    where: str
+    first_s: float
+    last_s: float
+    begins_s: float
+    said: bool
+    clear: bool
+    beyond: str
+    speedup: float = 1.0
+    repeats: bool = False
+
+    def remarks(self, horizon_s: float) -> list[str]:
+        """Sentences about a run of this length that the file hardly covers, or may begin amid."""
+        first_s = (self.first_s - self.begins_s) / self.speedup
+        last_s = (self.last_s - self.begins_s) / self.speedup
+        found = []
+        if not (self.said or self.clear) and 0.0 < self.first_s <= horizon_s:
+            found.append(
+                f"{self.where}: its first row, at {self.first_s:g} s, is played when the run "
+                "begins; if the file counts from there, set start_s = 0"
+            )
+        covered_s = max(0.0, min(last_s, horizon_s) - max(first_s, 0.0))
+        inside = first_s <= horizon_s and last_s >= 0.0
+        still = inside and self.first_s == self.last_s  # one instant: it says what is, not when
+        repeats = self.repeats and first_s <= 0.0
+        if not still and not repeats and covered_s < LEAST_COVERED * horizon_s:
+            rows = "rows" if inside else "no row"
+            found.append(
+                f"{self.where}: has {rows} for {covered_s:.4g} s of the run's {horizon_s:g} s: "
+                f"it tells of {self.first_s:.12g} to {self.last_s:.12g} s, and the run begins at "
+                f"{self.begins_s:.12g} s of that (start_s); beyond its rows {self.beyond}"
+            )
+        return found
+
+
+@dataclass
+class Notes:
+    """What readers noted.
+
+    Attributes
+    ----------
+    played : dict of Played to None
+        In the order of reading.
+    said : dict of str to None
+        Sentences.
+    ids : dict of str to tuple of str
+        Of a table, such as `mobility`: what its file calls the nodes 0, 1, ...
+    """
+
+    played: dict[Played, None] = field(default_factory=dict)
+    said: dict[str, None] = field(default_factory=dict)
+    ids: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def remarks(self, horizon_s: float) -> list[str]:
+        """All of it that a user should know before reading the numbers of a run.
+
+        Parameters
+        ----------
+        horizon_s : float
+            How long the run lasts.
+
+        Returns
+        -------
+        list of str
+            Sentences without a full stop, each once.
+        """
+        covered = [text for played in self.played for text in played.remarks(horizon_s)]
+        return list(dict.fromkeys([*covered, *self._of_one_clock(horizon_s), *self.said]))
+
+    def _of_one_clock(self, horizon_s: float) -> Iterator[str]:
+        """Remarks on files that may count from one instant, such as 1970, and begin at others."""
+        free = [p for p in self.played if not p.said and p.first_s > horizon_s]
+        for one, other in combinations({played.where: played for played in free}.values(), 2):
+            meet = one.first_s <= other.last_s and other.first_s <= one.last_s
+            if meet and one.begins_s != other.begins_s:
+                yield (
+                    f"{one.where} is played from {one.begins_s:.12g} s on, its first row, and "
+                    f"{other.where} from {other.begins_s:.12g} s on; if they tell of the same "
+                    "time, set start_s of both"
+                )
+
+
+_notes: ContextVar[Notes | None] = ContextVar("notes of traces", default=None)
+
+
+@contextmanager
+def noting() -> Iterator[Notes]:
+    """Collect what is noted inside the `with` block."""
+    notes = Notes()
+    token = _notes.set(notes)
+    try:
+        yield notes
+    finally:
+        _notes.reset(token)
+
+
+def note_played(played: Played) -> None:
+    """Note when of a file a run begins."""
+    notes = _notes.get()
+    if notes is not None:
+        notes.played[played] = None
+
+
+def note_remark(text: str) -> None:
+    """Note a sentence, such as that something of a file was left aside."""
+    notes = _notes.get()
+    if notes is not None:
+        notes.said[text] = None
+
+
+def note_ids(table: str, ids: Sequence[str]) -> None:
+    """Note what a table's file calls the nodes 0, 1, ..."""
+    notes = _notes.get()
+    if notes is not None:
+        notes.ids[table] = tuple(ids)

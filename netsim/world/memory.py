@@ -1,0 +1,218 @@
+"""Memory that a scenario takes, estimated before models are made, and what the machine has.
+
+What is counted: the data as numbers of the run's precision, the rows of models (several ages of
+each node's, the copies that training makes of them, the states of optimisers), minibatches and
+samples in evaluation, graph and tables. Right within a factor of `FACTOR` of the peak that runs of
+several kinds have been measured at; a scenario is refused if even its `FACTOR`-th does not fit.
+"""
+
+import math
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from netsim.data.sets import DataSet
+from netsim.errors import ScenarioError
+from netsim.scenario.tables import Scenario
+
+FACTOR = 2.0
+ROWS_PER_NODE, ROWS = 6, 32
+"""Copies of models at the peak: of each node, those of several ages, and those by which the table
+of them grows, in which a step works."""
+MODULES = 2
+"""Copies of a model beside those of nodes: the module, and the row that is made of it."""
+DATA_COPIES = 1.6
+"""Of a data set while it is read: as it is stored, and as numbers."""
+_LAYERS = 8
+"""Times a sample's size that a forward and backward pass over it keeps."""
+_TABLES_BYTES = 64 << 20
+"""Rows of tables that wait to be written; they do not grow with the run."""
+_NODE_BYTES = 60_000
+"""Of a node's processes, streams and lists."""
+_NEIGHBOUR_BYTES = 8
+_PROC, _CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
+
+
+@dataclass(frozen=True)
+class Part:
+    """Something that takes memory.
+
+    Attributes
+    ----------
+    what : str
+        In a few words.
+    size : float
+        [bytes]
+    """
+
+    what: str
+    size: float
+
+
+@dataclass(frozen=True)
+class Need:
+    """Memory that a scenario is estimated to take, beside what the process has taken.
+
+    Attributes
+    ----------
+    parts : tuple of Part
+    there : float
+        What can still be taken [bytes].
+    where : str
+        "this machine", or the GPU.
+    """
+
+    parts: tuple[Part, ...]
+    there: float
+    where: str
+
+    @property
+    def size(self) -> float:
+        """All parts together [bytes]."""
+        return sum(part.size for part in self.parts)
+
+    def __str__(self) -> str:
+        most = sorted(self.parts, key=lambda part: -part.size)[:3]
+        told = ", ".join(f"{part.what} {_amount(part.size)}" for part in most)
+        return (
+            f"{_amount(self.size)} of memory ({told}), and {self.where} has {_amount(self.there)}"
+        )
+
+    def require(self, remedy: str) -> None:
+        """Raise ScenarioError if it can't fit, even if it is `FACTOR` times less than estimated."""
+        if self.size / FACTOR > self.there:
+            raise ScenarioError(f"needs about {self}; {remedy}")
+
+    @property
+    def remark(self) -> str | None:
+        """A warning where it may come close to all that there is."""
+        if self.size <= self.there / 2:
+            return None
+        return f"the run may take about {self}: play fewer nodes or a smaller model if it is killed"
+
+
+def of_data(scenario: Scenario) -> Need | None:
+    """What reading the data set takes; None where it does not say how large it is."""
+    if not isinstance(scenario.data, DataSet):  # arrays, which are read already
+        return None
+    try:
+        outline = scenario.data.outline()
+    except NotImplementedError:
+        return None
+    rows = outline.train_rows + outline.test_rows
+    size = DATA_COPIES * rows * math.prod(outline.input_shape) * _item_bytes(scenario)
+    return Need((Part("the data set", size),), available_bytes(), "this machine")
+
+
+def of_models(
+    scenario: Scenario, values: Sequence[int], input_size: int, device: torch.device
+) -> Need:
+    """What playing a scenario takes once its data are read.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    values : sequence of int
+        Of each `[model]`, the numbers in one.
+    input_size : int
+        Numbers in one sample.
+    device : torch.device
+        Where models and data are.
+    """
+    nodes, item = scenario.nodes.count, _item_bytes(scenario)
+    copies = MODULES + 0.0
+    rows = own = 0.0
+    for which, length in enumerate(values):
+        users = len(range(which, nodes, len(values)))
+        rows += (users * (ROWS_PER_NODE + _states(scenario)) + ROWS) * length * item
+        own += (copies + (0 if scenario.training.common_initial else users)) * length * item
+    batch = max(scenario.training_of(entry).batch_size for entry in scenario.algorithm)
+    measured = scenario.metrics.common_test_samples
+    samples = (min(nodes, 64) * batch + measured) * input_size * _LAYERS * item
+    on_device = (
+        Part("models of all nodes", rows),
+        Part("first models", own),
+        Part("samples under way", samples),
+    )
+    if device.type == "cuda":
+        free, _ = torch.cuda.mem_get_info(device)
+        return Need(on_device, float(free), str(device))
+    kind = getattr(scenario.topology, "kind", "")
+    links = nodes * (nodes if kind == "complete" else 20.0) * _NEIGHBOUR_BYTES
+    host = (Part("nodes and links", nodes * _NODE_BYTES + links), Part("tables", _TABLES_BYTES))
+    return Need((*on_device, *host), available_bytes(), "this machine")
+
+
+def _states(scenario: Scenario) -> int:
+    """Values as long as a model that an optimiser keeps beside it."""
+    used = [scenario.training_of(entry) for entry in scenario.algorithm]
+    return max(2 if t.optimizer == "adam" else int(t.momentum > 0) for t in used)
+
+
+def available_bytes() -> float:
+    """What this process may still take: of the machine's memory and of its cgroups'."""
+    return min([_of_machine(), *_of_cgroups()])
+
+
+def _of_machine() -> float:
+    """Memory that the system can give without swapping; without end where it does not say."""
+    told = _text(_PROC / "meminfo")
+    for line in told.splitlines():
+        if line.startswith("MemAvailable:"):
+            return float(line.split()[1]) * 1024
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, OSError, ValueError):
+        return math.inf
+
+
+def _of_cgroups() -> Iterator[float]:
+    """What each limit above this process leaves, of version 2 and of version 1."""
+    for line in _text(_PROC / "self" / "cgroup").splitlines():
+        _, controllers, path = line.split(":", 2)
+        if controllers == "":
+            yield from _left(path, _CGROUPS, "memory.max", "memory.current", "inactive_file")
+        elif "memory" in controllers.split(","):
+            names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+            yield from _left(path, _CGROUPS / "memory", *names)
+
+
+def _left(path: str, root: Path, limit: str, usage: str, given_up: str) -> Iterator[float]:
+    """Limit less usage of a group and of those above it; pages of files can be given up.
+
+    Parameters
+    ----------
+    path : str
+        Of the group, as `/proc/self/cgroup` has it; in a container it may be the host's.
+    root : Path
+        Where groups are mounted.
+    limit, usage : str
+        Files of a group.
+    given_up : str
+        The line of `memory.stat` that says how much of it the system takes back on demand.
+    """
+    group = root / path.lstrip("/")
+    groups = [root, *(p for p in (group, *group.parents) if root in p.parents)]
+    for folder in dict.fromkeys(groups):
+        most, used = _text(folder / limit).strip(), _text(folder / usage).strip()
+        if most.isdecimal() and used.isdecimal():
+            stat = dict(line.split() for line in _text(folder / "memory.stat").splitlines())
+            yield max(0.0, float(most) - float(used) + float(stat.get(given_up, 0)))
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:
+        return ""
+
+
+def _item_bytes(scenario: Scenario) -> int:
+    return 8 if scenario.training.dtype == "float64" else 4
+
+
+def _amount(size: float) -> str:
+    return f"{size / 2**30:,.3g} GiB" if size >= 2**30 else f"{size / 2**20:,.0f} MiB"

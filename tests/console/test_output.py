@@ -1,0 +1,137 @@
+"""Printing decides no exit code: streams that are full, closed, unread, or know only ASCII."""
+
+import itertools
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from netsim.console.app import app
+
+PLAYED = """
+import json, os, sys
+sys.path.insert(0, ROOT)
+from netsim.console import app
+for arguments, out, errors, encoding in json.loads(sys.stdin.read()):
+    child = os.fork()
+    if not child:
+        sys.argv = ["netsim", *arguments]
+        for number, where in ((1, out), (2, errors)):
+            if where == "closed":
+                os.close(number)
+                continue
+            opened = os.open(FILES.get(where, where), os.O_WRONLY | os.O_CREAT)
+            if where == "unread":
+                os.close(opened)
+                reading, opened = os.pipe()
+                os.close(reading)
+            os.dup2(opened, number)
+        sys.stdout, sys.stderr = (
+            None if where == "closed" else open(n, "w", encoding=encoding, closefd=False)
+            for n, where in ((1, out), (2, errors))
+        )
+        app.main()
+        os._exit(99)
+    _, status = os.waitpid(child, 0)
+    print(os.waitstatus_to_exitcode(status), flush=True)
+"""
+"""Plays command lines, each in a process of its own that has imported nothing anew."""
+
+FULL = "/dev/full"
+STREAMS = ["closed", FULL, "unread", os.devnull]
+COMMANDS = sorted(str(c.name or c.callback.__name__) for c in app.registered_commands)
+
+pytestmark = pytest.mark.skipif(not os.path.exists(FULL), reason="there is no /dev/full")
+
+
+LIBRARIES = "import netsim.console.commands, netsim.engine, netsim.results.figures, pandas\n"
+
+
+def codes(cases, folder=None):
+    """Exit codes of (arguments, standard output, standard error, encoding)."""
+    root = json.dumps(os.getcwd() if folder is None else str(folder))
+    program = LIBRARIES if folder else ""
+    program += f"ROOT = {root}\nFILES = {{'unread': '/dev/null'}}\n{PLAYED}"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        input=json.dumps(cases),
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=folder,
+        env={**os.environ, "NETSIM_WITHOUT_STAND_INS": "1"},
+    )
+    return [int(line) for line in done.stdout.split()]
+
+
+def test_the_help_of_every_command_ends_well_over_every_stream():
+    cases = [
+        ([command, "--help"], out, os.devnull, encoding)
+        for command in COMMANDS
+        for out, encoding in itertools.product(STREAMS, ["ascii", "utf-8"])
+    ]
+    assert codes(cases) == [0] * len(cases)
+
+
+def test_what_is_wrong_with_a_command_line_ends_it_with_2_over_every_stream():
+    lines = (["nosuch"], ["run"], ["run", "--sets=\udcff"])
+    cases = [
+        (line, out, errors, "ascii")
+        for line in lines
+        for out, errors in itertools.product(STREAMS, STREAMS)
+    ]
+    assert codes(cases) == [2] * len(cases)
+
+
+@pytest.mark.slow
+def test_what_every_command_does_is_done_over_every_stream(here):
+    """What each does, and its exit code, are those over streams that take everything."""
+    (here / "s.toml").write_text((here / "s.toml").read_text().replace("alone", "local"))
+    each = {
+        "run": ["s.toml", "--out", "RUN$"],
+        "sweep": ["s.toml", "--seeds", "0:2", "--jobs", "2", "--out", "SWEEP$"],
+        "resume": ["RUN$"],
+        "validate": ["s.toml"],
+        "list": ["all", "--keys"],
+        "schema": [],
+        "compare": ["RUN$"],
+        "explain": ["RUN$"],
+        "verify": ["RUN$", "--no-rerun"],
+        "report": ["RUN$"],
+        "export": ["RUN$", "--as", "timeline"],
+        "fork": ["RUN$", "--at", "2", "--set", "training.learning_rate=0.1", "--out", "FORK$"],
+        "plot": ["RUN$", "--out", "PLOT$.pdf"],
+        "new": ["topology", "mine$"],
+        "tune": ["s.toml", "--out", "TUNED$.toml"],
+    }
+    assert sorted(each) == COMMANDS
+    expected = None
+    pairs = [(os.devnull, os.devnull), *((stream, stream) for stream in STREAMS[:-1])]
+    for place, (out, errors) in enumerate(pairs):
+        named = [
+            [command, *(word.replace("$", str(place)) for word in words)]
+            for command, words in each.items()
+        ]
+        found = codes([(line, out, errors, "ascii") for line in named], here)
+        expected = expected or found
+        assert found == expected, (out, errors)
+        assert (here / f"RUN{place}" / "summary.json").is_file()
+        assert (here / f"RUN{place}" / "report.html").is_file()
+    runs = [json.loads((here / f"RUN{k}" / "summary.json").read_text()) for k in range(4)]
+    assert len({run["parameters_sha256"] for run in runs}) == 1
+
+
+def test_signs_that_an_encoding_lacks_are_replaced(here):
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    (here / "bl\u00e4nk \u00fc.toml").write_text(
+        (here / "s.toml").read_text().replace("alone", "local")
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "netsim", "validate", "--no-world", "bl\u00e4nk \u00fc.toml"],
+        capture_output=True,
+        env=environment,
+        check=True,
+    )
+    assert done.stdout.decode("ascii").startswith("ok blank u.toml: 4 nodes - complete - ")

@@ -1,0 +1,132 @@
+"""What no network can exceed, and what a run keeps whatever else fails."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from netsim.links.radio.channel import RadioChannel
+
+from .media import MEDIA, named, of_cells, radio, to_one
+
+MS = 1_000_000
+
+
+def many(found):
+    return pytest.mark.parametrize("mac", found, ids=named)
+
+
+@many(MEDIA)
+@pytest.mark.parametrize("senders", [2, 20, pytest.param(60, marks=pytest.mark.slow)])
+def test_one_receiver_gets_no_more_than_the_rate(ether, mac, senders):
+    packets = 20 if senders > 2 else 200
+    keys = radio(mac, fading={"kind": "none", "coherence_s": 5e-3}, ttl_s=2.0)
+    e = ether(keys, nodes=senders + 1, base_stations=of_cells(mac))
+    to_one(e, range(1, senders + 1), packets)
+    ended = e.run()
+    arrived = sum(x.outcome == "delivered" for x in ended) * packets
+    assert arrived > 0 or mac["kind"] == "aloha"  # of so many it lets next to nothing through
+    assert arrived <= (max(x.at_ns for x in ended) - MS) / MS * (1 + 1e-9)
+    if not of_cells(mac):
+        assert max(e.spent.sending_ns) <= max(x.at_ns for x in ended) - MS + 20 * len(ended)
+
+
+@many(MEDIA)
+@pytest.mark.parametrize("fading", ["none", "rayleigh"])
+def test_no_step_takes_longer_because_a_message_is_long(ether, mac, fading, monkeypatch):
+    """Channel blocks that are looked at in the instant in which a message begins."""
+    asked, pair = [], RadioChannel.gain
+
+    def counted(self, *args):
+        asked.append(args)
+        return pair(self, *args)
+
+    monkeypatch.setattr(RadioChannel, "gain", counted)
+    found = []
+    for packets in (4_000, 400_000):
+        keys = radio(mac, fading={"kind": fading, "coherence_s": 5e-3}, ttl_s=1e6)
+        e = ether(keys, nodes=3, seed=1, base_stations=of_cells(mac))
+        e.send(1, 0, 1_000 * packets)
+        asked.clear()
+        e.env.run(until=1)
+        found.append(len(asked))
+    assert found[1] < 2 * found[0] + 10
+
+
+SCENARIO = """
+horizon_s = 2.0
+[nodes]
+count = 3
+[exchange]
+schedule = "periodic"
+period_s = 0.5
+[link]
+latency_s = 0.01
+[data]
+kind = "digits"
+[data.partition]
+kind = "iid"
+train_samples = 20
+[model]
+kind = "mlp"
+hidden = [2]
+[[algorithm]]
+kind = "failing"
+[[algorithm]]
+kind = "dpsgd"
+[[algorithm]]
+kind = "failing"
+name = "again"
+[[algorithm]]
+kind = "local"
+"""
+FAILING = '''"""Fails."""
+
+from netsim import api
+from netsim.api import Node, Process
+
+
+class Params(api.Params):
+    """None."""
+
+
+def processes(node: Node, params: Params) -> list[Process]:
+    """One that fails."""
+    return [failing(node)]
+
+
+def failing(node: Node) -> Process:
+    """Fail."""
+    yield node.sleep(1.0)
+    raise IndexError("none there")
+'''
+
+
+@pytest.mark.slow
+def test_one_failing_method_keeps_the_others_from_nothing(tmp_path):
+    (tmp_path / "one.toml").write_text(SCENARIO)
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "failing.py").write_text(FAILING)
+    out = tmp_path / "out"
+    command = [sys.executable, "-m", "netsim", "run", str(tmp_path / "one.toml"), "--timing-only"]
+    command += ["--components", str(tmp_path / "own"), "--out", str(out), "--quiet"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    for name in ("dpsgd", "local"):
+        assert (out / name / "summary.json").is_file()
+    said = " ".join(ended.stderr.split())
+    assert "IndexError: none there" in said
+    assert "the others were played to their end" in said
+    assert "again failed, too" in said
+
+
+def test_airtime_is_that_of_the_packets(ether):
+    """A lone message is on the air for its packets' time, whatever the medium."""
+    for mac in MEDIA:
+        keys = radio(mac, fading={"kind": "none"})
+        e = ether(keys, nodes=3, base_stations=of_cells(mac))
+        to_one(e, [1], 5)
+        e.run()
+        assert e.spent.sending_ns[1] == pytest.approx(5 * MS, rel=1e-6), mac
+        assert np.sum(e.spent.sending_ns) == pytest.approx(5 * MS, rel=1e-6)

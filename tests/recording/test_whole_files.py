@@ -1,0 +1,79 @@
+"""Files are whole or not there, under which names they are filled, and what is known of them."""
+
+import hashlib
+import shutil
+
+import pytest
+
+from netsim.errors import AlteredError
+from netsim.recording import checksums, folder_lock
+from netsim.recording.whole_files import recorded, write_text, write_whole, written_into
+
+
+def names_while_written(path):
+    found = []
+
+    def write(file):
+        found.extend(p.name for p in path.parent.iterdir() if p.name.endswith(".partial"))
+        file.write(b"text")
+
+    write_whole(path, write)
+    assert path.read_bytes() == b"text"
+    return found
+
+
+def test_who_holds_a_folder_leaves_one_name_and_others_one_each(tmp_path):
+    path = tmp_path / "file"
+    (one,), (other,) = names_while_written(path), names_while_written(path)
+    assert one != other
+    with folder_lock.held(tmp_path):
+        (tmp_path / ".file.partial").write_text("half, of a process that was killed")
+        assert names_while_written(path) == [".file.partial"]
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_failure_leaves_the_file_that_was_there(tmp_path):
+    def write(file):
+        file.write(b"half")
+        raise ZeroDivisionError
+
+    (tmp_path / "file").write_text("before")
+    with pytest.raises(ZeroDivisionError):
+        write_whole(tmp_path / "file", write)
+    assert [p.read_text() for p in tmp_path.iterdir()] == ["before"]
+
+
+def test_what_was_written_is_known_from_memory(tmp_path):
+    with recorded(tmp_path):
+        (tmp_path / "table").mkdir()
+        write_text(tmp_path / "table" / "part", "rows")
+        (tmp_path / "table" / "part").write_text("others")
+        written = dict(written_into(tmp_path))
+    assert written == {"table/part": hashlib.sha256(b"rows").hexdigest()}
+    assert written_into(tmp_path) == {}
+
+
+@pytest.mark.parametrize("harm", ["others", "link", "more", "a pipe's place", "all gone"])
+def test_what_is_not_as_written_is_named(tmp_path, harm):
+    part = tmp_path / "table" / "part"
+    part.parent.mkdir()
+    with recorded(tmp_path):
+        write_text(part, "rows")
+        written = dict(written_into(tmp_path))
+    checksums.require_as_written(tmp_path, written)
+    if harm == "others":
+        part.write_text("others")
+    elif harm == "link":
+        shutil.move(part, tmp_path / "elsewhere")
+        part.symlink_to(tmp_path / "elsewhere")
+    elif harm == "more":
+        part = part.with_name("part-2")
+        part.symlink_to("part")
+    elif harm == "all gone":
+        shutil.rmtree(part.parent)
+    else:
+        part.unlink()
+        part.mkdir()
+    with pytest.raises(AlteredError) as refused:
+        checksums.require_as_written(tmp_path, written)
+    assert str(refused.value).startswith(f"{part}: ")
