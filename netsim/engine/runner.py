@@ -41,7 +41,7 @@ BEFORE_BEGUN = (
 """Files that are written before `scenario.toml`, with which a run has begun."""
 
 
-EMPTY_BEFORE = (JOURNAL, "messages", "wakes", "metrics", "traffic", "graph", "intervals")
+EMPTY_BEFORE = (JOURNAL, "messages", "wakes", "metrics", "traffic", "graph", "uses", "intervals")
 """Folders that a run makes before that."""
 
 

@@ -33,7 +33,7 @@ from netsim.learning.jobs import Job, JobFailedError, Work
 from netsim.learning.minibatches import Rows
 from netsim.learning.origins import Origin
 from netsim.learning.ref_sums import RefSums
-from netsim.learning.refs import Cell, Origin, Ref
+from netsim.learning.refs import Bringer, Cell, Ref
 from netsim.learning.replay import Numbers, Replay
 from netsim.units import to_s
 
@@ -124,12 +124,12 @@ class Counters(NamedTuple):
     caught: list[dict[str, Any]] = []
 
 
-def _note_use(origin: Origin, work: Work, place: int, now_ns: int) -> None:
+def _note_use(bringer: Bringer, work: Work, place: int, now_ns: int) -> None:
     """Tell the message that brought an input of a job that it is used; weight 0 is no use."""
     weights = getattr(work, "weights", None)
     weight = weights[place] if weights is not None and place < len(weights) else None
     if weight != 0:
-        origin.used(now_ns, work.describe(), weight)
+        bringer.used(now_ns, work.describe(), weight)
 
 
 class Scheduler:
@@ -209,8 +209,8 @@ class Scheduler:
             The line of an algorithm's file that asks for it, for the error if the job fails.
         """
         for place_in, ref in enumerate(inputs):
-            if ref.origin is not None:
-                _note_use(ref.origin, work, place_in, self._now_ns())
+            if ref.bringer is not None:
+                _note_use(ref.bringer, work, place_in, self._now_ns())
         if self.backend is None:
             return
         if self.past is not None:

@@ -108,6 +108,6 @@ class Outbox:
         ages = None
         for ref in refs_in(msg):
             ages = self._ages
-            if ref.origin is not None:
-                ref.origin.used(self._clock.now, "send", None)
+            if ref.bringer is not None:
+                ref.bringer.used(self._clock.now, "send", None)
         return Envelope(msg, self._id, bits, self._wakeups.round, self._clock.now, ages, **marks)

@@ -151,8 +151,8 @@ class PublishingVerbs:
         if predict is not None:
             require_module_level(predict)
         self._mixing.used(ref, "published")
-        if ref.origin is not None:
-            ref.origin.used(self._clock.now, "publish", None)
+        if ref.bringer is not None:
+            ref.bringer.used(self._clock.now, "publish", None)
         self.published.pop(stage, None)  # so that the last one published is the last in order
         self.published[stage] = Publication(ref, stage, predict, tuple(given))
 
