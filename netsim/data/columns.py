@@ -117,9 +117,8 @@ def present(table: pa.Table, name: str, key: str, source: Source) -> pa.ChunkedA
 
 def in_float32(values: NDArray[Any]) -> NDArray[np.bool_]:
     """Which numbers are finite and stay so in float32, in which models compute."""
-    if values.dtype == np.float16:
-        return np.isfinite(values)
-    found: NDArray[np.bool_] = np.abs(values) <= LARGEST  # false of nan
+    half = values.dtype == np.float16  # in which the limit itself is infinite
+    found: NDArray[np.bool_] = np.isfinite(values) if half else np.abs(values) <= LARGEST
     return found
 
 
