@@ -345,5 +345,7 @@ def unreadable(where: str, error: BaseException) -> DataError:
     told = getattr(error, "strerror", None) or str(error) or type(error).__name__
     remedy = "fetch the file again"
     if "parse error" in told:  # Arrow's words, with the row
-        remedy = "mend that row, or leave it out; line 1 of CSV has the names of all columns"
+        remedy = "mend that row, or leave it out"
+        if "CSV" in told:
+            remedy += "; line 1 has the names of all columns"
     return DataError(f"{where}: can't be read ({one_line(told)}); {remedy}")
