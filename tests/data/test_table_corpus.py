@@ -213,7 +213,7 @@ TEXTS: dict[str, tuple[bytes, str]] = {
         csv_text(base()).replace("a,b", "a,a", 1).encode(),
         r'columns 1 and 2 are both called "a"',
     ),
-    "a remark before the header": (b"# ours\n" + csv_text(base()).encode(), "line 1 of CSV has"),
+    "a remark before the header": (b"# ours\n" + csv_text(base()).encode(), "line 1 has"),
     "a row too long": (csv_text(base()).encode() + b"1,2,3,4,5\n", r"Expected 4 columns, got 5"),
     "only a header": (b"a,b,u,label\n", "no rows|row"),
     "nothing": (b"", "mpty"),
