@@ -1,5 +1,6 @@
 """Contact traces: which pairs of nodes were in contact when."""
 
+import csv
 import math
 import re
 from bisect import bisect_right
@@ -26,6 +27,9 @@ _HEADERS = {
 }
 _KONECT = re.compile(r"%\s+(?:sym|asym|bip)\s+(\w+)")
 """How a file of konect.cc begins: its format, and what its weights are."""
+
+
+_DATE_AND_TIME = re.compile(r"\b(\d{4}-\d\d-\d\d) (\d\d?:\d\d)")
 
 
 class Meetings:
@@ -131,9 +135,25 @@ def read_contacts(text: Text, columns: Sequence[str], sample_s: float) -> Spans:
 
 
 def _fields(line: str) -> list[str]:
-    if ";" in line:
-        return [part.strip() for part in line.split(";")]
+    """The columns of a line; a date and a time of day are one, a name with blanks is one, too."""
+    line = _DATE_AND_TIME.sub(r"\1T\2", line)
+    for separator in ";\t,":
+        if separator in line:
+            cells = _quoted(line, separator) if '"' in line else line.split(separator)
+            cells = [cell.strip() for cell in cells]
+            words = [cell.split() for cell in cells]
+            # blanks between numbers separate them, in files that have tabs or commas, too
+            if len(cells) > 2 and not any(
+                len(some) > 1 and all(number(word) is not None for word in some) for some in words
+            ):
+                return cells
+    if '"' in line:
+        return [cell for cell in _quoted(line.replace(",", " "), " ") if cell]
     return fields(line)
+
+
+def _quoted(line: str, separator: str) -> list[str]:
+    return next(csv.reader([line.strip()], delimiter=separator, skipinitialspace=True))
 
 
 def _order(
@@ -209,6 +229,21 @@ def _likely(
         first = _column(rows, 0)
         if _in_steps(first, sample_s) and (np.diff(first) >= 0).all():
             raise text.wrong(f"its lines may be i j start end, or t i j and a number; {told}")
+        third, fourth = {*starts.tolist()}, {*ends.tolist()}
+        second = _column(rows, 1)
+        if (
+            len(rows) > 1
+            and third & fourth
+            and (first <= second).all()
+            and (starts != ends).all()
+            and (np.diff(first) >= 0).all()
+            and not (firsts := {*first.tolist()}) & (seconds := {*second.tolist()})
+            and len(firsts | seconds) > len(third | fourth)
+        ):
+            raise text.wrong(
+                f"its lines may be i j start end or start end i j; {told}, as in columns = "
+                '["start", "end", "i", "j"]'
+            )
         return ("i", "j", "start", "end")
     first, third = _column(rows, 0), _column(rows, 2)
     if np.isnan(first).any():  # which is told with its line
@@ -218,6 +253,11 @@ def _likely(
     if by_steps == other_by_steps:  # then the one that ascends are the times
         by_steps, other_by_steps = ascends and first[0] < first[-1], other_ascends
     if not by_steps or other_by_steps:
+        if len(rows[0][1]) > 4 and (third <= _column(rows, 3)).all():
+            raise text.wrong(
+                f"its lines may be i j start end, t i j or i j t; {told}, as in columns = "
+                '["i", "j", "start", "end"]'
+            )
         raise text.wrong(
             f'its lines may be t i j or i j t; {told}, as in columns = ["i", "j", "t"]'
         )
