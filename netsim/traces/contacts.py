@@ -229,17 +229,7 @@ def _likely(
         first = _column(rows, 0)
         if _in_steps(first, sample_s) and (np.diff(first) >= 0).all():
             raise text.wrong(f"its lines may be i j start end, or t i j and a number; {told}")
-        third, fourth = {*starts.tolist()}, {*ends.tolist()}
-        second = _column(rows, 1)
-        if (
-            len(rows) > 1
-            and third & fourth
-            and (first <= second).all()
-            and (starts != ends).all()
-            and (np.diff(first) >= 0).all()
-            and not (firsts := {*first.tolist()}) & (seconds := {*second.tolist()})
-            and len(firsts | seconds) > len(third | fourth)
-        ):
+        if len(rows) > 1 and _spans_first(*(_column(rows, k) for k in range(4))):
             raise text.wrong(
                 f"its lines may be i j start end or start end i j; {told}, as in columns = "
                 '["start", "end", "i", "j"]'
@@ -262,6 +252,21 @@ def _likely(
             f'its lines may be t i j or i j t; {told}, as in columns = ["i", "j", "t"]'
         )
     return ("t", "i", "j")
+
+
+def _spans_first(
+    a: NDArray[np.float64], b: NDArray[np.float64], c: NDArray[np.float64], d: NDArray[np.float64]
+) -> bool:
+    """Whether four columns may be start, end, i, j: ids come again, on either side, times don't."""
+    spans, pairs = ({*a.tolist()}, {*b.tolist()}), ({*c.tolist()}, {*d.tolist()})
+    return bool(
+        (a <= b).all()
+        and (np.diff(a) >= 0).all()
+        and (c != d).all()
+        and pairs[0] & pairs[1]
+        and not spans[0] & spans[1]
+        and len(spans[0] | spans[1]) > len(pairs[0] | pairs[1])
+    )
 
 
 def _column(rows: list[tuple[int, list[str]]], k: int) -> NDArray[np.float64]:

@@ -53,9 +53,12 @@ def _of_radio(world: World) -> list[str]:
             "another unit?"
         )
     snr = min(best, 10 ** (MOST_SNR_DB / 10))
-    rate_bps = 0.0 if radio.rate.adapts else radio.rate.bits_per_s(snr, radio.bandwidth_hz)
-    per_hz = rate_bps / radio.bandwidth_hz
-    if math.isfinite(per_hz) and per_hz > MOST_BITS_PER_S_HZ and not found:
+    bandwidth_hz = radio.bandwidth_hz
+    rate_bps = 0.0 if radio.rate.adapts else radio.rate.bits_per_s(snr, bandwidth_hz)
+    per_hz = rate_bps / bandwidth_hz
+    # a rate that is made of the bandwidth, as a capacity is, is in no other unit than that
+    follows = per_hz and math.isclose(radio.rate.bits_per_s(snr, 2 * bandwidth_hz), 2 * rate_bps)
+    if math.isfinite(per_hz) and per_hz > MOST_BITS_PER_S_HZ and not follows and not found:
         found.append(
             f"[radio]: {rate_bps:,.6g} bit/s in bandwidth_hz = {radio.bandwidth_hz:g} is "
             f"{per_hz:,.3g} bit/s/Hz, more than {MOST_BITS_PER_S_HZ:g}: is one of them in another "

@@ -544,13 +544,13 @@ def _whole(graph: Graph, ends: Sequence[tuple[int, str, str]]) -> dict[str, str]
     found = {}
     for name, at in line.items():
         match = re.fullmatch(r"\+?(-?\d+)(\.0*)?", name)
-        value = float(name)
-        if match is None and not (value.is_integer() and abs(value) < 2**53):
+        size = float(name)
+        if match is None and not (size.is_integer() and abs(size) < 2**53):
             raise graph.text.wrong(
                 f"{shown(name)} is no id of a node, among ids that are numbers: those are whole",
                 at,
             )
-        whole = str(int(value)) if match is None else match[1]
+        whole = str(int(size)) if match is None else match[1]
         if whole != name:
             found[name] = whole
     by_value: dict[str, str] = {}
