@@ -3,9 +3,11 @@
 import hashlib
 import os
 import shutil
+from types import SimpleNamespace
 
 import pytest
 
+from netsim.engine.checkpoints.journal import Journal
 from netsim.errors import AlteredError, FolderError, ScenarioError
 from netsim.recording import checksums, folder_lock
 from netsim.recording.whole_files import recorded, write_text, write_whole, written_into
@@ -125,3 +127,19 @@ def test_a_folder_that_is_a_link_is_not_written_into(tmp_path, name):
     (tracker / "latest-run").symlink_to(outside)  # as that program makes it
     with folder_lock.held(folder):
         pass
+
+
+@pytest.mark.parametrize("name", ["part-00000-x.parquet", "part-00000b.parquet"])
+def test_what_a_run_goes_on_from_is_known_by_name(tmp_path, name):
+    """A file of somebody else's, put between the parts of a table, takes the place of none."""
+    table = tmp_path / "messages"
+    table.mkdir()
+    for part in ("part-00000.parquet", name):
+        (table / part).write_text(part)
+    written = {"messages/part-00000.parquet": "0" * 64}
+    checkpoint = SimpleNamespace(
+        values=[], number=0, written=written, extents={"messages": SimpleNamespace(parts=1)}
+    )
+    aside = Journal(tmp_path).go_on(checkpoint)
+    assert [p.name for p in table.iterdir()] == ["part-00000.parquet"]
+    assert [p.name for p in (aside / "messages").iterdir()] == [name]
