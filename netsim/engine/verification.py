@@ -192,7 +192,7 @@ def _check_inputs(made_of: dict[str, Any], report: Report) -> None:
         for entry in _input_files(made_of, name):
             count += 1
             try:
-                if InputFile.of(Path(entry.file)).sha256 != entry.sha256:
+                if not entry.is_as_it_was():
                     found.append(f"{kind} {entry.file}: changed")
             except FileNotFoundError:
                 found.append(f"{kind} {entry.file}: missing")
