@@ -111,10 +111,13 @@ def test_a_folder_with_a_list_of_its_own_does_not_hide_from_verify(ended):
         result = netsim("verify", ended, "--no-rerun")
         assert result.exit_code == 1
         assert f"differs    {inside}: not of the run" in result.stdout
+    with (ended / "summary.json").open("wb") as file:
+        file.truncate(5 << 30)  # reading it would take seconds
     os.mkfifo(ended / "pipe")
     (ended / "link").symlink_to("/etc/passwd")
     found = verification.verify(ended, {}, (), rerun=False).differences
     assert {f"{ended / name}: not of the run" for name in ("link", "pipe")} <= set(found)
+    assert f"{ended / 'summary.json'}: changed: larger than what a run writes" in found
 
 
 @pytest.mark.thinned(6)
