@@ -145,7 +145,7 @@ class Comparison:
                     self._run(backend, attempt + 1)
                     again = self._run(backend, attempt)
                     after = _numbers(self._architecture.module)
-                    self._changing = [name for name in after if after[name] != before.get(name)]
+                    self._changing = [n for n in before if after.get(n, before[n]) != before[n]]
                     told = difference(self._architecture, again, plain, self.start)
             except JobFailedError as failure:
                 error = failure.__cause__
@@ -286,14 +286,30 @@ def difference(a: Architecture, ours: Outcome, plain: Outcome, start: Tensor) ->
 
 
 def _numbers(module: nn.Module) -> dict[str, object]:
-    """Attributes of a module and its parts that are numbers or texts."""
-    return {
-        f"{name}.{key}" if name else key: value
-        for name, part in module.named_modules()
-        for key, value in vars(part).items()
-        if isinstance(value, bool | int | float | str) and key != "training"
-    }
+    """Attributes of a module and its parts that are numbers or texts, those in containers too."""
+    found: dict[str, object] = {}
+    for name, part in module.named_modules():
+        inside = {key: value for key, value in vars(part).items() if key not in _OF_TORCH}
+        for key, value in inside.items():
+            _gather(f"{name}.{key}" if name else key, value, found)
+    return found
 
+
+_OF_TORCH = {"training", *vars(nn.Module())}
+"""Attributes of every module."""
+
+
+def _gather(name: str, value: object, found: dict[str, object], depth: int = 3) -> None:
+    """Put a number, or those of lists and dicts, into `found`."""
+    if isinstance(value, bool | int | float | str):
+        found[name] = value
+    elif depth and isinstance(value, list | tuple | dict) and len(value) <= _FEW:
+        for key, one in value.items() if isinstance(value, dict) else enumerate(value):
+            _gather(f"{name}[{key!r}]", one, found, depth - 1)
+
+
+_FEW = 1000
+"""A container of more entries is a store of something, and is not looked at."""
 
 _NOBODY: Any = None
 """In place of a scheduler: no method of these Refs records a job."""

@@ -135,7 +135,7 @@ def sweep(
 
     In the folder of a sweep, the same command plays what is missing.
     """
-    with terminal.reported(debug):
+    with terminal.reported(debug, terminal.THE_RUN):
         with terminal.waiting(LOADING, quiet):
             from netsim.console import sweeping
             from netsim.console.sweep_options import options, part
@@ -260,7 +260,7 @@ def verify(
     debug: Debug = False,
 ) -> None:
     """Check that a run's files are as it left them, and that it can be played again."""
-    with terminal.reported(debug):
+    with terminal.reported(debug, terminal.THE_RUN):
         from netsim.console import verifying
 
         if not verifying.verify(run, components or (), data, rerun):
@@ -289,7 +289,7 @@ def fork(
     Keys of the link, the radio, the schedule, the local training and the algorithm can change:
     docs/fork.md lists them.
     """
-    with terminal.reported(debug):
+    with terminal.reported(debug, terminal.THE_RUN):
         with terminal.waiting(LOADING, quiet):
             from netsim.console import forking
 

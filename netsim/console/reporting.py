@@ -10,15 +10,16 @@ from numpy.typing import NDArray
 from netsim.console import sweep_tables
 from netsim.engine import search_record
 from netsim.engine.runner import DATA_VARIABLE
-from netsim.errors import ScenarioError, one_line
+from netsim.errors import DataError, ScenarioError, one_line
 from netsim.recording import checksums, run_folder
 from netsim.results.played import folders as begun_runs
-from netsim.results.report import run_page, sweep_page
+from netsim.results.report import html, run_page, sweep_page
 from netsim.results.report.run_tables import Places
 from netsim.results.sweep_comparison import SweepDesign
 from netsim.rng import Streams
 from netsim.scenario import Scenario, load
 from netsim.scenario.kinds import kinds_of
+from netsim.traces import bounded
 from netsim.traces.files import is_file, spelt_out
 from netsim.units import to_ns
 from netsim.world.placement import placed
@@ -52,11 +53,11 @@ def report(path: Path, out: Path | None, components: Sequence[Path], data: Path 
     Raises
     ------
     ScenarioError
-        If there is no run.
+        If there is no run, or the file is something else than a page.
     """
     target = out or path / run_page.NAME
-    if out is not None and out.is_dir():
-        raise ScenarioError(f"--out {one_line(out)}: is a folder; name a file, such as page.html")
+    if out is not None:
+        _require_free(out)
     if sweep_tables.is_sweep(path):
         sweep_page.report(path, sweep_tables.design_of(path), search_record.recorded(path), target)
     else:
@@ -65,6 +66,23 @@ def report(path: Path, out: Path | None, components: Sequence[Path], data: Path 
     if out is None:
         checksums.renew(path, run_page.NAME)
     return target
+
+
+def _require_free(out: Path) -> None:
+    """Raise ScenarioError where something else than an earlier page would be replaced."""
+    if out.is_dir():
+        raise ScenarioError(f"--out {one_line(out)}: is a folder; name a file, such as page.html")
+    if out.exists() or out.is_symlink():
+        try:
+            with bounded.opened(out, one_line(out), follow_links=False) as file:
+                is_page = html.is_page(file.read(html.MOST_HEAD_BYTES))
+        except (OSError, DataError):
+            is_page = False
+        if not is_page:
+            raise ScenarioError(
+                f"--out {one_line(out)}: is there already and is no page of netsim's; name another "
+                "file"
+            )
 
 
 def conclude(top: Path, folders: Sequence[Path], scenario: Scenario) -> bool:

@@ -66,7 +66,7 @@ def run(
     debug : bool
         Show tracebacks.
     """
-    with terminal.reported(debug):
+    with terminal.reported(debug, terminal.THE_RUN):
         with terminal.waiting(LOADING, quiet):
             from netsim.console import commands
 
@@ -123,7 +123,7 @@ def resume(
     debug : bool
         Show tracebacks.
     """
-    with terminal.reported(debug):
+    with terminal.reported(debug, terminal.THE_RUN):
         with terminal.waiting(LOADING, quiet):
             from netsim.console import resuming
 

@@ -12,6 +12,7 @@ from rich.text import Text
 from netsim.errors import NetsimError, ScenarioError, printable
 
 DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+THE_RUN = "the run failed"
 
 
 _MOST_LINES, _LONGEST_LINE = 200, 2_000
@@ -65,8 +66,16 @@ def waiting(words: str, quiet: bool = False) -> Iterator[None]:
 
 
 @contextmanager
-def reported(debug: bool = False) -> Iterator[None]:
-    """Turn what goes wrong inside into a message and the exit code that the README promises."""
+def reported(debug: bool = False, title: str = "failed") -> Iterator[None]:
+    """Turn what goes wrong inside into a message and the exit code that the README promises.
+
+    Parameters
+    ----------
+    debug : bool
+        Show tracebacks.
+    title : str
+        What is said first of what is not the input's fault; `THE_RUN` where one is played.
+    """
     try:
         yield
     except ScenarioError as error:
@@ -74,7 +83,7 @@ def reported(debug: bool = False) -> Iterator[None]:
         _show_traceback(debug)
         raise typer.Exit(BAD_INPUT) from None
     except NetsimError as error:
-        _say_failed(error)
+        _say(title, _failure(error))
         _show_traceback(debug)
         raise typer.Exit(FAILED) from None
     except KeyboardInterrupt as stop:
@@ -83,7 +92,7 @@ def reported(debug: bool = False) -> Iterator[None]:
     except (typer.Exit, typer.Abort):
         raise
     except Exception as error:
-        _say_failed(error)
+        _say(title, _failure(error))
         _show_traceback(debug)
         raise typer.Exit(FAILED) from None
 
@@ -100,10 +109,10 @@ def problems(lines: list[str]) -> None:
         console.print(Text(f"{len(lines)} problems; nothing was written", style="dim"))
 
 
-def _say_failed(error: Exception) -> None:
+def _failure(error: Exception) -> str:
     from netsim.engine.failures import failure_text  # here: it brings torch, which --help need not
 
-    _say("the run failed", failure_text(error))
+    return failure_text(error)
 
 
 def _say(title: str, text: str) -> None:

@@ -21,6 +21,10 @@ _MANY_ROWS = 100
 """From so many rows on, whole numbers most of which differ are hardly classes."""
 
 
+LARGEST = float(np.finfo(np.float32).max)
+"""The largest number that is finite in float32."""
+
+
 class Targets(NamedTuple):
     """What there is to learn.
 
@@ -111,6 +115,13 @@ def present(table: pa.Table, name: str, key: str, source: Source) -> pa.ChunkedA
     return column
 
 
+def in_float32(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which numbers are finite and stay so in float32, in which models compute."""
+    half = values.dtype == np.float16  # in which the limit itself is infinite
+    found: NDArray[np.bool_] = np.isfinite(values) if half else np.abs(values) <= LARGEST
+    return found
+
+
 def holds_images(kind: pa.DataType) -> bool:
     """Whether a column's type is that of images as `datasets` stores them."""
     return bool(pa.types.is_struct(kind) and kind.get_field_index("bytes") >= 0)
@@ -164,17 +175,22 @@ def numbers(table: pa.Table, name: str, key: str, source: Source) -> NDArray[Any
             key, name, f"the column is of type {one_line(values.type)}, not of numbers"
         )
     if values.null_count:
-        raise source.wrong(key, name, "a list has an empty entry; leave out these rows")
+        empty = np.asarray(values.is_null().to_numpy(zero_copy_only=False))
+        row = int(np.argmax(empty)) // max(1, len(empty) // max(1, len(column)))
+        raise source.wrong(
+            key, name, f"a list has an empty entry at {source.place(row)}; leave out these rows"
+        )
     found = np.asarray(values.to_numpy(zero_copy_only=False)).reshape(shape)
     if found.dtype == bool:
         found = found.astype(np.int64)
-    finite = np.isfinite(found).reshape(len(found), -1).all(axis=1)
+    finite = in_float32(found).reshape(len(found), -1).all(axis=1)
     if not finite.all():
         raise source.wrong(
             key,
             name,
-            f"{int((~finite).sum()):,} cells of the column are nan or infinite, the first at "
-            f"{source.place(int(np.argmin(finite)))}; leave out these rows",
+            f"{int((~finite).sum()):,} cells of the column are nan or infinite, or beyond "
+            f"{LARGEST:.1g}, the first at {source.place(int(np.argmin(finite)))}; leave out these "
+            "rows",
         )
     return found
 

@@ -5,6 +5,7 @@ import json
 import re
 import threading
 import warnings
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -163,8 +164,25 @@ def read_parts(files: Sequence[Path]) -> list[pa.Table]:
         except BROKEN as error:
             raise bounded.unreadable(str(file), error) from error
     for file, table in zip(files, tables, strict=True):
+        doubled = next((n for n, k in Counter(table.column_names).items() if k > 1), None)
+        if doubled is not None:
+            places = [i + 1 for i, one in enumerate(table.column_names) if one == doubled]
+            raise DataError(
+                f"{file}: columns {' and '.join(map(str, places[:2]))} are both called "
+                f'"{one_line(doubled)}"; give each column a name of its own'
+                " (where line 1 holds values, put a line of names before it)"
+            )
         if table.column_names != tables[0].column_names:
             raise DataError(f"{file}: its columns differ from those of {files[0].name}")
+        for one in table.schema:
+            first = tables[0].schema.field(one.name)
+            if pa.types.is_string(one.type) != pa.types.is_string(first.type) and not (
+                pa.types.is_null(one.type) or pa.types.is_null(first.type)
+            ):
+                raise DataError(
+                    f'{file}: column "{one_line(one.name)}" is of type {one.type}, in '
+                    f"{files[0].name} of type {first.type}; write it alike in all files"
+                )
     return tables
 
 

@@ -6,6 +6,7 @@ would learn without it and nobody would know.
 """
 
 import re
+import unicodedata
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,9 +23,11 @@ _UNNAMED = re.compile(
     r"(unnamed:? ?\d*(_level_\d+)?|__index_level_\d+__|\.\.\.\d+|)", re.IGNORECASE
 )
 """Names that pandas, Arrow and readr give to columns without one."""
-_NUMBER = r"^\s*[-+(]?[$€£]?\s*(\d[\d.,'_\s]*|\.\d+)([eE][-+]?\d+)?\s*[%$€£)]?\s*$"
+_NUMBER = r"^\s*[-+(\x{2212}]?[$€£]?\s*(\d[\d.,'_\s]*|\.\d+)([eE][-+]?\d+)?\s*[%$€£)]?\s*$"
 """A number in any spelling: thousands and decimals divided by points, commas, blanks."""
 _PLAIN = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
+_MEASURE = r"^\s*[-+]?(?:\d+[.,]?\d*|[.,]\d+)\s*(?P<unit>[^\s\d.,:/-][^\s\d]{0,11})\s*$"
+"""A number and its unit."""
 _MISSING = (
     "",
     "?",
@@ -82,14 +85,14 @@ class ColumnUse:
         if self.left_out:
             by_reason: dict[str, list[str]] = {}
             for name, reason in self.left_out.items():
-                by_reason.setdefault(reason, []).append(name or '""')
+                by_reason.setdefault(reason, []).append(name)
             words = [f"{_few(names)} ({reason})" for reason, names in by_reason.items()]
             found.append(f"inputs are {_few(self.inputs)}; left out: {'; '.join(words)}")
         return [one_line(text) for text in (*found, *self.remarks)]
 
 
 def _few(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:8])
+    shown = ", ".join(name or '""' for name in names[:8])
     return shown if len(names) <= 8 else f"{shown} and {len(names) - 8} more"
 
 
@@ -238,7 +241,7 @@ def require_no_spoilt_numbers(table: pa.Table, name: str, key: str, source: Sour
     column = table.column(name)
     if not pa.types.is_string(column.type) or not len(column):
         return
-    numbers = _matches(column, _NUMBER)
+    numbers = _matches(column, _NUMBER) | _with_one_unit(column)
     if 2 * int(numbers.sum()) < len(column) - int(_is_missing(column).sum()) or not numbers.any():
         return
     odd = ~_matches(column, _PLAIN)
@@ -257,6 +260,17 @@ def require_no_spoilt_numbers(table: pa.Table, name: str, key: str, source: Sour
         f'[data] {source.name}: column "{one_line(name)}": {what}, the first is '
         f"{_cell(column, row)} at {source.place(row)}; {remedy}"
     )
+
+
+def _with_one_unit(column: pa.ChunkedArray) -> NDArray[np.bool_]:
+    """Which cells are a number and a unit: the one of most such cells, "kg" or "EUR"."""
+    units = pc.struct_field(pc.extract_regex(column, _MEASURE), "unit")
+    counts = pc.value_counts(units.drop_null()).to_pylist()
+    common = max(counts, key=lambda one: one["counts"], default=None)
+    if common is None or 2 * common["counts"] <= len(units) - units.null_count:
+        return np.zeros(len(column), dtype=bool)
+    found = pc.fill_null(pc.equal(units, common["values"]), False)
+    return np.asarray(found.to_numpy(), dtype=bool)
 
 
 def _is_missing(column: pa.ChunkedArray) -> NDArray[np.bool_]:
@@ -291,19 +305,28 @@ def require_names(column: pa.ChunkedArray, name: str, key: str, source: Source) 
             f"{int(missing.sum()):,} cells of the column are empty or say that there is no value, "
             f"the first is {_cell(column, row)} at {source.place(row)}; leave out these rows",
         )
-    different = column.unique()
-    stripped = pc.utf8_trim_whitespace(different)
-    if len(stripped.unique()) < len(different):
-        seen: dict[str, str] = {}
-        for one in different.to_pylist():
-            other = seen.setdefault(one.strip(), one)
-            if other != one:
-                raise source.wrong(
-                    key,
-                    name,
-                    f'"{one_line(other)}" and "{one_line(one)}" differ in blanks alone; write '
-                    "them alike",
-                )
+    seen: dict[str, str] = {}
+    for one in column.unique().to_pylist():
+        other = seen.setdefault(_as_seen(one), one)
+        if other != one:
+            raise source.wrong(
+                key,
+                name,
+                f"{_quoted(other)} and {_quoted(one)} differ in blanks alone, or in signs that are "
+                "not seen; write them alike",
+            )
+
+
+def _as_seen(text: str) -> str:
+    """A text without what no reader sees: blanks around it, signs of format, split accents."""
+    plain = unicodedata.normalize("NFC", text)
+    return "".join(c for c in plain if unicodedata.category(c) != "Cf").strip()
+
+
+def _quoted(text: str) -> str:
+    """A text in quotes, unseen signs as escapes."""
+    shown = one_line(text) if text == _as_seen(text) else ascii(text)[1:-1]
+    return f'"{shown[:60]}"'
 
 
 def default_inputs(
@@ -389,10 +412,12 @@ def _reason(table: pa.Table, one: pa.Field, trained: int, y: NDArray[Any]) -> st
         len(values) >= _TELLS_FROM
         and y.ndim == 1
         and y.dtype.kind in "iu"
-        and values.dtype.kind in "iub"
+        and values.dtype.kind in "iubf"
     ):
-        pairs = len(np.unique(np.stack([values.astype(np.int64), y]), axis=1).T)
-        if pairs == len(np.unique(y)) == len(np.unique(values)) > 1:
+        different, kinds = np.unique(values, return_inverse=True)
+        if len(different) == len(np.unique(y)) > 1 and len(
+            np.unique(np.stack([kinds, y]), axis=1).T
+        ) == len(different):
             return "tells the target, one value a class; name the inputs by input to use it"
     return None
 

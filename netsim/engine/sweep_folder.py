@@ -72,6 +72,7 @@ def opened(
     else:
         top = runner.claim(out, scenario.name)
     try:
+        folder_lock.require_no_linked_folders(top)
         for part in sorted((top / PARTS).glob("*")):
             holder = folder_lock.holder(part)
             if holder is not None:

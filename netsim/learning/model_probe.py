@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -30,7 +31,7 @@ def probe(where: str, module: nn.Module, x: Tensor) -> tuple[Traits, Tensor]:
     where : str
         What messages begin with.
     module : torch.nn.Module
-        On the CPU; its buffers and mode are as before afterwards.
+        On the CPU; its values and mode are as before afterwards.
     x : torch.Tensor
         (n, ...) samples, two or more.
 
@@ -90,19 +91,22 @@ def _same(a: Tensor, b: Tensor) -> bool:
 
 @contextmanager
 def _restored(module: nn.Module) -> Iterator[None]:
-    """Give the module its buffers and modes back."""
+    """Give the module its values and modes back: a pass may change parameters, too."""
     modes = [(m, m.training) for m in module.modules()]
-    buffers = [
-        (m._buffers, key, b, b.clone())
-        for m in module.modules()
-        for key, b in m._buffers.items()
-        if b is not None
+    tables: list[dict[str, Any]] = [
+        table for m in module.modules() for table in (m._parameters, m._buffers)
+    ]
+    held = [
+        (table, key, tensor, tensor.detach().clone())
+        for table in tables
+        for key, tensor in table.items()
+        if tensor is not None
     ]
     try:
         yield
     finally:
         for layer, mode in modes:
             layer.training = mode
-        for table, key, tensor, values in buffers:
+        for table, key, tensor, values in held:
             tensor.copy_(values)
             table[key] = tensor

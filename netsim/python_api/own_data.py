@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from pydantic import Field, create_model
 from torch.utils.data import Dataset, IterableDataset, TensorDataset
 
+from netsim.data.columns import LARGEST, in_float32
 from netsim.data.sets import DataSet, Outline, Samples
 from netsim.data.split import hold_out
-from netsim.errors import DataError
+from netsim.errors import DataError, one_line
 from netsim.registry import Index
 
 _MOST_CLASSES = 1 << 20
@@ -149,6 +150,9 @@ def _rows(part: Any, name: str) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any
             f"{where}: is a {type(part).__name__}; give (inputs, targets), a torch Dataset, or two "
             "of these, (train, test)"
         )
+    given = dict(zip(("inputs", "targets", "users"), part, strict=False))
+    for what, values in given.items():
+        _require_one_shape(values, what, where)
     x, y = _array(part[0]), _array(part[1])
     users = _array(part[2]) if len(part) == 3 else None
     _require_alike(x, y, where)
@@ -204,6 +208,26 @@ def _array(value: Any) -> NDArray[Any]:
     return value.detach().cpu().numpy() if isinstance(value, torch.Tensor) else np.asarray(value)
 
 
+def _require_one_shape(values: Any, what: str, where: str) -> None:
+    """Refuse sequences in a sequence, or in an array of objects, that differ in length."""
+    is_objects = isinstance(values, np.ndarray) and values.dtype == object
+    if not is_objects and not isinstance(values, list | tuple):
+        return
+    try:
+        shapes = [np.shape(cast(Any, _array(value))) for value in values]
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            f"{where}: {what} can't be made an array ({one_line(error)}); give all samples one "
+            "shape, such as by filling up"
+        ) from None
+    odd = next((i for i, shape in enumerate(shapes) if shape != shapes[0]), None)
+    if odd is not None:
+        raise DataError(
+            f"{where}: {what} of sample {odd} have shape {shapes[odd]}, those of sample 0 "
+            f"{shapes[0]}; give all samples one shape, such as by filling up"
+        )
+
+
 def _require_alike(x: NDArray[Any], y: NDArray[Any], where: str) -> None:
     """Refuse inputs and targets that are not a sample each."""
     if x.ndim < 2 or y.ndim < 1 or len(x) != len(y) or not len(x):
@@ -212,8 +236,18 @@ def _require_alike(x: NDArray[Any], y: NDArray[Any], where: str) -> None:
             "samples"
         )
     for what, values in (("inputs", x), ("targets", y)):
-        if values.dtype.kind not in "biuf" or not np.isfinite(values).all():
-            raise DataError(f"{where}: {what} of dtype {values.dtype} are not all finite numbers")
+        if values.dtype.kind not in "biuf":
+            raise DataError(
+                f"{where}: {what} of dtype {values.dtype} are no numbers; give arrays of integers "
+                "or floating-point numbers, of classes their numbers from 0 on"
+            )
+        sound = in_float32(values)
+        if not sound.all():
+            row = int(np.argwhere(~sound)[0][0])
+            raise DataError(
+                f"{where}: {what} of dtype {values.dtype} are not all finite numbers of at most "
+                f"{LARGEST:.1g}, the first other is in sample {row}; leave out such samples"
+            )
     if y.dtype.kind in "biu" and (y.min() < 0 or y.max() >= _MOST_CLASSES):
         raise DataError(
             f"{where}: targets of whole numbers are classes, from 0 to {_MOST_CLASSES - 1}; give "

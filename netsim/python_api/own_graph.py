@@ -11,6 +11,15 @@ from netsim.errors import ScenarioError, one_line
 from netsim.topology import Site, StatedWire, Topology
 
 _STATED = ("rate_bps", "latency_s")
+_CALLED = {
+    "rate": "rate_bps",
+    "bandwidth": "rate_bps",
+    "throughput": "rate_bps",
+    "capacity": "rate_bps",
+    "latency": "latency_s",
+    "delay": "latency_s",
+}
+"""How else data of an edge may be called that are meant for its wire, and the name that is read."""
 
 
 class OwnGraph(Topology):
@@ -88,7 +97,7 @@ def graph_kind(graph: nx.Graph, name: str) -> type[OwnGraph]:
 def _wire(values: Mapping[Any, Any], told: str) -> StatedWire:
     """What the data of an edge say of its wire."""
     for key in values:
-        near = next((k for k in _STATED if str(key).lower().startswith(k.split("_")[0])), None)
+        near = next((n for word, n in _CALLED.items() if str(key).lower().startswith(word)), None)
         if near is not None and key != near:
             raise ScenarioError(
                 f"{told} has {one_line(key)[:40]}, which is not read; call it {near} and give it "

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from netsim.errors import AlteredError, ScenarioError
+from netsim.recording.folder_lock import OF_OTHERS
 from netsim.recording.run_folder import json_file
 from netsim.recording.whole_files import Digests, write_text
 from netsim.traces.bounded import kind_problem, opened
@@ -14,9 +15,6 @@ NAME = "checksums.json"
 
 JOURNAL, SET_ASIDE = "journal", "set_aside-"
 """The folder of what an unfinished run goes on from, and what in it outlives the run."""
-
-NOT_LISTED = ("tensorboard", "wandb")
-"""Folders that belong to other programs, which may add to them at any time."""
 
 MOST_BYTES = 1 << 28
 """A larger list is refused before it is read."""
@@ -126,14 +124,14 @@ def _require_inside(path: Path, names: Iterable[str]) -> None:
 def files(folder: Path) -> Iterator[str]:
     """Names of all that lies in a folder, in order: those of a list, and links and pipes.
 
-    All but hidden ones, the list itself, what belongs to other programs (`NOT_LISTED`), and what of
+    All but hidden ones, the list itself, what belongs to other programs (`OF_OTHERS`), and what of
     the journal goes when the run ends. Links are not followed.
     """
     for path in sorted(folder.iterdir()):
         if path.name.startswith(".") or path.name == NAME:
             continue
         if path.is_dir() and not path.is_symlink():
-            if path.name not in NOT_LISTED and not (path / NAME).is_file():
+            if path.name not in OF_OTHERS and not (path / NAME).is_file():
                 inside = (f"{path.name}/{name}" for name in files(path))
                 kept = f"{JOURNAL}/{SET_ASIDE}" if path.name == JOURNAL else ""
                 yield from (name for name in inside if name.startswith(kept))

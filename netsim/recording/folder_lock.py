@@ -22,9 +22,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from netsim.errors import FolderBusyError, FolderLostError
+from netsim.errors import FolderBusyError, FolderLostError, ScenarioError, one_line
 from netsim.recording import lock_holder
 from netsim.recording.lock_holder import Holder, is_stale, read, this_process
+
+OF_OTHERS = ("tensorboard", "wandb")
+"""Folders that belong to other programs, which may add to them, and to what they are, any time."""
 
 _PREFIX = ".lock-"
 
@@ -145,12 +148,39 @@ def move(folder: Path, to: Path) -> None:
 
 @contextmanager
 def held(folder: Path, take_over: bool = False) -> Iterator[Holder | None]:
-    """`acquire` for a `with` block; may be nested."""
+    """`acquire` for a `with` block; may be nested.
+
+    Raises
+    ------
+    FolderBusyError
+        As `acquire` does.
+    ScenarioError
+        If a folder inside is a link.
+    """
     replaced = acquire(folder, take_over)
     try:
+        require_no_linked_folders(folder)
         yield replaced
     finally:
         release(folder)
+
+
+def require_no_linked_folders(folder: Path) -> None:
+    """Refuse to write where a folder inside is a link: what it leads to is none of the run's.
+
+    Raises
+    ------
+    ScenarioError
+    """
+    for above, names, _ in os.walk(folder):
+        names[:] = [name for name in names if name not in OF_OTHERS]
+        for name in names:
+            inside = Path(above, name)
+            if inside.is_symlink():
+                raise ScenarioError(
+                    f"{one_line(inside)}: is a link to another folder, into which nothing is "
+                    "written; put the folder itself in its place"
+                )
 
 
 def holder(folder: Path) -> Holder | None:

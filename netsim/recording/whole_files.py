@@ -16,6 +16,7 @@ import hashlib
 import io
 import os
 import secrets
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -95,12 +96,15 @@ def write_whole(path: Path, write: Callable[[io.RawIOBase], object]) -> str:
     Raises
     ------
     FolderError
-        If it can't be written, or its folder was removed or taken over; `path` is as it was.
+        If it can't be written, its folder was removed or taken over, or it is a device, a pipe or
+        a socket; `path` is as it was.
     """
+    if _is_of_the_system(path):
+        raise FolderError(f"{path}: can't be written: is no plain file; name another one")
     of_its_own = "" if require_held(path) else f".{secrets.token_hex(4)}"
     partial = path.with_name(f".{path.name[:_KEPT]}{of_its_own}.partial")
     try:
-        with partial.open("wb") as file:
+        with _begun(partial) as file:
             hashing = _Hashing(file)
             write(hashing)
             file.flush()
@@ -115,6 +119,24 @@ def write_whole(path: Path, write: Callable[[io.RawIOBase], object]) -> str:
     digest = hashing.hexdigest()
     _note(path, digest)
     return digest
+
+
+def _begun(partial: Path) -> IO[bytes]:
+    """Open a file that is new: what has its name goes, and a link leads nowhere."""
+    try:
+        return partial.open("xb")
+    except FileExistsError:
+        partial.unlink()
+        return partial.open("xb")
+
+
+def _is_of_the_system(path: Path) -> bool:
+    """Whether a path is a device, a pipe or a socket, which a file must not take the place of."""
+    try:
+        mode = path.lstat().st_mode
+    except (OSError, ValueError):
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISLNK(mode) or stat.S_ISDIR(mode))
 
 
 def _note(path: Path, digest: str) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from netsim.recording import run_folder
+from netsim.recording.main_metric import MainMetric
 from netsim.recording.summary_fields import row
 from netsim.results.summary import load
 
@@ -85,6 +86,8 @@ def nodes(runs: Sequence[PlayedRun]) -> pd.DataFrame:
 def summary(runs: Sequence[PlayedRun]) -> pd.DataFrame:
     """What runs are compared by: a row a run, a column a measure that any of them has.
 
+    The measure that they are judged by is always there, nan where models were not finite.
+
     Parameters
     ----------
     runs : sequence of PlayedRun
@@ -100,7 +103,13 @@ def summary(runs: Sequence[PlayedRun]) -> pd.DataFrame:
     ScenarioError
         If a folder is not that of a finished run.
     """
-    frame = pd.DataFrame([row(load(run.folder)) for run in runs]).dropna(axis="columns", how="all")
+    summaries = [load(run.folder) for run in runs]
+    frame = pd.DataFrame([row(summary) for summary in summaries])
+    # What runs are judged by stays where it is null, as of models that are not finite.
+    names = {MainMetric.of(summary).name for summary in summaries}
+    judged = {"accuracy" if name == "accuracy" else "main_metric" for name in names}
+    frame = frame.loc[:, frame.notna().any() | frame.columns.isin(judged)]
+    frame = frame.assign(**{name: pd.to_numeric(frame[name]) for name in judged})
     keys = [key for key in labels_of(runs) if key == "algorithm" or _differ(runs, key)]
     columns = [[run.labels.get(key) for run in runs] for key in keys]
     if len(keys) == 1:

@@ -207,9 +207,8 @@ def _periods(text: Text) -> Pieces:
 
 def _of_period(text: Text, k: int, period: dict[str, Any], key: str) -> float:
     value = period.get(key)
-    number_there = isinstance(value, int | float) and not isinstance(value, bool)
-    if number_there and 0 <= float(value or 0) < math.inf:
-        return float(value or 0)
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1e300:
+        return float(value)
     told = "is missing" if key not in period else f"is {shown(repr(value))}"
     raise text.wrong(f"period {k}: {key} {told}; it must be a number of at least 0")
 

@@ -343,4 +343,9 @@ def text_of(found: bytes, where: str) -> str:
 def unreadable(where: str, error: BaseException) -> DataError:
     """An error, to be raised, that a file can't be read; `error` is one of `BROKEN`."""
     told = getattr(error, "strerror", None) or str(error) or type(error).__name__
-    return DataError(f"{where}: can't be read ({one_line(told)}); fetch the file again")
+    remedy = "fetch the file again"
+    if "parse error" in told:  # Arrow's words, with the row
+        remedy = "mend that row, or leave it out"
+        if "CSV" in told:
+            remedy += "; line 1 has the names of all columns"
+    return DataError(f"{where}: can't be read ({one_line(told)}); {remedy}")

@@ -167,6 +167,8 @@ def read_csv(content: bytes, where: str, **options: Any) -> pa.Table:
     Exception
         One of `BROKEN`: it can't be read.
     """
+    if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise DataError(f"{where}: line 1: is text in UTF-16; save it as UTF-8")
     first = content[: max(content.find(b"\n"), 0) or len(content)]
     split: pa.csv.ParseOptions | None = options.get("parse_options")
     mark = b"," if split is None else split.delimiter.encode()

@@ -1,5 +1,6 @@
 """Contact traces: which pairs of nodes were in contact when."""
 
+import csv
 import math
 import re
 from bisect import bisect_right
@@ -26,6 +27,9 @@ _HEADERS = {
 }
 _KONECT = re.compile(r"%\s+(?:sym|asym|bip)\s+(\w+)")
 """How a file of konect.cc begins: its format, and what its weights are."""
+
+
+_DATE_AND_TIME = re.compile(r"\b(\d{4}-\d\d-\d\d) (\d\d?:\d\d)")
 
 
 class Meetings:
@@ -131,9 +135,25 @@ def read_contacts(text: Text, columns: Sequence[str], sample_s: float) -> Spans:
 
 
 def _fields(line: str) -> list[str]:
-    if ";" in line:
-        return [part.strip() for part in line.split(";")]
+    """The columns of a line; a date and a time of day are one, a name with blanks is one, too."""
+    line = _DATE_AND_TIME.sub(r"\1T\2", line)
+    for separator in ";\t,":
+        if separator in line:
+            cells = _quoted(line, separator) if '"' in line else line.split(separator)
+            cells = [cell.strip() for cell in cells]
+            words = [cell.split() for cell in cells]
+            # blanks between numbers separate them, in files that have tabs or commas, too
+            if len(cells) > 2 and not any(
+                len(some) > 1 and all(number(word) is not None for word in some) for some in words
+            ):
+                return cells
+    if '"' in line:
+        return [cell for cell in _quoted(line.replace(",", " "), " ") if cell]
     return fields(line)
+
+
+def _quoted(line: str, separator: str) -> list[str]:
+    return next(csv.reader([line.strip()], delimiter=separator, skipinitialspace=True))
 
 
 def _order(
@@ -209,6 +229,11 @@ def _likely(
         first = _column(rows, 0)
         if _in_steps(first, sample_s) and (np.diff(first) >= 0).all():
             raise text.wrong(f"its lines may be i j start end, or t i j and a number; {told}")
+        if len(rows) > 1 and _spans_first(*(_column(rows, k) for k in range(4))):
+            raise text.wrong(
+                f"its lines may be i j start end or start end i j; {told}, as in columns = "
+                '["start", "end", "i", "j"]'
+            )
         return ("i", "j", "start", "end")
     first, third = _column(rows, 0), _column(rows, 2)
     if np.isnan(first).any():  # which is told with its line
@@ -218,10 +243,30 @@ def _likely(
     if by_steps == other_by_steps:  # then the one that ascends are the times
         by_steps, other_by_steps = ascends and first[0] < first[-1], other_ascends
     if not by_steps or other_by_steps:
+        if len(rows[0][1]) > 4 and (third <= _column(rows, 3)).all():
+            raise text.wrong(
+                f"its lines may be i j start end, t i j or i j t; {told}, as in columns = "
+                '["i", "j", "start", "end"]'
+            )
         raise text.wrong(
             f'its lines may be t i j or i j t; {told}, as in columns = ["i", "j", "t"]'
         )
     return ("t", "i", "j")
+
+
+def _spans_first(
+    a: NDArray[np.float64], b: NDArray[np.float64], c: NDArray[np.float64], d: NDArray[np.float64]
+) -> bool:
+    """Whether four columns may be start, end, i, j: ids come again, on either side, times don't."""
+    spans, pairs = ({*a.tolist()}, {*b.tolist()}), ({*c.tolist()}, {*d.tolist()})
+    return bool(
+        (a <= b).all()
+        and (np.diff(a) >= 0).all()
+        and (c != d).all()
+        and pairs[0] & pairs[1]
+        and not spans[0] & spans[1]
+        and len(spans[0] | spans[1]) > len(pairs[0] | pairs[1])
+    )
 
 
 def _column(rows: list[tuple[int, list[str]]], k: int) -> NDArray[np.float64]:

@@ -268,7 +268,7 @@ class Columns:
             self._fail(f"{_cut(found[0])} and {_cut(found[1])} both may be {wanted}; take one out")
         for name in self.names:
             plain = _plain(name)
-            if _BYTES.search(name.strip()) and self._begins(plain, stems, "bps" in units):
+            if _BYTES.search(_spaced(name)) and self._begins(plain, stems, "bps" in units):
                 self._fail(
                     f"column {_cut(name)} counts bytes, or may; write bits, and name it {wanted}"
                 )
@@ -288,7 +288,7 @@ class Columns:
 
     @staticmethod
     def _unit(name: str, stems: set[str], units: Mapping[str, float]) -> float | None:
-        if units is BITS_PER_S and _BYTES.search(name.strip()):
+        if units is BITS_PER_S and _BYTES.search(_spaced(name)):
             return None
         plain = _plain(name)
         for stem in stems:
@@ -306,7 +306,12 @@ class Columns:
 
 def _plain(name: str) -> str:
     """A name in small letters, its unit behind an underscore: `Time [ms]` is `time_ms`."""
-    plain = re.sub(r"[\[(]\s*([^\])]*?)\s*[\])]", r"_\1", name.strip().strip('"').lower())
+    return _spaced(name).lower()
+
+
+def _spaced(name: str) -> str:
+    """A name, its unit behind an underscore: `Rate (KB/s)` is `Rate_KB/s`."""
+    plain = re.sub(r"[\[(]\s*([^\])]*?)\s*[\])]", r"_\1", name.strip().strip('"'))
     return re.sub(r"[\s_]+", "_", plain).strip("_")
 
 

@@ -13,6 +13,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 
+_CHUNK = 1 << 20
+
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
@@ -40,11 +42,34 @@ class InputFile:
         OSError
             If it can't be read, or is a pipe or a device.
         """
-        if not stat.S_ISREG(path.stat().st_mode):
-            raise OSError(f"{path} is not a plain file")
+        _size(path)
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
             return cls(str(path.absolute()), file.tell(), digest)
+
+    def is_as_it_was(self) -> bool:
+        """Whether the file holds the same now; no more of it is read than it had.
+
+        Raises
+        ------
+        OSError
+            If it can't be read, or is a pipe or a device.
+        """
+        path, digest, left = Path(self.file), hashlib.sha256(), self.bytes
+        if _size(path) != self.bytes:  # before it is opened: reading it may wait for ever
+            return False
+        with path.open("rb") as file:
+            while left > 0 and (content := file.read(min(left, _CHUNK))):
+                digest.update(content)
+                left -= len(content)
+        return digest.hexdigest() == self.sha256
+
+
+def _size(path: Path) -> int:
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(f"{path} is not a plain file")
+    return status.st_size
 
 
 class Notes:

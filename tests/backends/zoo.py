@@ -297,6 +297,20 @@ class ImageFrozen(ImageNet):
         self.a.requires_grad_(False)
 
 
+@animal()
+class MovedInItsPasses(Two):
+    """A frozen layer follows another one, as the teacher of a momentum encoder does."""
+
+    def odd(self):
+        self.slow = nn.Linear(8, 8).requires_grad_(False)
+
+    def middle(self, h):
+        if self.training:
+            with torch.no_grad():
+                self.slow.weight.mul_(0.9).add_(self.b.weight, alpha=0.1)
+        return super().middle(h) + self.slow(h)
+
+
 @animal(refused="frozen")
 class AllFrozen(Two):
     def odd(self):
@@ -992,6 +1006,18 @@ class CountsInPython(Two):
     def middle(self, h):
         self.calls += 1
         return torch.tanh(self.b(h)) if self.calls < 1000 else h
+
+
+@animal(refused="changes .*hidden")
+class CountsInAList(Two):
+    """What it counts shows later than in the steps that are compared."""
+
+    def odd(self):
+        self.hidden = [0]
+
+    def middle(self, h):
+        self.hidden[0] += 1
+        return super().middle(h) * (2 if self.hidden[0] > 60 else 1)
 
 
 @animal(refused="otherwise here than in a PyTorch loop")

@@ -142,6 +142,16 @@ REFUSED: dict[str, tuple[Callable[[Columns], Columns], str]] = {
     "a question mark": (as_text("b", 5, "?"), r'column "b".*"\?"'),
     "a decimal comma": (as_text("a", 5, "1,25"), r'column "a".*"1,25"'),
     "thousands": (as_text("b", 5, "1,250"), r'column "b".*"1,250"'),
+    "numbers beyond float32": (changed("a", 5, 1e300), r'input = "a".*beyond 3e\+38'),
+    "a unit behind all numbers": (
+        lambda c: {**c, "a": [f"{one} kg" for one in c["a"]]},
+        r'column "a".* kg"',
+    ),
+    "a typographer's minus": (
+        lambda c: {**c, "a": [str(one).replace("-", "\u2212") for one in c["a"]]},
+        r'column "a"',
+    ),
+    "a label with an unseen sign": (changed("label", 5, LABEL[5] + "\u200b"), r"u200b.*not seen"),
     "a percent sign": (as_text("b", 5, "12 %"), r'column "b".*"12 %"'),
     "a missing number": (changed("a", 5, None), r'input = "a".*empty'),
     "an infinite number": (changed("a", 5, float("inf")), r'input = "a".*infinite'),
@@ -151,7 +161,10 @@ REFUSED: dict[str, tuple[Callable[[Columns], Columns], str]] = {
 """Changes that are refused, and the words."""
 
 
-AT_ROW_5 = REFUSED.keys() - {"blanks behind a label", "one name twice", "another target"}
+AT_ROW_5 = REFUSED.keys() - {
+    *("blanks behind a label", "one name twice", "another target", "a unit behind all numbers"),
+    *("a typographer's minus", "a label with an unseen sign"),
+}
 """Those whose place is named."""
 
 
@@ -191,8 +204,16 @@ TEXTS: dict[str, tuple[bytes, str]] = {
         csv_text({**base(), "u": ["\xe9"] * N}).encode("latin-1"),
         r"all\.csv: line 2: is not text in UTF-8",
     ),
-    "UTF-16": (csv_text(base()).encode("utf-16"), "UTF|null|column|row"),
-    "a row too short": (csv_text(base()).encode() + b"1,2,3\n", r"Expected 4 columns, got 3"),
+    "UTF-16": (csv_text(base()).encode("utf-16"), "line 1: is text in UTF-16; save it as UTF-8"),
+    "a row too short": (
+        csv_text(base()).encode() + b"1,2,3\n",
+        r"Row #62: Expected 4 columns, got 3.*mend that row",
+    ),
+    "one name twice in the header": (
+        csv_text(base()).replace("a,b", "a,a", 1).encode(),
+        r'columns 1 and 2 are both called "a"',
+    ),
+    "a remark before the header": (b"# ours\n" + csv_text(base()).encode(), "line 1 has"),
     "a row too long": (csv_text(base()).encode() + b"1,2,3,4,5\n", r"Expected 4 columns, got 5"),
     "only a header": (b"a,b,u,label\n", "no rows|row"),
     "nothing": (b"", "mpty"),
@@ -307,6 +328,28 @@ def test_training_and_test_rows_that_differ_are_refused(tmp_path, name, change):
     assert REMEDY.search(str(error.value))
 
 
+def test_files_of_one_part_that_differ_are_refused_by_name(tmp_path):
+    put(tmp_path, "p1.csv", base())
+    put(tmp_path, "p2.csv", as_text("a", 5, "1.2x")(base()))
+    with pytest.raises(DataError, match=r'p2\.csv: column "a" is of type string, in p1\.csv'):
+        load(tmp_path, train="p*.csv")
+
+
+def test_a_key_names_a_column_once(tmp_path):
+    put(tmp_path, "all.csv", base())
+    with pytest.raises(DataError, match=r'input = "a": .*names this column twice'):
+        load(tmp_path, input=("a", "a"))
+
+
+@pytest.mark.parametrize("kind", [int, float])
+def test_what_tells_the_target_is_no_input(tmp_path, kind):
+    known = np.unique(LABEL, return_inverse=True)[1].astype(kind)
+    put(tmp_path, "all.csv", {**base(), "z": known.tolist()})
+    columns = load(tmp_path).columns
+    assert columns is not None
+    assert columns.left_out["z"].startswith("tells the target")
+
+
 def test_what_keys_do_not_name_may_differ(tmp_path):
     put(tmp_path, "train.csv", base())
     put(tmp_path, "test.csv", with_column("z", [1] * N)(base()))
@@ -354,7 +397,18 @@ ARRAYS = {
     "inputs that are nan": ((np.where(X > 40, np.nan, X), B), "not all finite"),
     "targets that are infinite": ((X, np.where(A > 1, np.inf, A)), "not all finite"),
     "negative classes": ((X, B - 1), "classes, from 0"),
-    "texts for classes": ((X, LABEL), "not all finite numbers"),
+    "texts for classes": ((X, LABEL), "are no numbers; give .* of classes their numbers"),
+    "inputs beyond float32": ((X.astype(float) * 1e300, B), r"at most 3e\+38"),
+    "lists of several lengths": (
+        ([[1.0] * (1 + (i == 5)) for i in range(N)], B),
+        r"inputs of sample 5 have shape \(2,\), those of sample 0 \(1,\)",
+    ),
+    "objects of several lengths": (
+        (np.array([[1.0] * (1 + (i == 5)) for i in range(N)], dtype=object), B),
+        "inputs of sample 5",
+    ),
+    "lists in lists of several lengths": (([[[1.0], [2.0, 3.0]]] * N, B), "can't be made an array"),
+    "targets of several lengths": ((X, [[0] * (1 + i % 2) for i in range(N)]), "targets of sample"),
     "another number of targets": ((X, B[1:]), "of as many samples"),
     "another number of users": ((X, B, USER[1:]), "users have shape"),
     "users that are numbers with a point": ((X, B, A), "whole numbers or texts"),

@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 from netsim.console import comparing
 from netsim.console.app import app
 from netsim.engine import verification
+from netsim.recording import checksums
 
 from .run_folders import CANARY, PAYLOADS, Readers, copied, folders, played_case
 
@@ -110,10 +111,13 @@ def test_a_folder_with_a_list_of_its_own_does_not_hide_from_verify(ended):
         result = netsim("verify", ended, "--no-rerun")
         assert result.exit_code == 1
         assert f"differs    {inside}: not of the run" in result.stdout
+    with (ended / "summary.json").open("wb") as file:
+        file.truncate(5 << 30)  # reading it would take seconds
     os.mkfifo(ended / "pipe")
     (ended / "link").symlink_to("/etc/passwd")
     found = verification.verify(ended, {}, (), rerun=False).differences
     assert {f"{ended / name}: not of the run" for name in ("link", "pipe")} <= set(found)
+    assert f"{ended / 'summary.json'}: changed: larger than what a run writes" in found
 
 
 @pytest.mark.thinned(6)
@@ -188,3 +192,39 @@ def test_what_is_shown_is_not_what_is_computed_with(ended):
     lines = shown[shown.index("import tomllib") :].splitlines()
     (line,) = [one for one in lines if one.startswith("run, T = ")]
     assert repr(str(strange)) in line
+
+
+@pytest.mark.parametrize("name", ["summary.json", "notes.txt", "pipe", "link"])
+def test_a_page_takes_the_place_of_nothing_but_a_page(ended, name):
+    out = ended / name
+    (ended / "notes.txt").write_text("by hand")
+    os.mkfifo(ended / "pipe")
+    (ended / "link").symlink_to("notes.txt")
+    before = out.read_bytes() if name != "pipe" else b""
+    result = netsim("report", ended, "--out", out)
+    assert result.exit_code == 2
+    assert f"--out {out}: is there already" in result.stderr
+    assert out.is_fifo() if name == "pipe" else out.read_bytes() == before
+    for _ in range(2):
+        assert netsim("report", ended, "--out", ended.parent / "page.html").exit_code == 0
+
+
+def test_what_can_not_be_written_is_no_failed_run(ended):
+    (ended.parent / "file").touch()
+    result = netsim("report", ended, "--out", ended.parent / "file" / "page.html")
+    assert result.exit_code in (1, 2)
+    assert "the run failed" not in result.stderr
+
+
+def test_an_input_is_read_no_further_than_it_was_long(ended):
+    """What a folder names may be a file of the system that never ends, of size 0."""
+    for size, told in ((5, "changed"), (0, "changed")):
+        path = ended / "environment.json"
+        made = json.loads(path.read_text())
+        made["inputs"] = [{"file": "/proc/kmsg", "bytes": size, "sha256": "0" * 64}]
+        path.write_text(json.dumps(made))
+        checksums.renew(ended, "environment.json")
+        result = netsim("verify", ended, "--no-rerun")
+        assert result.exit_code == 1
+        if os.path.exists("/proc/kmsg") and os.access("/proc/kmsg", os.R_OK):
+            assert f"input file /proc/kmsg: {told}" in result.stdout

@@ -277,6 +277,8 @@ def test_a_graph_s_rates_and_latencies_are_those_of_its_wires(small):
         (nx.Graph([(0, 1, {"latency_s": -1.0}), (1, 2)]), r"latency_s = -1.0; .* at least 0"),
         (nx.Graph([(0, 1, {"latency_s": float("nan")}), (1, 2)]), r"latency_s = nan"),
         (nx.Graph([(0, 1, {"latency_ms": 5}), (1, 2)]), r"latency_ms, .* call it latency_s"),
+        (nx.Graph([(0, 1, {"bandwidth": 5}), (1, 2)]), r"bandwidth, .* call it rate_bps"),
+        (nx.Graph([(0, 1, {"delayMs": 5}), (1, 2)]), r"delayMs, .* call it latency_s"),
         (nx.Graph([(0, 1, {"rate": 5}), (1, 2)]), r"has rate, which is not read; call it rate_bps"),
         (
             nx.MultiGraph([(0, 1, {"rate_bps": 1e6}), (0, 1, {"rate_bps": 2e6}), (1, 2)]),

@@ -41,6 +41,15 @@ def test_summary_has_a_row_an_algorithm(played):
     assert "<table" in played._repr_html_()
 
 
+def test_the_accuracy_of_models_that_are_not_finite_is_nan(small, tmp_path):
+    draws = np.random.default_rng(0)
+    data = (1e30 * draws.normal(size=(200, 4)), draws.integers(0, 2, 200))
+    wild = small.replace(data={"kind": data}, horizon_s=10.0)
+    with pytest.warns(netsim.RunWarning, match="diverged"):
+        run = netsim.run(wild, algorithms=["local"], out=tmp_path / "wild")
+    assert math.isnan(run.summary.loc["local", "accuracy"])
+
+
 def test_one_algorithm_of_a_run(played):
     one = played["local"]
     assert one.algorithms == ("local",)

@@ -1,6 +1,7 @@
 """Contact traces: formats, spans, who becomes which node, and what is wrong with a file."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,7 @@ def write(tmp_path):
         (",contact_time,day,id1,id2\n0,20,1,7,8\n1,40,1,7,8\n2,100,1,7,9\n", {}),
         ("7 8 0 40\n7 9 80 100\n", {}),
         ("0,40,7,8\n80,100,7,9\n", {"columns": ["start", "end", "i", "j"]}),
+        ('"t";"i";"j"\n"20";"7";"8"\n"40";"7";"8"\n"100";"7";"9"\n', {}),
         ("0 CONN 7 8 up\n40 CONN 8 7 down\n80 CONN 7 9 up\n100 CONN 7 9 down\n", {}),
     ],
 )
@@ -48,6 +50,36 @@ def test_every_format_tells_the_same_contacts(write, text, fields):
     assert found.left_ns(0, 1, 40 * S) == 0
     assert found.left_ns(0, 2, 0) == 0
     assert found.left_ns(1, 2, 0) == 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{0} 12:00:20,a b,c\n{0} 12:00:40,a b,d\n",
+        "{0} 12:00:20\ta b\tc\n{0} 12:00:40\ta b\td\n",
+        '{0} 12:00:20 "a b" c\n{0} 12:00:40 "a b" d\n',
+        '{0}T12:00:20, "a b", "c"\n{0}T12:00:40Z, "a b", "d"\n',
+        "i;j;start;end\na b;c;{0} 12:00:00;{0} 12:00:20\na b;d;{0} 12:00:20;{0} 12:00:40\n",
+    ],
+)
+def test_dates_and_names_with_blanks_are_one_column_each(write, text):
+    found = meetings(write(text.format("2024-05-01")), 3, people=["a b", "c", "d"])
+    assert [found.peers(0, time_s * S) for time_s in (0, 19, 20, 39, 40)] == [
+        (1,), (1,), (2,), (2,), (),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ("0 10 1 2\n5 15 1 3\n20 30 2 3\n", ["start", "end", "i", "j"]),
+        ("1 3 121 221 1 0\n1 4 236 347 1 0\n1 3 999 1100 2 9\n", ["i", "j", "start", "end"]),
+    ],
+)
+def test_the_columns_that_an_error_proposes_are_those_of_the_file(write, text, columns):
+    with pytest.raises(ScenarioError, match=re.escape(str(columns).replace("'", '"'))):
+        meetings(write(text), 3)
+    assert any(meetings(write(text), 3, columns=columns).neighbours())
 
 
 def test_the_run_starts_where_told_and_the_trace_may_run_faster(write):

@@ -69,6 +69,7 @@ def test_a_node_that_is_put_elsewhere_at_once_is_there_from_then_on(file):
         ("0 1 nan\n", {}, 'line 1: number 3 is "nan", not a finite number'),
         ("5 1 2 4 1 2\n", {}, "line 1: number 4 is the time 4 s after 5 s; times must"),
         ("# nothing\n", {}, "holds no movement"),
+        ("0 0 0 0 9 9 0 0 20 0 9 0\n", {}, "line 1: .* in 3 dimensions.*set dimensions = 3"),
         ("0 1 2\n", {"dimensions": 3}, "line 1: has 3 numbers, no multiple of 4"),
     ],
 )

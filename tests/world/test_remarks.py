@@ -1,43 +1,63 @@
-"""What is told of a world before it is played: links and movements that are most often slips."""
+"""Links that no radio has are remarked on, and none that ships or that a formula gives."""
 
 import pytest
 
 from netsim import scenario, world
-from netsim.world.remarks import remarks
+from netsim.scenario.file import shipped
+from netsim.world.remarks import MOST_BITS_PER_S_HZ, MOST_SNR_DB, remarks
 
-RADIO = {"path_loss": {"kind": "free_space"}, "fading": {"kind": "none"}}
-BASE = {
+NEAR = {
     "horizon_s": 10.0,
-    "nodes": {"count": 2, "placement": "given", "positions_m": [[0.0, 0.0], [50.0, 0.0]]},
-    "exchange": {"schedule": "periodic", "period_s": 2.0},
+    "nodes": {"count": 2, "placement": "given", "positions_m": [[0.0, 0.0], [20.0, 0.0]]},
+    "exchange": {"schedule": "rounds", "interval_s": 1.0},
     "data": {"kind": "digits"},
-    "model": {"kind": "mlp", "hidden": [2]},
+    "model": {"kind": "mlp"},
     "algorithm": {"kind": "dpsgd"},
 }
+FIXED = {"kind": "fixed", "rate_bps": 20e6}
+CAPACITY = {"kind": "shannon_gap", "gap_db": 0.0, "min_rate_bps": 1e5}
 
 
-def told(**tables):
-    return remarks(world.build(scenario.from_dict({**BASE, "radio": RADIO, **tables})))
+def said(**radio):
+    found = remarks(world.build(scenario.from_dict({**NEAR, "radio": radio})))
+    return [one for one in found if one.startswith("[radio]:")]
 
 
-def test_a_plausible_world_has_no_remark():
-    assert told() == []
+@pytest.mark.parametrize(
+    ("radio", "told"),
+    [
+        ({"rate": FIXED}, []),
+        ({"rate": FIXED, "bandwidth_hz": 1e6}, [f"more than {MOST_BITS_PER_S_HZ:g}"]),
+        ({"rate": FIXED, "tx_power_dbm": 140.0}, [f"more than {MOST_SNR_DB:g} dB"]),
+        ({"rate": CAPACITY, "tx_power_dbm": 45.0}, []),
+        ({"rate": CAPACITY, "tx_power_dbm": 140.0}, [f"more than {MOST_SNR_DB:g} dB"]),
+    ],
+)
+def test_a_rate_is_remarked_on_if_it_is_stated_and_too_much_for_the_bandwidth(radio, told):
+    found = said(**radio)
+    assert len(found) == len(told)
+    assert all(words in one for words, one in zip(told, found, strict=True))
 
 
-def test_a_link_that_no_receiver_can_hear_so_well_is_told():
-    """59 dBm over 50 m of free space, into 1 kHz: noise is -144 dBm and a few dB."""
-    found = told(radio=RADIO | {"tx_power_dbm": 59.0, "bandwidth_hz": 1e3})
-    assert any("the mean SNR is" in text and "more than 100 dB" in text for text in found)
+def test_the_capacity_of_the_test_is_above_the_limit():
+    built = world.build(scenario.from_dict({**NEAR, "radio": {"tx_power_dbm": 45.0}}))
+    snr = float(built.budget.mean_snr.snr(0, (1,), 0)[0])
+    assert 2**MOST_BITS_PER_S_HZ < snr < 10 ** (MOST_SNR_DB / 10)
 
 
-def test_a_rate_that_no_modulation_carries_is_told():
-    """20 Mbit/s in 1 MHz are 20 bit/s/Hz."""
-    rate = {"kind": "fixed", "rate_bps": 2e7}
-    found = told(radio=RADIO | {"rate": rate, "bandwidth_hz": 1e6})
-    assert any("bit/s/Hz" in text for text in found)
-    assert (
-        told(radio=RADIO | {"rate": {"kind": "fixed", "rate_bps": 1e7}, "bandwidth_hz": 1e6}) == []
-    )
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name",
+    [
+        name
+        for name in shipped()
+        if name.startswith(("async", "backhaul", "flood", "quickstart", "small", "whatif"))
+        if scenario.load(name).radio
+    ],
+)
+def test_nothing_is_remarked_of_the_radios_that_ship(name):
+    found = remarks(world.build(scenario.load(name)))
+    assert [one for one in found if one.startswith("[radio]")] == []
 
 
 @pytest.mark.parametrize(("end_m", "is_told"), [(3000.0, False), (4000.0, True)])
@@ -45,5 +65,6 @@ def test_a_file_that_moves_a_node_faster_than_sound_is_told(tmp_path, end_m, is_
     """In 10 s: 300 m/s, and 400 m/s."""
     path = tmp_path / "moves.csv"
     path.write_text(f"node,t_s,x_m,y_m\n0,0,0,0\n0,10,{end_m},0\n1,0,0,0\n")
-    found = told(mobility={"kind": "trace", "path": str(path)})
+    tables = {**NEAR, "radio": {}, "mobility": {"kind": "trace", "path": str(path)}}
+    found = remarks(world.build(scenario.from_dict(tables)))
     assert any("faster than sound" in text for text in found) == is_told

@@ -138,6 +138,10 @@ class TableSet(DataSet):
         given = (self.input,) if isinstance(self.input, str) else self.input
         targets = (self.target,) if isinstance(self.target, str) else self.target
         use = ColumnUse(given, targets, self.user)
+        for key, names in (("input", given), ("target", targets)):
+            twice = next((n for n in names if names.count(n) > 1), None)
+            if twice is not None:
+                raise source.wrong(key, twice, "names this column twice; name it once")
         for name in (*targets, self.user):
             if name in given:
                 what = "the user" if name == self.user else "the target"

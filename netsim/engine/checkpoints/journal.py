@@ -275,12 +275,11 @@ class Journal:
             and path.name not in kept
             and not (path.name.startswith("checkpoint-") and _number(path) <= newest)
         ]
-        extents = {} if checkpoint is None else checkpoint.extents
-        written_into(self._run_folder).update({} if checkpoint is None else checkpoint.written)
+        written = {} if checkpoint is None else checkpoint.written
+        written_into(self._run_folder).update(written)
         tables = [f for f in self._run_folder.iterdir() if f.is_dir() and f.name != NAME]
         for table in tables:
-            parts = extents[table.name].parts if table.name in extents else 0
-            later += part_files(table)[parts:]
+            later += [p for p in part_files(table) if f"{table.name}/{p.name}" not in written]
         for folder in (self.folder, self._run_folder, *tables):
             later += sorted(folder.glob(UNFINISHED))
         self._next = newest + 1

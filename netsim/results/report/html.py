@@ -16,6 +16,9 @@ from netsim.recording.whole_files import make_folder, write_text
 
 ASSETS = Path(__file__).parent / "assets"
 SCRIPTS = ("vendor/uPlot.iife.min.js", "page.js", "charts.js", "table.js")
+MOST_HEAD_BYTES = 200
+"""Within so many bytes a page says what it is."""
+_MADE_BY = b'<meta name="generator" content="netsim">'
 STYLES = ("vendor/uPlot.min.css", "page.css")
 
 
@@ -30,6 +33,11 @@ def write(path: Path, content: Mapping[str, Any]) -> None:
     """
     make_folder(path.parent)
     write_text(path, page(content))
+
+
+def is_page(head: bytes) -> bool:
+    """Whether a file that begins so is a page that was written here."""
+    return _MADE_BY in head[:MOST_HEAD_BYTES]
 
 
 def pieces(content: Mapping[str, Any]) -> dict[str, Any]:

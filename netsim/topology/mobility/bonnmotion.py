@@ -4,6 +4,7 @@ One line a node, `t x y t x y ...`, or with three dimensions `t x y z t x y z ..
 (x, y) at time t, and in between goes straight at a constant speed. Times in s, places in m.
 """
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
@@ -47,6 +48,8 @@ class BonnMotion(Mobility):
         found: list[list[Leg]] = []
         words: list[str] = []
         beyond = 0
+        doubts: list[int] = []
+        sure = False
         for at, line in enumerate(text.content.splitlines(), start=1):
             if is_comment(line):
                 continue
@@ -55,13 +58,29 @@ class BonnMotion(Mobility):
                 continue
             said = line.split()
             found.append(self._legs(text, said, at))
+            others = self._ascends(said, 5 - self.dimensions)
+            doubts += [at] if others and not self._ascends(said, self.dimensions) else []
+            sure = sure or not others
             width = 1 + self.dimensions
             words += [word for k, word in enumerate(said) if k % width in (1, 2)]
         if not found:
             raise text.wrong("holds no movement")
+        if doubts and not sure:
+            raise text.wrong(
+                f"its lines may be places in {5 - self.dimensions} dimensions: as those in "
+                f"{self.dimensions} they are twice at the same time; set dimensions = "
+                f"{5 - self.dimensions}, or leave out the earlier place",
+                doubts[0],
+            )
         if beyond:
             note_remark(f"{text.where}: left aside are {beyond:,} lines beyond the last node")
         return played(text, found, start_m, self.start_s, words)
+
+    @staticmethod
+    def _ascends(words: list[str], dimensions: int) -> bool:
+        """Whether a line may be places in so many dimensions, each later than the one before."""
+        times = [float(word) for word in words[:: 1 + dimensions]]
+        return len(words) % (1 + dimensions) == 0 and all(a < b for a, b in pairwise(times))
 
     def _legs(self, text: Text, words: list[str], at: int) -> list[Leg]:
         width = 1 + self.dimensions

@@ -133,7 +133,7 @@ class _File:
     def _require_known(self, words: list[Word]) -> None:
         """Raise DataError if a node is told something that may be a misspelt `setdest`."""
         verb = words[1].text if len(words) > 1 else ""
-        close = did_you_mean(verb, ("setdest",))
+        close = did_you_mean(verb.lower(), ("setdest",))
         if close and _NODE.fullmatch(words[0].text):
             raise self._text.wrong(f"a node can't {shown(verb)}{close}", words[0].line)
 

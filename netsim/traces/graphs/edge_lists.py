@@ -98,20 +98,23 @@ def read_edge_list(graph: Graph, columns_named: bool = False) -> None:
     columns_named = columns_named or directed is not None
     separator, header = _columns(lines[0][1])
     rows = [_Row(at, _cells(graph, at, line, separator)) for at, line in lines]
+    _require_no_named_matrix(graph, rows)
     if header is not None:
         ends = (header.a, header.b)
         known = {row.cells[k] for row in rows[1:] for k in ends if k < len(row.cells)}
         if known & {header.names[k] for k in ends}:
             header = None  # nodes that are called so
-        elif not header.sure and not (known and all(number(c) is not None for c in known)):
+        elif not header.sure and not (
+            (known and all(number(c) is not None for c in known)) or _valued(rows[0], rows[1:])
+        ):
             if max(map(len, known | set(rows[0].cells[:2]))) > 2:
                 raise text.wrong(
-                    "its first line may name the columns or be a link; {_HEADER}", rows[0].at
+                    f"its first line may name the columns or be a link; {_HEADER}", rows[0].at
                 )
             header = None  # nodes of one or two letters
     if header is None:
         if not columns_named and _is_adjacency_list(graph, rows, separator):
-            take_adjacency_list(graph, ["\t".join(row.cells) for row in rows], "\t")
+            take_adjacency_list(graph, [row.cells for row in rows])
             return
         _require_edge_list(graph, rows, separator, columns_named)
         header = _Header([], 0, 1, True)
@@ -295,6 +298,26 @@ def _require_edge_list(
         _require_no_table(graph, rows, separator)
 
 
+def _require_no_named_matrix(graph: Graph, rows: Sequence[_Row]) -> None:
+    """Refuse a matrix whose rows begin with the names in its first line, in the same order."""
+    names = [row.cells[0] for row in rows[1:] if row.cells]
+    corner, first = rows[0].cells[: -len(names)], rows[0].cells[-len(names) :]
+    full = max(len(row.cells) for row in rows) == len(names) + 1
+    named = not corner or (len(corner) == 1 and number(corner[0]) is None)
+    if len(names) < 2 or first != names or not full or not named:
+        return
+    if all(number(cell) is not None for row in rows[1:] for cell in row.cells[1:] if cell):
+        frame = (
+            'pandas.read_csv(FILE, sep=None, engine="python", index_col=0)'
+            ".rename(index=str).fillna(0)"
+        )
+        raise graph.text.wrong(
+            f"is a table of {len(names)} rows and columns with their names, as an adjacency matrix "
+            "is; write its links as networkx.write_edgelist(networkx.from_pandas_adjacency("
+            f'{frame}), "edges.txt") does'
+        )
+
+
 def _require_no_table(graph: Graph, rows: Sequence[_Row], separator: str | None) -> None:
     """Refuse numbers that are no links, but a matrix, or a list that begins with its counts."""
     text = graph.text
@@ -397,18 +420,22 @@ def _require_names(graph: Graph, rows: Sequence[_Row], by_blanks: bool) -> None:
                 row.at,
             )
     head, *rest = rows
-    over = [k for k, cell in enumerate(head.cells[2:], start=2) if number(cell) is None]
-    valued = any(
-        len(row.cells) > k and number(row.cells[k]) is not None for row in rest for k in over
-    )
     met = {cell for row in rest for cell in row.cells[:2]}
     apart = len(rest) > 1 and not met & set(head.cells[:2]) and len(met) < 2 * len(rest)
-    if valued or apart:
+    if apart or _valued(head, rest):
         raise text.wrong(
             "its first line may name the columns or be a link; if it names them, call the two of "
             'the ids source and target; if it is a link, put a line "source,target" above it',
             head.at,
         )
+
+
+def _valued(head: _Row, rest: Sequence[_Row]) -> bool:
+    """Whether text in the first line, behind two words, stands over numbers."""
+    over = [k for k, cell in enumerate(head.cells[2:], start=2) if number(cell) is None]
+    return any(
+        len(row.cells) > k and number(row.cells[k]) is not None for row in rest for k in over
+    )
 
 
 def _konect(graph: Graph, links: int) -> bool | None:
@@ -501,7 +528,7 @@ def _values(graph: Graph, at: int, cells: list[str], header: _Header) -> dict[st
 
 
 def _whole(graph: Graph, ends: Sequence[tuple[int, str, str]]) -> dict[str, str]:
-    """Ids such as 1.0 as whole numbers, where all ids are numbers.
+    """Ids such as 1.0 and 1e+00 as whole numbers, where all ids are numbers.
 
     Raises
     ------
@@ -517,13 +544,15 @@ def _whole(graph: Graph, ends: Sequence[tuple[int, str, str]]) -> dict[str, str]
     found = {}
     for name, at in line.items():
         match = re.fullmatch(r"\+?(-?\d+)(\.0*)?", name)
-        if match is None:
+        size = float(name)
+        if match is None and not (size.is_integer() and abs(size) < 2**53):
             raise graph.text.wrong(
                 f"{shown(name)} is no id of a node, among ids that are numbers: those are whole",
                 at,
             )
-        if match[1] != name:
-            found[name] = match[1]
+        whole = str(int(size)) if match is None else match[1]
+        if whole != name:
+            found[name] = whole
     by_value: dict[str, str] = {}
     for name in line:
         value = found.get(name, name)

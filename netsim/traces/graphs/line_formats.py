@@ -83,22 +83,40 @@ def read_adjacency_list(graph: Graph) -> None:
             ) from None
         _take(graph, found)
     else:
-        take_adjacency_list(graph, lines, None)
+        take_adjacency_list(graph, _cut(graph, lines))
 
 
-def take_adjacency_list(graph: Graph, lines: list[str], delimiter: str | None) -> None:
-    """Read lines of a node and those of its neighbours that no line before has, by networkx.
+def _cut(graph: Graph, lines: list[str]) -> list[list[str]]:
+    """The ids of every line, by the separator with which every node begins one line.
+
+    Raises
+    ------
+    DataError
+        If none does that.
+    """
+    for separator in ("\t", ",", ";", "|", None):
+        rows = [[word.strip() for word in line.strip().split(separator)] for line in lines]
+        firsts = {row[0] for row in rows}
+        alone = len(firsts) == len(rows) and all(firsts.issuperset(row) for row in rows)
+        if alone and any(len(row) > 1 for row in rows):
+            return rows
+    raise graph.text.wrong(
+        "is no adjacency list of networkx, in which every node begins one line: it may be cut off, "
+        'or have names with blanks; write its links with networkx.write_graphml(G, "graph.graphml")'
+    )
+
+
+def take_adjacency_list(graph: Graph, rows: list[list[str]]) -> None:
+    """Read rows of a node and those of its neighbours that no row before has, by networkx.
 
     Parameters
     ----------
     graph : Graph
         Gets the nodes and links.
-    lines : list of str
-        Without remarks.
-    delimiter : str or None
-        Between ids; None: blanks.
+    rows : list of list of str
+        Ids, without remarks.
     """
-    _take(graph, nx.parse_adjlist(lines, comments="\0", delimiter=delimiter))
+    _take(graph, nx.parse_adjlist(list(map("\t".join, rows)), comments="\0", delimiter="\t"))
 
 
 def _take(graph: Graph, found: nx.Graph) -> None:

@@ -73,9 +73,8 @@ def read_json(graph: Graph) -> None:
             _take(graph, nx.node_link_graph(found | {"multigraph": True}, edges=key))
         elif isinstance(found.get("adjacency"), list) and isinstance(nodes, list):
             _take(graph, nx.adjacency_graph(found), len(nodes))
-        elif isinstance(found.get("elements"), dict) and "nodes" in found["elements"]:
-            read = nx.cytoscape_graph({"data": [], **found})
-            _take(graph, read, len(found["elements"]["nodes"]))
+        elif isinstance(found.get("elements"), dict | list):
+            _read_cytoscape(graph, found)
         else:
             raise text.wrong(
                 "is JSON, but no graph: node-link data has a list nodes with an id each, and a "
@@ -90,7 +89,7 @@ def read_json(graph: Graph) -> None:
 
 def _require_declared(graph: Graph, nodes: list[Any], links: list[Any]) -> None:
     """Refuse a link to a node that node-link data does not list: networkx would add it."""
-    ids = [node.get("id", at) for at, node in enumerate(nodes)]
+    ids = [_id(node.get("id", at)) for at, node in enumerate(nodes)]
     known = set(ids)
     if len(known) < len(ids):
         twice, _ = Counter(ids).most_common(1)[0]
@@ -99,11 +98,36 @@ def _require_declared(graph: Graph, nodes: list[Any], links: list[Any]) -> None:
         for end in ("source", "target"):
             if end not in link:
                 raise graph.text.wrong(f"link {at} (counted from 0) has no {end}")
-            if link[end] not in known:
+            if _id(link[end]) not in known:
                 raise graph.text.wrong(
                     f"link {at} (counted from 0) names node {shown(str(link[end]))}, which is not "
                     "declared"
                 )
+
+
+def _id(value: Any) -> Any:
+    """An id in JSON as networkx has it: the tuple of a list."""
+    return tuple(map(_id, value)) if isinstance(value, list) else value
+
+
+def _read_cytoscape(graph: Graph, found: dict[str, Any]) -> None:
+    """Read Cytoscape's data: elements that are a list, or lists of nodes and of edges.
+
+    networkx is of no use here: it reads what it has written itself, in which `value` is the id.
+    """
+    elements = found["elements"]
+    if isinstance(elements, dict):
+        every = [one["data"] for group in ("nodes", "edges") for one in elements.get(group, [])]
+    else:
+        every = [one["data"] for one in elements]
+    nodes = [data for data in every if "source" not in data]
+    key = "value" if all("value" in data for data in nodes) and "data" in found else "id"
+    for data in nodes:
+        graph.declare(str(data[key]), _words(data))
+    for data in every:
+        if "source" in data:
+            a, b = str(data["source"]), str(data["target"])
+            graph.link(Edge(a, b, None, _words(data), found.get("directed") is True))
 
 
 def _take(graph: Graph, found: nx.Graph, declared: int | None = None) -> None:

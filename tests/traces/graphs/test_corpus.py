@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 import networkx as nx
 import pytest
@@ -214,6 +215,21 @@ def cytoscape(nodes, links):
     return json.dumps(nx.cytoscape_data(graph(links, nodes)), indent=1)
 
 
+def cytoscape_by_hand(nodes, links):
+    parts = [{"data": {"id": str(node), "name": f"node {node}"}} for node in nodes]
+    parts += [
+        {"data": {"id": f"e{k}", "source": str(a), "target": str(b)}}
+        for k, (a, b) in enumerate(links)
+    ]
+    return json.dumps({"elements": parts}, indent=1)
+
+
+def adjacency_list_by(separator):
+    return lambda nodes, links: written(
+        partial(nx.write_adjlist, delimiter=separator), graph(links, nodes)
+    )
+
+
 def adjacency_list(nodes, links):
     return written(nx.write_adjlist, graph(links, nodes))
 
@@ -332,6 +348,9 @@ FORMATS = {
     "D3": Format(d3, comment="", any_id=False),
     "adjacency data": Format(adjacency_data, comment=""),
     "Cytoscape": Format(cytoscape, comment=""),
+    "Cytoscape by hand": Format(cytoscape_by_hand, comment=""),
+    "adjacency list, commas": Format(adjacency_list_by(","), whole=False),
+    "adjacency list, tabs": Format(adjacency_list_by("\t"), whole=False),
     "adjacency list": Format(adjacency_list, whole=False),
     "adjacency list, bare": Format(adjacency_list_bare, declares=True, whole=False),
     "adjacency list of links": Format(multiline_adjacency_list, whole=False),

@@ -5,6 +5,7 @@ import re
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 
 from netsim.errors import DataError, ScenarioError
@@ -68,6 +69,15 @@ REFUSED = {
     "adjacency matrix": ("0 1 0 1\n1 0 1 0\n0 1 0 1\n1 0 1 0\n", "is a square table of 4"),
     "adjacency matrix, commas": ("0,1,0\n1,0,1\n0,1,0\n", r"square table of 3 .* delimiter"),
     "adjacency matrix, tabs": ("0\t1\t0\n1\t0\t1\n0\t1\t0\n", "square table of 3"),
+    "matrix with names": (";A;B;C\nA;0;1;0\nB;1;0;1\nC;0;1;0\n", "with their names, as an adj"),
+    "matrix, node numbers": (",0,1,2\n0,0,1,0\n1,1,0,1\n2,0,1,0\n", "with their names, as an adj"),
+    "matrix under a corner": ("id,u,v\nu,0,1\nv,1,0\n", "with their names, as an adjacency"),
+    "matrix of source, target": (",source,target\nsource,0,1\ntarget,1,0\n", "with their names"),
+    "matrix of R": ('"n1" "n2"\n"n1" 0 2.5\n"n2" 2.5 0\n', "with their names, as an adjacency"),
+    "matrix with gaps": (",i,j,k\ni,,1,\nj,1,,1\nk,,1,\n", "with their names, as an adjacency"),
+    "may be a header": ("u v\nalpha beta\nbeta gamma\n", r'or be a link; put a line "source,tar'),
+    "neighbours, cut off": ("#x\n# GMT now\n#\n0 1\n1 2\n", "in which every node begins one line"),
+    "neighbours, blanks": ("#x\n# GMT now\n#\na 1 a 2\na 2\n", "in which every node begins one"),
     "with loops": ("1 1 0\n1 1 1\n0 1 1\n", "square table of 3"),
     "weights": ("0 2.5 0\n2.5 0 7\n0 7 0\n", "square table of 3"),
     "one way": ("0 1 0 0\n0 0 1 0\n0 0 0 1\n1 0 0 0\n", "square table of 4"),
@@ -204,6 +214,12 @@ REFUSED = {
         '{"nodes": [{"id": 1}], "adjacency": [[{"id": 2}]]}',
         "networkx can't read",
     ),
+    "Cytoscape, undeclared": (
+        '{"elements": [{"data": {"id": 1}}, {"data": {"source": 1, "target": 2}}]}',
+        'names node "2", which is not declared',
+    ),
+    "Cytoscape, no id": ('{"elements": [{"data": {"name": 1}}]}', "each node needs an id"),
+    "Cytoscape, no list": ('{"elements": {"nodes": 3}}', "networkx can't read"),
     "SNDlib, undeclared": (
         "?SNDlib native format\nNODES (\n a ( 1 2 )\n)\nLINKS (\n l ( a b ) 1\n)\n",
         r'line 6: the edge "a" - "b" names node "b"',
@@ -383,7 +399,7 @@ def remedy(told, path):
     """The code that an error proposes, run on the file; the links that it writes."""
     code = re.search(r"(networkx\.write_edgelist\(.*?\)) does", told)[1]
     code = code.replace("FILE", repr(str(path))).replace("edges.txt", str(path) + ".edges")
-    exec(code, {"networkx": nx, "numpy": np})
+    exec(code, {"networkx": nx, "numpy": np, "pandas": pd})
     return read(path.with_name(path.name + ".edges").read_text())
 
 
@@ -396,6 +412,20 @@ def test_the_remedy_for_a_matrix_gives_its_graph(tmp_path, delimiter):
     assert links(remedy(str(caught.value), path)) == [
         ("0", "1"), ("0", "3"), ("1", "2"), ("2", "3"),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize(
+    "names", [range(4), ["A", "B", "C", "D"], ["n1", "n2", "source", "target"]]
+)
+def test_the_remedy_for_a_matrix_with_names_gives_its_graph(tmp_path, separator, names):
+    made = nx.relabel_nodes(nx.Graph(RING), dict(enumerate(names)))
+    path = tmp_path / "adj.csv"
+    nx.to_pandas_adjacency(made, dtype=int).to_csv(path, sep=separator)
+    with pytest.raises(DataError) as caught:
+        read(path.read_text())
+    told = {frozenset(link) for link in links(remedy(str(caught.value), path))}
+    assert told == {frozenset(map(str, edge)) for edge in made.edges}
 
 
 def test_the_remedy_for_lists_of_neighbours_gives_their_graph(tmp_path):
@@ -450,6 +480,10 @@ def test_the_remedy_of_a_header_makes_every_line_a_link(name):
         ("0 1 # why\n1 2 # so\n", [("0", "1"), ("1", "2")]),
         ("// why\n0 1\n", [("0", "1")]),
         ("1.0 2.0\n2.0 3.0\n", [("1", "2"), ("2", "3")]),
+        ("1.000e+00 2.000e+00\n2.000e+00 3.000e+01\n", [("1", "2"), ("2", "30")]),
+        ("vertex1 vertex2 weight\na b 1\nb c 2\n", [("a", "b"), ("b", "c")]),
+        ("0 1\n0 2\n1 2\n", [("0", "1"), ("0", "2"), ("1", "2")]),
+        ("0 1 2\n1 3 1.5\n2 4 1.5\n", [("0", "1"), ("1", "3"), ("2", "4")]),
         ("-1 2\n2 -3\n", [("-1", "2"), ("-3", "2")]),
         ("0 1\n0 1\n1 0\n", [("0", "1")] * 3),
         ("0,1,\n1,2,\n", [("0", "1"), ("1", "2")]),
