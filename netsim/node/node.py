@@ -402,6 +402,11 @@ class Node:
         to : iterable of int
             The peers that are asked at once.
 
+        Returns
+        -------
+        float
+            The same under every schedule.
+
         Examples
         --------
         >>> got = yield node.ask(peers, Request(), Model, timeout_s=node.patience_s(peers))
@@ -1093,6 +1098,10 @@ class Node:
             Tells warnings of one algorithm apart.
         text : str
             A clause whose subject is the node.
+
+        Notes
+        -----
+        Returns at once and costs nothing, under every schedule.
 
         Examples
         --------

@@ -8,6 +8,7 @@ of its own, so that "delivered" is never taken for "used".
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from typing import Any
 
@@ -56,7 +57,16 @@ class Arrival:
             self.handed_ns = now_ns
 
     def used(self, now_ns: int, by: str, weight: float | None) -> None:
-        """Note a use of one of its values; the first one counts."""
+        """Note a use of one of its values; the first one counts.
+
+        Parameters
+        ----------
+        now_ns : int
+        by : str
+            What reads it.
+        weight : float or None
+            In a mixture, where it is a number.
+        """
         if self.uses is not None:
             self.uses.settle(self, "used", now_ns, by, weight)
 
@@ -86,7 +96,8 @@ class Uses:
         for fate in FATES:
             parts.words["fate"][fate]  # fixed codes
         self._parts = parts
-        self._open: dict[int, Arrival] = {}
+        self._open: dict[Arrival, None] = {}
+        self._unused_ns = array("q")  # when messages arrived that were never used
         self.limit_ns = float("inf")
         self.counts: Counter[str] = Counter()
         self._last_use_ns = 0
@@ -110,7 +121,7 @@ class Uses:
         sent_ns, now_ns : int
         """
         found = Arrival(self, message, src, dst, kind, sent_ns, now_ns)
-        self._open[message] = found
+        self._open[found] = None
         self._receivers.add(dst)
         return found
 
@@ -122,8 +133,21 @@ class Uses:
         by: str = "",
         weight: float | None = None,
     ) -> None:
-        """Count and record the fate of a message; it is final."""
-        del self._open[arrival.message]
+        """Count and record the fate of a message; it is final.
+
+        Parameters
+        ----------
+        arrival : Arrival
+        fate : str
+            One of `FATES`.
+        now_ns : int or None
+            When it was used.
+        by : str
+            What read it.
+        weight : float or None
+            In a mixture, where it is a number.
+        """
+        del self._open[arrival]
         arrival.uses = None
         self.counts[fate] += 1
         used_s = age_s = None
@@ -133,6 +157,8 @@ class Uses:
             self._age_ns += age_ns
             self._gap_until(now_ns)
             self._users.add(arrival.dst)
+        else:
+            self._unused_ns.append(arrival.arrived_ns)
         parts = self._parts
         parts.values += (
             arrival.message, arrival.sent_ns, arrival.arrived_ns, arrival.src, arrival.dst,
@@ -149,7 +175,7 @@ class Uses:
 
     def end(self, now_ns: int) -> None:
         """Settle what has no fate yet; the run has ended."""
-        for arrival in list(self._open.values()):
+        for arrival in list(self._open):
             handed_ns = arrival.handed_ns
             if arrival.is_late:
                 fate = "late"
@@ -200,11 +226,13 @@ class Uses:
                 f"used ({told}): what is measured is learned without them{_remedy(self.counts)}",
             )]  # fmt: skip
         found = []
-        if (until - since) * NS_PER_S >= horizon_ns / 5:
+        first_ns, last_ns = self._longest_gap_ns
+        in_vain = sum(first_ns < arrived_ns <= last_ns for arrived_ns in self._unused_ns)
+        if last_ns - first_ns >= horizon_ns / 5 and in_vain >= len(self._receivers):
             found.append((
                 "long without use",
-                f"no message was used from {since:g} to {until:g} s, a fifth of the run or more; "
-                f"of {arrived:,} that arrived {used:,} were used"
+                f"from {since:g} to {until:g} s, a fifth of the run or more, {in_vain:,} messages "
+                f"arrived and none was used; of {arrived:,} in all {used:,} were used"
                 + (f", {told}" if told else "")
                 + _remedy(self.counts),
             ))  # fmt: skip
