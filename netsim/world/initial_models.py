@@ -121,7 +121,7 @@ def _row(module: torch.nn.Module, like: Architecture) -> Tensor:
 
 def _require_kept(scenario: Scenario, where: str, layout: Architecture) -> None:
     """Raise ScenarioError if what is to be kept of a model is not there."""
-    for part in {"features", "head"} & set(scenario.metrics.keep):
+    for part in (part for part in scenario.metrics.keep if part in ("head", "features")):
         if isinstance(getattr(layout.module, part, None), Missing):
             raise ScenarioError(
                 f'[metrics] keep: "{part}": {where} has no such part; say which of its submodules '
