@@ -124,7 +124,7 @@ def mix_and_learn(
     """theta^{t+1}, and alpha with Adam's state after its steps."""
     places = tuple(everyone.index(j) for j in heard.ids)
     deltas = [update.delta for update in heard.updates]
-    results = []
+    results: list[Ref] = []
     for _ in range(params.mixing_steps):
         w = node.compute(weights_of, alpha, places)
         mixed = stepped(node, theta, half, deltas, w)  # line 16, Eq. (2)

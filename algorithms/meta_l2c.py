@@ -167,7 +167,7 @@ def mix_and_learn(
 ) -> tuple[Ref, Ref, Ref]:
     """theta^{t+1}, and the encoder with Adam's state after its steps; `w` if it is known."""
     deltas = [update.delta for update in heard.updates]
-    results = []
+    results: list[Ref] = []
     for _ in range(params.mixing_steps):
         w = w or attend(node, phi, form, changes)
         mixed = stepped(node, theta, half, deltas, w)  # line 16, Eq. (2)
