@@ -35,7 +35,8 @@ Sends: `b * theta` to each node that has this one among its candidates; before t
 Needs: equal architectures; validation samples; a common initial model.
 Cost a round: `S` steps, 2 + 2 c losses over the validation samples for c candidates, a mean.
 Late or absent peers: the choice and the mean are over candidates that were heard; by `absent` the
-own model or their last one stands in. A candidate lost in the preprocessing is out for good.
+own model or their last one stands in. A neighbour that could not be had in the preprocessing joins
+later, as far as the budget goes (`latecomers`).
 """
 
 from collections.abc import Generator, Mapping, Sequence
@@ -81,6 +82,10 @@ class Params(api.DownloadParams, api.SubscriptionParams):
         Factor of the learning rate every `decay_every` rounds; the code has 0.998.
     decay_every
         Rounds from one fall of the learning rate to the next.
+    latecomers
+        What becomes of neighbours that could not be had when the candidates were chosen (off, out
+        of reach, lost on the way): they are asked again before each choice and are candidates as
+        far as the budget goes ("join"), or never ("out").
     """
 
     budget: api.Count | tuple[api.Count, ...] | None = None
@@ -94,6 +99,7 @@ class Params(api.DownloadParams, api.SubscriptionParams):
     optimizer: Literal["kept", "fresh"] = "kept"
     decay: api.Fraction = 1.0
     decay_every: api.Count = 10
+    latecomers: Literal["join", "out"] = "join"
 
 
 @api.algorithm(knows_servers=False)
@@ -127,6 +133,9 @@ def on_round(
     t = 0
     while True:
         yield node.wakeup()
+        if t % params.period == 0:
+            omega = yield from with_latecomers(node, params, limit, downloads, p, omega)
+            subscriptions.to(omega)
         yield from subscriptions.confirm()
         trained = yield node.train(
             theta,
@@ -162,6 +171,37 @@ def preprocess(
         if not lost:
             return p, sorted(omega), theta
         order = [j for j in order if j not in lost]
+        for j in lost:
+            del p[j]
+
+
+def with_latecomers(
+    node: Node,
+    params: Params,
+    limit: int | None,
+    downloads: api.Downloads,
+    p: dict[int, int],
+    omega: Sequence[int],
+) -> Generator[Any, Any, list[int]]:
+    """Omega_k and neighbours that could not be had before, ascending; their samples go into `p`."""
+    missing = [j for j in node.neighbours if j not in p]
+    room = len(missing) if limit is None else limit - 1 - len(omega)
+    if not missing or room <= 0:
+        return list(omega)
+    if params.latecomers == "out":
+        node.warn(
+            "candidates lost",
+            f"goes without {len(missing)} of {len(node.neighbours)} "
+            "neighbours that could not be had before the first round",
+        )
+        return list(omega)
+    if params.candidates == "reachable":
+        reach = yield node.reachable()
+        missing = [j for j in missing if j in reach]
+    found = yield from downloads.there(missing)
+    joined = sorted(found)[:room]
+    p |= {j: found[j] for j in joined}
+    return sorted([*omega, *joined])
 
 
 def bggc(
@@ -229,7 +269,7 @@ def mix(
         columns = tuple(1 + offered.index(j) for j in there)
         shares = node.compute(renormalised, shares, columns)
     copies = tuple(1 + n for n, j in enumerate(there) if models[j] is own)
-    logged = node.compute(with_copies, shares, copies) if copies else shares
+    logged = node.compute(api.copies_as_own, shares, copies) if copies else shares
     node.log_weights([node.id, *there], logged)
     return node.mix([own, *(models[j] for j in there)], shares)
 
@@ -238,14 +278,6 @@ def renormalised(shares: Tensor, columns: tuple[int, ...]) -> Tensor:
     """The own share and those in `columns`, to sum 1."""
     some = shares[[0, *columns]]
     return some / some.sum()
-
-
-def with_copies(shares: Tensor, copies: tuple[int, ...]) -> Tensor:
-    """Shares with those of copies of the own model counted as its own."""
-    counted = shares.clone()
-    counted[list(copies)] = 0.0
-    counted[0] += shares[list(copies)].sum()
-    return counted
 
 
 def budget_of(node: Node, params: Params) -> int | None:

@@ -57,7 +57,6 @@ class FedAvgStar(api.StarExchange[Params]):
         return {"learning_rate": rate, "loss": self.params.loss()}
 
     def combine(self, heard: api.Heard) -> Ref:
-        self.node.log_weights(heard.peers, [share(heard)] * len(heard.peers))
         return mean(self.node, self.model.theta, heard)
 
 
@@ -69,5 +68,6 @@ def share(heard: api.Heard) -> float:
 def mean(node: Node, own: Ref, heard: api.Heard) -> Ref:
     """(theta_i + sum of theta_j over N_i) / (|N_i| + 1); a missing peer's share stays with i."""
     each = share(heard)
-    own_share = each * (1 + len(heard.missing))
-    return node.mix([own, *heard.thetas], [own_share] + [each] * len(heard.thetas))
+    weights = [each * (1 + len(heard.missing)), *[each] * len(heard.thetas)]
+    node.log_weights([node.id, *heard.peers], weights)
+    return node.mix([own, *heard.thetas], weights)

@@ -30,6 +30,7 @@ Late or absent peers: weights are over those heard; by `absent` a peer's last mo
 Wishes that come late stand where there are no rounds.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -101,7 +102,9 @@ def on_round(node: Node, params: Params, inbox: api.Inbox) -> Process:
         node.publish(trained, "trained")
         if chooses:
             wanted = choose(node, params, peers, preference, rounds)
-            wishes = yield node.exchange({j: Wish(j in wanted) for j in peers}, expect=peers)
+            wishes = yield node.exchange(
+                {j: Wish(j in wanted) for j in peers}, expect=peers, max_age_s=math.inf
+            )
             takers = [j for j, wish in wishes.items() if wish.msg.wanted]
         heard = yield from inbox.exchange(api.Model(trained), to=takers, expect=wanted)
         ids = [node.id, *sorted(heard)]

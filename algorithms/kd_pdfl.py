@@ -128,7 +128,8 @@ class KdPdfl(api.StarExchange[Params]):
         shares = node.compute(
             own_and_peer_shares, self.w, peers, missing, c, like=(1 + len(peers),)
         )
-        node.log_weights(range(node.num_nodes), self.w)
+        node.log_weights(range(node.num_nodes), self.w, what="learned")
+        node.log_weights([node.id, *peers], shares)
         return node.mix([theta, *heard.thetas], shares)  # line 13
 
 

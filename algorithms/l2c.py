@@ -100,7 +100,7 @@ def on_round(node: Node, params: Params, collaborators: api.Collaborators) -> Pr
         delta = node.mix([theta, half], [1.0, -1.0])
         heard = yield from collaborators.exchange(Update(delta))
         weights = node.compute(mixing_weights, alpha)  # over the full set, who was heard or not
-        node.log_weights(everyone, weights)
+        node.log_weights(everyone, weights, what="learned")
         theta, alpha, adam = mix_and_learn(node, params, heard, everyone, theta, half, alpha, adam)
         node.publish(theta, "mixed")
         if collaborators.is_to_shrink():  # the end of round T_0
@@ -124,10 +124,12 @@ def mix_and_learn(
     """theta^{t+1}, and alpha with Adam's state after its steps."""
     places = tuple(everyone.index(j) for j in heard.ids)
     deltas = [update.delta for update in heard.updates]
-    results = []
+    results: list[Ref] = []
     for _ in range(params.mixing_steps):
         w = node.compute(weights_of, alpha, places)
         mixed = stepped(node, theta, half, deltas, w)  # line 16, Eq. (2)
+        if not results:
+            log_applied(node, heard, w)
         results.append(mixed)
         g = node.gradient(mixed, "validation")
         alpha, adam = node.compute(
@@ -156,6 +158,13 @@ def stepped(node: Node, theta: Ref, half: Ref, deltas: Sequence[Ref], w: Ref) ->
         theta_i^{t+1}.
     """
     return api.with_statistics_of(half, node.mix([theta, *deltas], node.compute(step_shares, w)))
+
+
+def log_applied(node: Node, heard: api.UpdatesToMix, w: Ref) -> None:
+    """Log the weights (K,) that a round mixes with; a stand-in's is the node's own."""
+    copies = heard.copies
+    applied = node.compute(api.copies_as_own, w, copies) if copies else w
+    node.log_weights(heard.ids, applied)
 
 
 def first_logits(theta: Tensor, count: int, value: float) -> Tensor:

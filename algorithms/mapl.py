@@ -184,12 +184,13 @@ def on_round(
             w = learned_weights(node, params, heads, w, head, heard, classes)
             weights = list((yield node.value(w, default=uniform)))
             yield from edges.settle({j: weights[1 + k] > 0 for k, j in enumerate(peers)})
-        node.log_weights([node.id, *peers], weights)
+        node.log_weights([node.id, *peers], weights, what="learned")
         backbone = theta.part("backbone") if params.mix_backbones else None
         came = yield from prototypes.exchange(Prototypes(own, backbone), edges.subscribers())
         of = {j: weights[1 + k] for k, j in enumerate(peers)}
         senders = [j for j in came if of[j] > 0]
         shares = api.mixing_shares(weights[0], of, senders, params.absent)
+        node.log_weights([node.id, *senders], shares)
         own = node.mix([own, *(came[j].prototypes for j in senders)], shares)
         if backbone is not None:  # MAPL+
             backbones = [backbone, *(came[j].backbone for j in senders)]

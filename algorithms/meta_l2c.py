@@ -137,7 +137,7 @@ def on_round(node: Node, params: Params, collaborators: api.Collaborators) -> Pr
         heard = known_of((yield from collaborators.exchange(update)), collaborators)
         known = (node.id, *(j for j in collaborators.members if j in collaborators.latest))
         weights = attend(node, phi, form, changes_of(known, update, collaborators))
-        node.log_weights(known, weights)
+        node.log_weights(known, weights, what="learned")
         changes = changes_of(heard.ids, update, collaborators)
         theta, phi, adam = mix_and_learn(
             node, params, form, heard, changes, theta, half, phi, adam,
@@ -167,10 +167,12 @@ def mix_and_learn(
 ) -> tuple[Ref, Ref, Ref]:
     """theta^{t+1}, and the encoder with Adam's state after its steps; `w` if it is known."""
     deltas = [update.delta for update in heard.updates]
-    results = []
+    results: list[Ref] = []
     for _ in range(params.mixing_steps):
         w = w or attend(node, phi, form, changes)
         mixed = stepped(node, theta, half, deltas, w)  # line 16, Eq. (2)
+        if not results:
+            l2c.log_applied(node, heard, w)
         results.append(mixed)
         if not params.learn_encoder:
             break
@@ -209,8 +211,7 @@ def all_reduce(node: Node, params: Params, phi: Ref) -> Process:
     if node.schedule == "rounds":
         return (yield from ring_mean(node, phi))
     received = yield node.exchange(Encoder(phi))
-    limit = params.max_age_s
-    phis = [r.msg.phi for r in received.values() if limit is None or r.age_s <= limit]
+    phis = [r.msg.phi for r in received.values()]
     return node.mix([phi, *phis], [1.0 / (len(phis) + 1)] * (len(phis) + 1))
 
 

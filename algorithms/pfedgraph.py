@@ -166,7 +166,7 @@ def on_personal(node: Node, params: Params, state: State) -> Process:
     """The server's answer arrives."""
     while True:
         received = yield node.receive(Personal, timeout_s=None)
-        if params.max_age_s is None or received.age_s <= params.max_age_s:
+        if received.age_s <= node.max_age_s:
             adopt(node, params, state, received.msg)
 
 

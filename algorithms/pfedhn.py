@@ -217,7 +217,7 @@ def on_generated(node: Node, params: Params, state: State) -> Process:
     """A theta_i arrives."""
     while True:
         received = yield node.receive(Generated, timeout_s=None)
-        if params.max_age_s is None or received.age_s <= params.max_age_s:
+        if received.age_s <= node.max_age_s:
             state.take(received.msg.theta)
 
 

@@ -50,7 +50,8 @@ class Params(api.PlainTraining):
     rate
         eta_t, how the learning rate changes over time. Example: `{ kind = "cosine", over = 500 }`
     timeout_s
-        How long an answer to a question for what was missed is waited for.
+        How long an answer to a question for what was missed is waited for. Absent: four times what
+        the request and a model of each peer asked take on a quiet network, at least 1 s.
     tries
         How many times it is asked, in all.
     """
@@ -60,7 +61,7 @@ class Params(api.PlainTraining):
     gamma: api.Positive = 1.0
     compression: api.Compression = api.NoCompression()
     rate: api.LearningRate = api.ConstantRate()
-    timeout_s: api.Positive = 1.0
+    timeout_s: api.Positive | None = None
     tries: api.Count = 2
 
 
@@ -166,7 +167,8 @@ class Sparq:
             return
         params = self.params
         asked = sorted(self.behind)
-        got = yield self.node.ask(asked, Missed(), Known, params.timeout_s, params.tries)
+        timeout_s = params.timeout_s or self.node.patience_s(asked)
+        got = yield self.node.ask(asked, Missed(), Known, timeout_s, params.tries)
         for j, received in got.items():
             known: Known = received.msg
             if known.number >= self.copies[j].number:

@@ -25,7 +25,8 @@ take part, whether its course depends on computed values.
   that `node.train` takes).
 - Rounds with and without a server: `round_processes` with a `Participant`, of which `AveragedModel`
   and `AveragedPart` are two; `RoundParams`, `LocalTraining`, `PlainTraining`, `FallingRate`,
-  `PaceParams`, `takes_rounds`, `weighted_mean`, `trained_share`, `with_statistics_of`; `Sampling`
+  `PaceParams`, `takes_rounds`, `weighted_mean`, `trained_share`, `copies_as_own`,
+  `with_statistics_of`; `Sampling`
   with its Params, where a part of the nodes trains in a round. Where every node is answered with a
   value of its own: `personal_processes`, `own_means`, `missing_part`.
 - The star exchange: `StarExchange`, `StarParams`, `SlotParams`, `STAR_SCHEDULES`, `Heard`,
@@ -84,7 +85,13 @@ from netsim.node.node import Node, Process
 from netsim.node.training_verbs import Trained
 from netsim.node.wakeups import Condition
 from netsim.protocols.augmentation import VIEW_DRAWS, Augmentation, two_views
-from netsim.protocols.averaging import AveragedModel, AveragedPart, trained_share, weighted_mean
+from netsim.protocols.averaging import (
+    AveragedModel,
+    AveragedPart,
+    copies_as_own,
+    trained_share,
+    weighted_mean,
+)
 from netsim.protocols.collaborators import CollaboratorParams, Collaborators, UpdatesToMix
 from netsim.protocols.compression import Compressor
 from netsim.protocols.compression.none import NoCompression
@@ -222,6 +229,7 @@ __all__ = [
     "batched",
     "batched_greedy_collaborators",
     "call_at",
+    "copies_as_own",
     "crop_and_flip",
     "drop_late",
     "gradient_at",

@@ -1,5 +1,6 @@
 """What one run changes, made new from a world, which is only read."""
 
+import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,10 +25,11 @@ from netsim.learning.replay import Replay
 from netsim.learning.scheduler import Backend, Limits, Scheduler
 from netsim.learning.shards import Shards
 from netsim.recording.recorder import Recorder
+from netsim.registry import Table
 from netsim.scenario import algorithm_files
 from netsim.scenario.tables import AlgorithmEntry
 from netsim.scenario.training import Training
-from netsim.schedules import ChangingClock
+from netsim.schedules import ChangingClock, Schedule
 from netsim.schedules import Clock as WakeupTimes
 from netsim.units import to_ns
 from netsim.world.builder import SERVER, World
@@ -92,7 +94,7 @@ def open_recorder(
     world : World
         Only read.
     entry : AlgorithmEntry
-        Its `max_age_s` is the age beyond which messages are not used.
+        Its Params say beyond which age messages are not used, as `age_limit_s` reads them.
     folder : Path or None
         The run folder; None: in memory only.
     is_replay : bool
@@ -109,10 +111,34 @@ def open_recorder(
     recorder.traffic.model_bits = np.array(
         [a.num_parameters * parameter_bits for a in world.architectures]
     )
-    max_age_s = getattr(entry.params, "max_age_s", None)
-    if max_age_s is not None:
-        recorder.ages.limit_ns = to_ns(max_age_s)
+    limit_s = age_limit_s(entry.params, scenario.exchange, len(world.roles))
+    recorder.limit_age(math.inf if math.isinf(limit_s) else to_ns(limit_s))
     return recorder
+
+
+AGE_INTERVALS = 3
+"""Mean intervals of the schedule up to which a message counts, where Params do not say."""
+
+
+def age_limit_s(params: Table, schedule: Schedule, nodes: int) -> float:
+    """Greatest age of a message that counts for an exchange [s]; infinite: any counts.
+
+    Parameters
+    ----------
+    params : Table
+        Of the algorithm. Their `max_age_s` is the limit where it is set; `absent = "last"` means a
+        peer's last message however old it is.
+    schedule : Schedule
+        Under `rounds` an exchange ends with its round, so there is no limit beside it.
+    nodes : int
+    """
+    limit_s: float | None = getattr(params, "max_age_s", None)
+    if limit_s is not None:
+        return limit_s
+    interval_s = schedule.mean_interval_s(nodes)
+    if interval_s is None or schedule.barrier or getattr(params, "absent", None) == "last":
+        return math.inf
+    return AGE_INTERVALS * interval_s
 
 
 def open_learning(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from netsim.clock import BEFORE, Clock, then
-from netsim.engine.assembly import Learning, optimizer_of
+from netsim.engine.assembly import Learning, age_limit_s, optimizer_of
 from netsim.engine.network_assembly import Devices, exchange_interval_ns, round_times_ns
 from netsim.links.hybrid import HybridLink
 from netsim.links.link import Link
@@ -99,6 +99,7 @@ class Changes:
         self._change_schedule(after)
         self._change_training(after)
         self._change_params(before, after)
+        self._change_age_limit(after)
 
     # -- the link --------------------------------------------------------------------------------
 
@@ -160,9 +161,13 @@ class Changes:
             self._learning.scheduler.flush()  # work that was asked for is of the values until now
         for key in changed:
             object.__setattr__(self.params, key, getattr(new, key))
-        if "max_age_s" in changed:
-            limit_s = new.max_age_s  # type: ignore[attr-defined] # it is among the fields
-            self._recorder.ages.limit_ns = math.inf if limit_s is None else to_ns(limit_s)
+
+    def _change_age_limit(self, after: World) -> None:
+        params, schedule = self._entry_in(after).params, after.scenario.exchange
+        limit_s = age_limit_s(params, schedule, len(self._nodes))
+        self._recorder.limit_age(math.inf if math.isinf(limit_s) else to_ns(limit_s))
+        for node in self._nodes:
+            node.max_age_s = limit_s
 
     def _entry_in(self, world: World) -> AlgorithmEntry:
         return next(e for e in world.scenario.algorithm if e.name == self._entry.name)

@@ -234,15 +234,15 @@ class Evaluator:
             self._weights_due.clear()  # they are written already
             return
         self._scheduler.flush()
-        for time_ns, node, ids, weights in self._weights_due:
+        for time_ns, node, ids, weights, what in self._weights_due:
             if isinstance(weights, Ref):
                 if self._scheduler.backend is None:
                     continue
                 weights = weights.tensor().tolist()
-            for told in self.weights_told:
+            for told in self.weights_told if what == "applied" else ():
                 told(time_ns, node, weights)
             for peer, weight in zip(ids, weights, strict=True):
-                self._recorder.graph(time_ns, node, peer, float(weight))
+                self._recorder.graph(time_ns, node, peer, float(weight), what)
         self._weights_due.clear()
 
     def _published(self, node: NodeParts) -> list[Publication]:

@@ -1,5 +1,6 @@
 """The nodes of one run: each part made with what it needs, then the node that hands verbs to it."""
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
@@ -72,6 +73,7 @@ class NodeAssembly:
         counts: Counter[str],
         weights_due: list[LoggedWeights],
         tasks: tuple[str, ...] | None = None,
+        max_age_s: float = math.inf,
     ) -> None:
         self._world, self._clock, self._recorder = world, clock, recorder
         self._learning, self._membership = learning, membership
@@ -82,6 +84,7 @@ class NodeAssembly:
         self._deliveries: list[Delivery] = []
         self._mixing = MixingCheck(recorder.warnings)
         self._guard = TaskGuard(learning.shards.task, tasks)
+        self._max_age_s = max_age_s
         learning.scheduler.sums.told = self._told_of_sum
 
     def all_parts(self) -> list[NodeParts]:
@@ -99,6 +102,7 @@ class NodeAssembly:
             getattr(schedule, "slots_per_exchange", None),
             self._learning.shards,
             self._learning.optimizer.learning_rate,
+            self._max_age_s,
         )
 
     def _parts(self, i: int) -> NodeParts:
@@ -153,6 +157,8 @@ class NodeAssembly:
             requests,
             adversary,
             counts,
+            self._recorder.uses,
+            clock,
         )
         self._deliveries.append(inbox.deliver)
         messaging = MessagingVerbs(
@@ -166,6 +172,7 @@ class NodeAssembly:
             latest,
             neighbourhood.neighbours,
             neighbourhood.peers,
+            world.architectures[i].num_parameters * learning.parameter_bits,
         )
         return NodeParts(
             id=i,
@@ -196,6 +203,7 @@ class NodeAssembly:
                 clock,
                 self._weights_due,
                 self._mixing,
+                self._recorder.warnings,
                 None if learning.timing_only else partial(self._spent, i, processor),
             ),
             draws=Draws(i, world.streams),

@@ -10,7 +10,7 @@ from netsim.engine.invariants import Checks, Observed
 from netsim.learning.global_draws import GlobalGenerators
 from netsim.messaging.barrier import Barrier
 from netsim.recording.run_warnings import queued_share
-from netsim.units import to_s
+from netsim.units import to_ns, to_s
 
 
 class RunChecks:
@@ -136,6 +136,8 @@ class RunChecks:
                 "nodes ask for more than their links carry, and queues grow. Counts, shares and "
                 "delays are of messages that have ended; send less often, or less",
             )
+        for subject, text in self._run.recorder.uses.warnings(to_ns(horizon_s)):
+            self._run.recorder.warnings.once(subject, text)
         shards = self._run.world.shards
         learners = [parts for parts in self._run.parts if shards.train_size(parts.id)]
         if learners and not any(parts.publishing.published for parts in learners):
@@ -154,4 +156,4 @@ class RunChecks:
                 f"none of {len(learners)} nodes with data has published a model in "
                 f"{horizon_s:g} s, so none was measured; {why}",
             )
-        return self._run.recorder.warnings.texts
+        return self._run.recorder.warnings.all()

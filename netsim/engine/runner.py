@@ -17,6 +17,7 @@ from netsim.errors import FolderBusyError, NetsimError, ReplayError, ScenarioErr
 from netsim.recording import folder_lock
 from netsim.recording.checksums import JOURNAL
 from netsim.recording.folder_lock import is_lock
+from netsim.recording.schema import TABLES
 from netsim.recording.whole_files import write_text
 from netsim.scenario import AlgorithmEntry, Scenario, algorithm_files, to_toml
 from netsim.traces.files import spelt_out
@@ -41,7 +42,7 @@ BEFORE_BEGUN = (
 """Files that are written before `scenario.toml`, with which a run has begun."""
 
 
-EMPTY_BEFORE = (JOURNAL, "messages", "wakes", "metrics", "traffic", "graph", "intervals")
+EMPTY_BEFORE = (JOURNAL, *TABLES)
 """Folders that a run makes before that."""
 
 

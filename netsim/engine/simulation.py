@@ -12,7 +12,13 @@ from typing import Any
 
 from netsim.clock import Clock
 from netsim.engine import deadlock
-from netsim.engine.assembly import membership, open_learning, open_recorder, wakeup_times
+from netsim.engine.assembly import (
+    age_limit_s,
+    membership,
+    open_learning,
+    open_recorder,
+    wakeup_times,
+)
 from netsim.engine.changing import Changes
 from netsim.engine.checkpointing import Checkpointing
 from netsim.engine.checkpoints.contents import Moment
@@ -128,6 +134,7 @@ class Simulation:
         assembly = NodeAssembly(
             world, self.clock, self.recorder, self.learning, self.membership, self.link,
             self.devices, wakeups, self.counts, self.weights_due, algorithm_files.tasks(algorithm),
+            age_limit_s(self.changes.params, world.scenario.exchange, len(world.roles)),
         )  # fmt: skip
         self.parts = assembly.all_parts()
         self.nodes = [assembly.node(parts) for parts in self.parts]
@@ -351,6 +358,7 @@ class Simulation:
         end_ns = to_ns(scenario.horizon_s)
         if self.recorder.intervals is not None:
             self.recorder.intervals.end(end_ns)
+        self.recorder.uses.end(min(self.clock.now, end_ns))
         totals = self.recorder.close()
         found = {
             "name": scenario.name,

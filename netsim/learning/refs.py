@@ -86,6 +86,22 @@ class RefJobs(Protocol):
         """What `node.mix` gives for Refs and their weights."""
 
 
+class Bringer(Protocol):
+    """The message that brought a value, as `netsim.recording.uses` keeps it."""
+
+    def used(self, now_ns: int, by: str, weight: float | None) -> None:
+        """Note that a job reads the value.
+
+        Parameters
+        ----------
+        now_ns : int
+        by : str
+            Name of the job's work.
+        weight : float or None
+            Its weight in a mixture, where that is known.
+        """
+
+
 class Cell:
     """One lazy value.
 
@@ -205,6 +221,8 @@ class Ref:
         The value.
     columns : Columns or None
         Those of its columns that this is a handle to; None for all of it.
+    bringer : Bringer or None
+        The message that brought it, which is told when a job reads it.
 
     Attributes
     ----------
@@ -215,12 +233,19 @@ class Ref:
         Set for whole models.
     """
 
-    __slots__ = ("_columns", "cell", "owner")
+    __slots__ = ("_columns", "bringer", "cell", "owner")
 
-    def __init__(self, owner: int, cell: Cell, columns: Columns | None = None) -> None:
+    def __init__(
+        self,
+        owner: int,
+        cell: Cell,
+        columns: Columns | None = None,
+        bringer: Bringer | None = None,
+    ) -> None:
         self.owner = owner
         self.cell = cell
         self._columns = columns
+        self.bringer = bringer
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -275,7 +300,7 @@ class Ref:
         ProtocolError
             If this is not a whole model or it has no such part.
         """
-        return Ref(self.owner, self.cell, self._model().columns(name))
+        return Ref(self.owner, self.cell, self._model().columns(name), self.bringer)
 
     def with_part(self, name: str, ref: Ref) -> Ref:
         """The same model with one part taken from elsewhere; lazy.
@@ -301,9 +326,9 @@ class Ref:
             )
         return self.cell.scheduler.replace_columns(self, ref, columns)
 
-    def owned_by(self, node: int) -> Ref:
-        """The handle that `node` gets when this one is delivered to it."""
-        return self if node == self.owner else Ref(node, self.cell, self._columns)
+    def owned_by(self, node: int, bringer: Bringer | None = None) -> Ref:
+        """The handle that `node` gets when a message, `bringer`, brings this one to it."""
+        return self if node == self.owner else Ref(node, self.cell, self._columns, bringer)
 
     def require_owner(self, node: int) -> None:
         """Refuse a Ref that another node owns.

@@ -33,7 +33,7 @@ from netsim.learning.jobs import Job, JobFailedError, Work
 from netsim.learning.minibatches import Rows
 from netsim.learning.origins import Origin
 from netsim.learning.ref_sums import RefSums
-from netsim.learning.refs import Cell, Ref
+from netsim.learning.refs import Bringer, Cell, Ref
 from netsim.learning.replay import Numbers, Replay
 from netsim.units import to_s
 
@@ -124,6 +124,14 @@ class Counters(NamedTuple):
     caught: list[dict[str, Any]] = []
 
 
+def _note_use(bringer: Bringer, work: Work, place: int, now_ns: int) -> None:
+    """Tell the message that brought an input of a job that it is used; weight 0 is no use."""
+    weights = getattr(work, "weights", None)
+    weight = weights[place] if weights is not None and place < len(weights) else None
+    if weight != 0:
+        bringer.used(now_ns, work.describe(), weight)
+
+
 class Scheduler:
     """Pending jobs of one run.
 
@@ -200,6 +208,9 @@ class Scheduler:
         place : Place or None
             The line of an algorithm's file that asks for it, for the error if the job fails.
         """
+        for place_in, ref in enumerate(inputs):
+            if ref.bringer is not None:
+                _note_use(ref.bringer, work, place_in, self._now_ns())
         if self.backend is None:
             return
         if self.past is not None:

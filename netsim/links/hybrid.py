@@ -61,6 +61,14 @@ class HybridLink(Link):
         heard = set(self.radio.in_reach(src, peers) if peers else ())
         return [j for j in others if j in heard or j in self._servers]
 
+    def collection_s(self, senders: Sequence[int], dst: int, bits: int) -> float:
+        wired = [j for j in senders if dst in self._servers or j in self._servers]
+        unwired = [j for j in senders if j not in wired]
+        return max(
+            link.collection_s(some, dst, bits) if some else 0.0
+            for link, some in ((self.wires, wired), (self.radio, unwired))
+        )
+
     def switched(self, node: int, on: bool) -> None:
         self.radio.switched(node, on)
         self.wires.switched(node, on)

@@ -47,14 +47,17 @@ class Transmission:
     ----------
     src : int
         The sender.
+    row : int
+        Number of its row in the message table; -1 until it has ended.
     """
 
-    __slots__ = ("done", "dst", "envelope", "src")
+    __slots__ = ("done", "dst", "envelope", "row", "src")
 
     def __init__(
         self, envelope: Envelope, dst: int, done: Callable[[Transmission, str, Any], None]
     ) -> None:
         self.envelope, self.src, self.dst, self.done = envelope, envelope.src, dst, done
+        self.row = -1
 
 
 _envelope = attrgetter("envelope")
@@ -118,6 +121,22 @@ class Link(ABC):
     @abstractmethod
     def in_reach(self, src: int, others: Sequence[int]) -> list[int]:
         """Those of `others` that are in reach of `src` at this instant."""
+
+    @abstractmethod
+    def collection_s(self, senders: Sequence[int], dst: int, bits: int) -> float:
+        """Time in which one message of each of some senders comes to one receiver [s].
+
+        On an otherwise quiet network, at mean SNR, without losses. Time-outs that follow from the
+        link are multiples of it.
+
+        Parameters
+        ----------
+        senders : sequence of int
+            Those that can never be heard take no time.
+        dst : int
+        bits : int
+            Of each message.
+        """
 
     @abstractmethod
     def switched(self, node: int, on: bool) -> None:
@@ -231,7 +250,7 @@ class PhysicalLink(Link):
         self._in_flight -= 1
         if self.off and outcome in ARRIVED and not self.off.isdisjoint((tx.src, tx.dst)):
             outcome, arrived = OFF, None
-        self.recorder.message(
+        tx.row = self.recorder.message(
             envelope.sent_ns,
             now,
             tx.src,
@@ -266,9 +285,10 @@ class PhysicalLink(Link):
         now = self.env.now
         self._in_flight -= len(group)
         for envelope, some in groupby(group, _envelope):
-            receivers = [tx.dst for tx in some]
+            carried = list(some)
+            receivers = [tx.dst for tx in carried]
             self.count_transmitted(envelope.src, envelope.bits * len(receivers))
-            self.recorder.messages(
+            row = self.recorder.messages(
                 envelope.sent_ns,
                 now,
                 envelope.src,
@@ -279,5 +299,7 @@ class PhysicalLink(Link):
                 envelope.round,
                 (now - envelope.sent_ns) / NS_PER_S if outcome in ARRIVED else None,
             )
+            for number, tx in enumerate(carried, row):
+                tx.row = number
         for tx in group:
             tx.done(tx, outcome, None)

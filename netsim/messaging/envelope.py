@@ -6,12 +6,13 @@ algorithm asks for the message; only then does the receiver get Refs of its own.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 from netsim.messaging.message import Message, Received, handed_to
 from netsim.recording.traffic_stats import Ages
+from netsim.recording.uses import Arrival
 from netsim.units import NS_PER_S
 
 _received = partial(tuple.__new__, Received)
@@ -46,6 +47,8 @@ class Envelope:
         How long it may wait for radios or wires to become free; None: as long as it takes.
     arrived : numpy.ndarray of bool or None
         Which packets arrived, in the copy that one receiver of a partial message keeps.
+    arrivals : dict of int to Arrival
+        By receiver, the record of what becomes of its values there.
     """
 
     message: Message
@@ -59,10 +62,23 @@ class Envelope:
     reply: bool = False
     patience_ns: int | None = None
     arrived: Any = None
+    arrivals: dict[int, Arrival] = field(default_factory=dict)
 
     def in_part(self, arrived: Any) -> Envelope:
         """A copy for the receiver at which only some packets arrived; `arrived` is their mask."""
         return replace(self, arrived=arrived)
+
+    def came_late(self, node: int) -> None:
+        """Note that it reached `node` after what waited for it there had ended."""
+        arrival = self.arrivals.get(node)
+        if arrival is not None:
+            arrival.is_late = True
+
+    def became(self, node: int, fate: str) -> None:
+        """Note what became of it at `node`, where nothing there has used it."""
+        arrival = self.arrivals.get(node)
+        if arrival is not None:
+            arrival.settled(fate)
 
     def handed_to(self, node: int, now_ns: int) -> Received[Any]:
         """The message as the algorithm of `node` gets it at `now_ns`, with its age then."""
@@ -70,5 +86,9 @@ class Envelope:
         age_ns = now_ns - sent_ns
         if self.ages is not None:
             self.ages.add(type(message).__name__, age_ns)
-        mine, sent_s, age_s = handed_to(message, node), sent_ns / NS_PER_S, age_ns / NS_PER_S
+        arrival = self.arrivals.get(node)
+        if arrival is not None:
+            arrival.handed(now_ns)
+        mine = handed_to(message, node, arrival)
+        sent_s, age_s = sent_ns / NS_PER_S, age_ns / NS_PER_S
         return _received((mine, self.src, sent_s, age_s, self.round, self.arrived))

@@ -1,5 +1,6 @@
 """Each peer's latest message: what an exchange gives under schedules without a barrier."""
 
+import math
 from collections import defaultdict
 from collections.abc import Collection
 from typing import Any
@@ -49,14 +50,18 @@ class LatestMessages:
         if src in latest:
             if latest[src].sent_ns > envelope.sent_ns:
                 self.superseded += 1
+                envelope.became(self._id, "superseded")
                 return
             if src in exchange.unseen:
                 self.superseded += 1
+                latest[src].became(self._id, "superseded")
         latest[src] = envelope
         exchange.unseen.add(src)
 
-    def take(self, tag: Tag, senders: Collection[int], now_ns: int) -> dict[int, Received[Any]]:
-        """The latest message of each sender that has sent one; it stays for the next call.
+    def take(
+        self, tag: Tag, senders: Collection[int], now_ns: int, limit_ns: float = math.inf
+    ) -> dict[int, Received[Any]]:
+        """The latest message of each sender, if it is not too old; it stays for the next call.
 
         Parameters
         ----------
@@ -64,6 +69,8 @@ class LatestMessages:
         senders : collection of int
         now_ns : int
             Virtual time, to which the ages refer [ns].
+        limit_ns : float
+            The greatest age of a message that counts [ns].
 
         Returns
         -------
@@ -74,7 +81,15 @@ class LatestMessages:
         latest = exchange.latest
         self.asked.add(tag)
         exchange.unseen.difference_update(senders)
-        return {j: latest[j].handed_to(me, now_ns) for j in sorted(senders) if j in latest}
+        found = {}
+        for j in sorted(senders):
+            if j in latest:
+                envelope = latest[j]
+                if now_ns - envelope.sent_ns <= limit_ns:
+                    found[j] = envelope.handed_to(me, now_ns)
+                else:
+                    envelope.became(me, "too_old")
+        return found
 
     def unseen(self) -> int:
         """Messages that no process has seen."""

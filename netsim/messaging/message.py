@@ -8,7 +8,7 @@ import numpy as np
 import simpy
 
 from netsim.errors import ProtocolError
-from netsim.learning.refs import Ref
+from netsim.learning.refs import Bringer, Ref
 from netsim.messaging.encoded import Encoded
 
 INT_BITS = 32
@@ -205,13 +205,21 @@ def refs_in(value: Any) -> Iterator[Ref]:
             yield from refs_in(inner)
 
 
-def handed_to(message: Message, node: int) -> Message:
-    """The message as it is delivered to `node`, which owns its Refs from now on."""
+def handed_to(message: Message, node: int, bringer: Bringer | None = None) -> Message:
+    """The message as it is delivered to `node`, which owns its Refs from now on.
+
+    Parameters
+    ----------
+    message : Message
+    node : int
+    bringer : Bringer or None
+        Is told when a job of the node reads one of these Refs.
+    """
     kind = type(message)
     only = _layouts[kind].only
     if only is not None and isinstance(ref := getattr(message, only), Ref):
-        return message if ref.owner == node else kind(ref.owned_by(node))  # type: ignore[call-arg]
-    return with_refs(message, lambda ref: ref.owned_by(node))
+        return message if ref.owner == node else kind(ref.owned_by(node, bringer))  # type: ignore[call-arg]
+    return with_refs(message, lambda ref: ref.owned_by(node, bringer))
 
 
 def sealed(message: Message, node: int) -> Message:

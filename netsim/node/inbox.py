@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from netsim.clock import Clock
 from netsim.links.link import ARRIVED, Transmission
 from netsim.messaging.barrier import Barrier
 from netsim.messaging.envelope import Envelope
@@ -16,6 +17,7 @@ from netsim.messaging.latest import LatestMessages
 from netsim.messaging.mailbox import Mailbox
 from netsim.node.adversary import Adversary
 from netsim.node.request_reply import RequestReply
+from netsim.recording.uses import Uses
 
 
 class Inbox:
@@ -34,6 +36,9 @@ class Inbox:
         What lets a malicious node ignore messages.
     counts : Counter
         Where messages ignored are counted.
+    uses : Uses
+        Where it is recorded what becomes of values that arrive.
+    clock : Clock
     """
 
     def __init__(
@@ -45,10 +50,13 @@ class Inbox:
         requests: RequestReply,
         adversary: Adversary | None,
         counts: Counter[str],
+        uses: Uses,
+        clock: Clock,
     ) -> None:
         self._id, self._barrier = node_id, barrier
         self._mailbox, self._latest, self._requests = mailbox, latest, requests
         self._adversary, self._counts = adversary, counts
+        self._uses, self._clock = uses, clock
 
     def deliver(self, tx: Transmission, outcome: str, arrived: Any) -> None:
         """A transmission to this node has ended.
@@ -65,9 +73,11 @@ class Inbox:
             pass
         elif self._adversary is not None and self._ignores(tx.envelope, self._adversary):
             self._counts["messages_ignored"] += 1
+            self._arrived(tx, "ignored")
             self._requests.without(tx.envelope)
         else:
             envelope = tx.envelope if arrived is None else tx.envelope.in_part(arrived)
+            self._arrived(tx)
         tag = tx.envelope.tag
         if barrier is not None:
             if tag is None:
@@ -76,6 +86,8 @@ class Inbox:
                 return
         if envelope is None:
             return
+        if tag is not None and barrier is not None:
+            envelope.came_late(self._id)
         if envelope.request is not None:
             self._requests.arrived(envelope)
         elif tag is None or barrier is not None:
@@ -84,6 +96,19 @@ class Inbox:
             self._latest.put(envelope)
         else:  # a listener, at a node that takes no part in the exchange itself
             self._mailbox.put(envelope)
+
+    def _arrived(self, tx: Transmission, fate: str | None = None) -> None:
+        """Record that values have arrived; `fate`: what becomes of them, if that is known."""
+        envelope = tx.envelope
+        if envelope.ages is not None:
+            arrival = self._uses.arrived(
+                tx.row, tx.src, self._id, type(envelope.message).__name__, envelope.sent_ns,
+                self._clock.now,
+            )  # fmt: skip
+            if fate is None:
+                envelope.arrivals[self._id] = arrival
+            else:
+                arrival.settled(fate)
 
     def unread(self) -> int:
         """Messages delivered that have not been handed to a process."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -16,6 +17,12 @@ from netsim.messaging.mailbox import Mailbox
 from netsim.messaging.message import Message
 from netsim.node.outbox import Delivery, Outbox
 from netsim.units import to_ns
+
+PATIENCE = 4
+"""How many times as long as on a quiet network replies may take before they count as lost."""
+
+LEAST_PATIENCE_S = 1.0
+"""The least that a time-out is by default [s]: what is short anyway may queue."""
 
 
 class MessagingVerbs:
@@ -38,6 +45,8 @@ class MessagingVerbs:
         Whom the node may ever talk to.
     peers : callable
         Whom it may talk to now.
+    model_bits : int
+        Size of the node's model on the air [bit].
     """
 
     def __init__(
@@ -52,11 +61,12 @@ class MessagingVerbs:
         latest: LatestMessages,
         neighbours: tuple[int, ...],
         peers: Callable[[], tuple[int, ...]],
+        model_bits: int,
     ) -> None:
         self._id, self._clock, self._link, self._barrier = node_id, clock, link, barrier
         self._outbox, self._deliveries = outbox, deliveries
         self._mailbox, self._latest = mailbox, latest
-        self._neighbours, self._peers = neighbours, peers
+        self._neighbours, self._peers, self._model_bits = neighbours, peers, model_bits
         self.link_changed()
 
     def link_changed(self) -> None:
@@ -96,6 +106,15 @@ class MessagingVerbs:
         self._link.broadcast(group)
         return event
 
+    def patience_s(self, peers: Sequence[int]) -> float:
+        """See `Node.patience_s`."""
+        if not peers:
+            return LEAST_PATIENCE_S
+        link, me = self._link, self._id
+        asked_s = link.collection_s((me,), peers[0], link.control_bits)
+        answered_s = link.collection_s(peers, me, self._model_bits)
+        return max(LEAST_PATIENCE_S, PATIENCE * (asked_s + answered_s))
+
     def receive(self, kind: type[Message], timeout_s: float | None) -> simpy.Event:
         """See `Node.receive`."""
         return self._mailbox.receive(kind, None if timeout_s is None else to_ns(timeout_s))
@@ -113,6 +132,7 @@ class MessagingVerbs:
         expect: Iterable[int] | None,
         phase: int,
         kind: type[Message] | None,
+        max_age_s: float,
     ) -> simpy.Event:
         """See `Node.exchange`."""
         if isinstance(msg, Mapping):
@@ -131,7 +151,8 @@ class MessagingVerbs:
             return over
         tag = (kind, phase)
         self._send_all(messages, tag)
-        return self._clock.happened(self._latest.take(tag, senders, self._clock.now))
+        limit_ns = math.inf if math.isinf(max_age_s) else to_ns(max_age_s)
+        return self._clock.happened(self._latest.take(tag, senders, self._clock.now, limit_ns))
 
     def _send_all(self, messages: Mapping[int, Message], tag: Any) -> None:
         """Send messages of one exchange."""

@@ -11,7 +11,7 @@ A node that is switched off pauses: its processes go on when it is on again.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import simpy
 
@@ -36,7 +36,7 @@ class Node:
     Verbs come in five groups: time (`wakeup tick sleep condition`), the others (`peers reachable`),
     messages (`send broadcast receive gather ask serve exchange`), learning (`initial train hold
     batch outputs loss gradient measure mix select pool compute value`), and what a node shows
-    (`publish record log_weights keep`); `uniform` and `permutation` are the only randomness.
+    (`publish record log_weights warn keep`); `uniform` and `permutation` are the only randomness.
 
     Parameters
     ----------
@@ -71,6 +71,9 @@ class Node:
         How many samples a minibatch has.
     learning_rate : float
         The scenario's learning rate, for algorithms that let it decay.
+    max_age_s : float
+        The greatest age of a message that counts [s]: the Params' `max_age_s`, else three mean
+        intervals of the schedule; `math.inf` under `rounds` and for `absent = "last"`.
     """
 
     def __init__(
@@ -82,13 +85,14 @@ class Node:
         slots_per_exchange: int | None,
         shards: Shards,
         learning_rate: float,
+        max_age_s: float,
     ) -> None:
         self.id, self.role, self.num_nodes = parts.id, parts.role, num_nodes
         self.neighbours = parts.neighbourhood.neighbours
         self.servers = parts.neighbourhood.servers
         self.schedule, self.slots_per_exchange = schedule, slots_per_exchange
         self.train_size, self.batch_size = shards.train_size(parts.id), shards.batch_size
-        self.learning_rate = learning_rate
+        self.learning_rate, self.max_age_s = learning_rate, max_age_s
         self._clock, self._shards = clock, shards
         self._hold, self._superposed = parts.hold, parts.superposed
         self._wakeups, self._neighbourhood = parts.wakeups, parts.neighbourhood
@@ -387,6 +391,28 @@ class Node:
         peers = (to,) if isinstance(to, int) else tuple(to)
         return self._requests.ask(peers, msg, reply, timeout_s, tries)
 
+    def patience_s(self, to: Iterable[int]) -> float:
+        """Time after which replies that carry a model can be taken for lost [s].
+
+        Four times what a request takes to the first peer and a model from each of them takes to
+        this node, at mean SNR on an otherwise quiet network; at least 1 s.
+
+        Parameters
+        ----------
+        to : iterable of int
+            The peers that are asked at once.
+
+        Returns
+        -------
+        float
+            The same under every schedule.
+
+        Examples
+        --------
+        >>> got = yield node.ask(peers, Request(), Model, timeout_s=node.patience_s(peers))
+        """
+        return self._messaging.patience_s(tuple(to))
+
     def serve(self, request: type[Message], handler: Callable[[Received[Any]], Any]) -> None:
         """Answer requests of a class from now on, beside whatever else the node does.
 
@@ -421,6 +447,7 @@ class Node:
         expect: Iterable[int] | None = None,
         phase: int = 0,
         kind: type[Message] | None = None,
+        max_age_s: float | None = None,
     ) -> simpy.Event:
         """Send to the peers and collect what they send, as the schedule says.
 
@@ -436,6 +463,9 @@ class Node:
             Tells exchanges of one message class in one round apart.
         kind : type
             The message class, needed only where nothing is sent.
+        max_age_s : float, optional
+            The greatest age of a message that counts, where there are no rounds [s]; `math.inf`:
+            any. By default `node.max_age_s`.
 
         Returns
         -------
@@ -444,7 +474,7 @@ class Node:
             called this with the same class and phase or has ended its round, and every message was
             delivered or given up, or at the deadline; senders whose message did not come are
             absent, and what comes later goes to `receive`. Under the other schedules it happens at
-            once, with the latest message of each sender, however old: `age_s` tells.
+            once, with the latest message of each sender that is not older than `max_age_s`.
 
         Raises
         ------
@@ -457,7 +487,8 @@ class Node:
         >>> got = yield node.exchange(Model(theta=theta))
         >>> mixed = node.mix([theta, *(r.msg.theta for r in got.values())], weights)
         """
-        return self._messaging.exchange(msg, to, expect, phase, kind)
+        limit_s = self.max_age_s if max_age_s is None else max_age_s
+        return self._messaging.exchange(msg, to, expect, phase, kind, limit_s)
 
     def superposed(self, received: Mapping[int, Received[Any]]) -> tuple[Ref, Ref]:
         """The sum of rows that were sent over the air at the same time.
@@ -1018,7 +1049,11 @@ class Node:
         self._publishing.record(name, value)
 
     def log_weights(
-        self, ids: Sequence[int], weights: Ref | Sequence[float], node: int | None = None
+        self,
+        ids: Sequence[int],
+        weights: Ref | Sequence[float],
+        node: int | None = None,
+        what: Literal["applied", "learned"] = "applied",
     ) -> None:
         """Log the collaboration graph: this node's weights on others from now on.
 
@@ -1030,6 +1065,10 @@ class Node:
             (len(ids),); they may be lazy.
         node : int
             Whose weights they are, where a server computes them for another node.
+        what : {"applied", "learned"}
+            Shares of the mixture that the node makes now (its own is that of all that is its own),
+            or what its method believes of peers, whether their models are at hand or not. A method
+            that learns weights logs both.
 
         Raises
         ------
@@ -1045,7 +1084,30 @@ class Node:
         >>> weights = node.compute(weigh, outputs)
         >>> node.log_weights([node.id, *got], weights)
         """
-        self._publishing.log_weights(ids, weights, node)
+        self._publishing.log_weights(ids, weights, node, what)
+
+    def warn(self, subject: str, text: str) -> None:
+        """Say what the user should know before reading the numbers.
+
+        It stands in the summary's `warnings`, on the page and in the terminal: once a subject and
+        run, with the number of nodes that it holds of.
+
+        Parameters
+        ----------
+        subject : str
+            Tells warnings of one algorithm apart.
+        text : str
+            A clause whose subject is the node.
+
+        Notes
+        -----
+        Returns at once and costs nothing, under every schedule.
+
+        Examples
+        --------
+        >>> node.warn("no peers", "has heard of no peer and learns alone")
+        """
+        self._publishing.warn(subject, text)
 
     def keep(self, name: str, ref: Ref) -> None:
         """Keep a value beyond the run.

@@ -105,5 +105,9 @@ class Outbox:
         if self._adversary is not None:
             msg = self._adversary.forged(msg)
         bits = size_bits(msg, self._parameter_bits, self._control_bits)
-        ages = self._ages if next(refs_in(msg), None) is not None else None
+        ages = None
+        for ref in refs_in(msg):
+            ages = self._ages
+            if ref.bringer is not None:
+                ref.bringer.used(self._clock.now, "send", None)
         return Envelope(msg, self._id, bits, self._wakeups.round, self._clock.now, ages, **marks)

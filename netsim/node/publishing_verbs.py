@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -12,7 +12,9 @@ from netsim.errors import ProtocolError
 from netsim.learning.functions import require_module_level
 from netsim.learning.refs import NEEDS_A_MODEL, Ref
 from netsim.node.mixing_check import MixingCheck
-from netsim.recording.schema import METRICS
+from netsim.recording.run_warnings import RunWarnings
+from netsim.recording.schema import METRICS, WEIGHTS
+from netsim.units import to_s
 
 MOST_RECORDED = 256
 """How many numbers `node.record` takes at most."""
@@ -50,12 +52,14 @@ class LoggedWeights(NamedTuple):
     ids : tuple of int
     weights : Ref or sequence of float
         (len(ids),)
+    what : {"applied", "learned"}
     """
 
     time_ns: int
     node: int
     ids: tuple[int, ...]
     weights: Ref | Sequence[float]
+    what: str
 
 
 class Recorded(NamedTuple):
@@ -104,6 +108,8 @@ class PublishingVerbs:
         The run's list of weights that are to be written once they are computed.
     mixing : MixingCheck
         Is told of every model that is published.
+    warnings : RunWarnings
+        Takes what the algorithm warns of.
     spent : callable or None
         () -> (local steps, bits transmitted, energy [J]) of the node so far, for what it records;
         None (`--timing-only`): nothing is recorded.
@@ -124,10 +130,11 @@ class PublishingVerbs:
         clock: Clock,
         weights_due: list[LoggedWeights],
         mixing: MixingCheck,
+        warnings: RunWarnings,
         spent: Callable[[], tuple[int, int, float]] | None = None,
     ) -> None:
         self._id, self._clock, self._weights_due = node_id, clock, weights_due
-        self._mixing, self._spent = mixing, spent
+        self._mixing, self._warnings, self._spent = mixing, warnings, spent
         self.published: dict[str, Publication] = {}
         self.kept: dict[str, Ref] = {}
         self.recorded: list[Recorded] = []
@@ -144,11 +151,17 @@ class PublishingVerbs:
         if predict is not None:
             require_module_level(predict)
         self._mixing.used(ref, "published")
+        if ref.bringer is not None:
+            ref.bringer.used(self._clock.now, "publish", None)
         self.published.pop(stage, None)  # so that the last one published is the last in order
         self.published[stage] = Publication(ref, stage, predict, tuple(given))
 
     def log_weights(
-        self, ids: Sequence[int], weights: Ref | Sequence[float], node: int | None
+        self,
+        ids: Sequence[int],
+        weights: Ref | Sequence[float],
+        node: int | None,
+        what: Literal["applied", "learned"],
     ) -> None:
         """See `Node.log_weights`."""
         given = weights.num_values if isinstance(weights, Ref) else len(weights)
@@ -157,7 +170,10 @@ class PublishingVerbs:
         if isinstance(weights, Ref):
             weights.require_owner(self._id)
         whose = self._id if node is None else node
-        self._weights_due.append(LoggedWeights(self._clock.now, whose, tuple(ids), weights))
+        if what not in WEIGHTS:
+            raise ProtocolError(f"log_weights: what is {what!r}; it is {' or '.join(WEIGHTS)}")
+        due = LoggedWeights(self._clock.now, whose, tuple(ids), weights, what)
+        self._weights_due.append(due)
 
     def record(self, name: str, value: Ref | float | Sequence[float]) -> None:
         """See `Node.record`."""
@@ -179,6 +195,10 @@ class PublishingVerbs:
             )
         if self._spent is not None:
             self.recorded.append(Recorded(self._clock.now, name, value, *self._spent()))
+
+    def warn(self, subject: str, text: str) -> None:
+        """See `Node.warn`."""
+        self._warnings.of_node(subject, self._id, to_s(self._clock.now), text)
 
     def keep(self, name: str, ref: Ref) -> None:
         """See `Node.keep`."""

@@ -160,6 +160,7 @@ class RequestReply:
                 self._close(number)
         else:
             self._counts["late_replies"] += 1
+            envelope.came_late(self._id)
 
     def without(self, envelope: Envelope) -> None:
         """A reply that has come is ignored: go on without it rather than ask again."""

@@ -132,6 +132,8 @@ class ValueVerbs:
         slotted = to_slots(x, refs)
         for ref in refs:
             ref.require_owner(self._id)
+            if ref.bringer is not None:
+                ref.bringer.used(self._clock.now, "value", None)
         if sum(r.num_values for r in refs) > MAX_NUMBERS:
             raise ProtocolError(f"value: more than {MAX_NUMBERS} numbers; models stay lazy")
         if self._timing_only and default is None:

@@ -3,6 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, Generic, TypeVar
 
+from torch import Tensor
+
+from netsim.learning.functions import batched
 from netsim.learning.refs import Ref
 from netsim.node.node import Node, Process
 from netsim.node.training_verbs import Trained
@@ -28,9 +31,31 @@ def weighted_mean(node: Node, params: Any, shares: Mapping[int, Share]) -> Mean:
     ids = sorted(shares)
     sizes = [shares[j].size if params.weights == "sizes" else 1 for j in ids]
     p = [size / sum(sizes) for size in sizes]
+    of = dict.fromkeys(ids, 0.0)
+    mine = shares.get(node.id)
+    for j, weight in zip(ids, p, strict=True):  # what stands in for a peer as a copy is the own
+        of[node.id if shares[j] is mine else j] += weight
+    applied = {j: weight for j, weight in of.items() if weight > 0 or shares[j] is not mine}
     for i in node.neighbours if node.role == "server" else (node.id,):
-        node.log_weights(ids, p, node=i)
+        node.log_weights(list(applied), list(applied.values()), node=i)
     return Mean(node.mix([shares[j].theta for j in ids], p))
+
+
+@batched
+def copies_as_own(shares: Tensor, copies: tuple[int, ...]) -> Tensor:
+    """Shares (K,), a node's own first, with those of copies of its own model counted as its own.
+
+    Parameters
+    ----------
+    shares : torch.Tensor
+        (K,)
+    copies : tuple of int
+        Places of what stands in for absent peers as a copy of the own model.
+    """
+    counted = shares.clone()
+    counted[list(copies)] = 0.0
+    counted[0] += shares[list(copies)].sum()
+    return counted
 
 
 def trained_share(node: Node, trained: Trained | None) -> Share | None:

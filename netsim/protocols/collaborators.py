@@ -9,6 +9,7 @@ an absent peer means: its weight is shared by those present (`renormalise`), fal
 update (`self`), or its last update is mixed once more (`last`).
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 from netsim.messaging.message import Message, Received
 from netsim.node.node import Node, Process
 from netsim.protocols.inbox import AbsenceParams
+from netsim.recording.schema import WEIGHTS
 from netsim.registry import Index
 
 
@@ -56,6 +58,11 @@ class UpdatesToMix:
     ids: tuple[int, ...]
     updates: tuple[Any, ...]
     learns: tuple[bool, ...]
+
+    @property
+    def copies(self) -> tuple[int, ...]:
+        """Places of peers for which a copy of the own update stands in."""
+        return tuple(k for k, update in enumerate(self.updates) if k and update is self.updates[0])
 
 
 class Collaborators:
@@ -109,7 +116,7 @@ class Collaborators:
         """Send the update, collect those of the others; `UpdatesToMix`. Run it by `yield from`."""
         self.rounds += 1
         received = yield self.node.exchange(
-            update, to=sorted(self.receivers), expect=self.node.neighbours
+            update, to=sorted(self.receivers), expect=self.node.neighbours, max_age_s=math.inf
         )
         for one in received.values():
             self._note(one)
@@ -136,8 +143,7 @@ class Collaborators:
     def _is_present(self, j: int) -> bool:
         if j not in self.latest:
             return False
-        limit = self._params.max_age_s
-        if limit is not None and self.node.now_s - self._told[j] > limit:
+        if self.node.now_s - self._told[j] > self.node.max_age_s:
             return False
         return self._params.absent == "last" or self._told[j] > self._mixed.get(j, -1.0)
 
@@ -152,7 +158,8 @@ class Collaborators:
         kept = sorted(self.members[k] for k in order[: self._params.kept_peers])
         removed = [j for j in self.members if j not in kept]
         self.members = kept
-        self.node.log_weights(removed, [0.0] * len(removed))
+        for what in WEIGHTS:
+            self.node.log_weights(removed, [0.0] * len(removed), what=what)
         for j in removed:
             self.latest.pop(j, None)
             self.node.send(j, Dropped())

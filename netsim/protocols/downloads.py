@@ -27,14 +27,15 @@ class DownloadParams(Table):
     Attributes
     ----------
     timeout_s
-        How long an answer is waited for before a request is repeated.
+        How long an answer is waited for before a request is repeated. Absent: four times what the
+        request and a model of each peer asked take on a quiet network, at least 1 s.
     tries
         How many times a request is sent, and a model that was lost on its way fetched, in all.
     poll_s
         Time after which peers that are not ready are asked again; it doubles each time.
     """
 
-    timeout_s: Positive = 1.0
+    timeout_s: Positive | None = None
     tries: Count = 5
     poll_s: Positive = 1.0
 
@@ -126,13 +127,19 @@ class Downloads:
         sizes: dict[int, int] = {}
         waiting, pause_s = list(peers), self._params.poll_s
         while waiting:
-            answers = yield self._node.ask(waiting, Hello(), Here, *self._patience())
+            answers = yield self._node.ask(waiting, Hello(), Here, *self._patience(waiting))
             sizes |= {j: answer.msg.size for j, answer in answers.items() if answer.msg.ready}
             waiting = [j for j, answer in answers.items() if not answer.msg.ready]
             if waiting:
                 yield self._node.sleep(pause_s)
                 pause_s *= 2
         return sizes
+
+    def there(self, peers: Sequence[int]) -> Generator[Any, Any, dict[int, int]]:
+        """{peer: training samples} of those that answer one question and are ready."""
+        timeout_s, _ = self._patience(peers)
+        answers = yield self._node.ask(peers, Hello(), Here, timeout_s)
+        return {j: answer.msg.size for j, answer in answers.items() if answer.msg.ready}
 
     def batch(
         self, peers: Sequence[int]
@@ -167,7 +174,7 @@ class Downloads:
     def _fetch(self, peers: Sequence[int]) -> Generator[Any, Any, dict[int, Received[Model]]]:
         """What has come when each of the peers has said that it is over, or has not answered."""
         asks = [
-            self._node.ask(j, Fetch(self._number.setdefault(j, 1)), Ended, *self._patience())
+            self._node.ask(j, Fetch(self._number.setdefault(j, 1)), Ended, *self._patience(peers))
             for j in peers
         ]
         over: list[int] = []
@@ -183,5 +190,5 @@ class Downloads:
                 self.stuck[j] = None
         return arrived
 
-    def _patience(self) -> tuple[float, int]:
-        return self._params.timeout_s, self._params.tries
+    def _patience(self, peers: Sequence[int]) -> tuple[float, int]:
+        return self._params.timeout_s or self._node.patience_s(peers), self._params.tries

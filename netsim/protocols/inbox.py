@@ -4,6 +4,7 @@ Links lose messages and deliver them late, nodes wake when others do not. Every 
 what it hears says by `AbsenceParams` what a peer means that is not heard.
 """
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
@@ -23,7 +24,8 @@ class AbsenceParams(Table):
         with the node ("self"; a server, which has none, leaves it out); or its last known message
         ("last").
     max_age_s
-        Greatest age of a message that counts. Absent: any counts.
+        Greatest age of a message that counts, whatever the schedule. Absent: three mean intervals
+        of the schedule; under `rounds`, and for `absent = "last"`, any counts.
     """
 
     absent: Literal["renormalise", "self", "last"] = "renormalise"
@@ -96,11 +98,11 @@ class Inbox:
         node, params = self._node, self._params
         senders = node.neighbours if expect is None else tuple(expect)
         fresh = yield node.exchange(
-            {} if msg is None else msg, to=to, expect=senders, kind=self._kind
+            {} if msg is None else msg, to=to, expect=senders, kind=self._kind, max_age_s=math.inf
         )
         self.last.update(fresh)
         chosen = self.last if params.absent == "last" else fresh
-        oldest_s = -1.0 if params.max_age_s is None else node.now_s - params.max_age_s
+        oldest_s = node.now_s - node.max_age_s
         of_use = [j for j in sorted(senders) if j in chosen and chosen[j].sent_s >= oldest_s]
         sent_s = {j: chosen[j].sent_s for j in of_use}
         self.news = any(s > self._given_s.get(j, -1.0) for j, s in sent_s.items())

@@ -177,7 +177,7 @@ def on_common(
     """
     while True:
         received = yield node.receive(kind, timeout_s=None)
-        if params.max_age_s is None or received.age_s <= params.max_age_s:
+        if received.age_s <= node.max_age_s:
             participant.adopt(received.msg)
 
 

@@ -10,6 +10,7 @@ slots of an exchange (printed: nobody does), what a peer does with the model bro
 (printed: overwrites its own), what a peer that is absent or late means.
 """
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
@@ -46,7 +47,8 @@ class StarParams(AbsenceParams, SlotParams):
     Attributes
     ----------
     timeout_s
-        How long a star waits for an answer before it asks again or goes on.
+        How long a star waits for answers before it asks again or goes on. Absent: four times what
+        the request and a model of each peer asked take on a quiet network, at least 1 s.
     tries
         How many times a star asks, in all.
     broadcast
@@ -54,7 +56,7 @@ class StarParams(AbsenceParams, SlotParams):
         line 18), or keeps it and mixes it in when it wakes itself ("cache").
     """
 
-    timeout_s: Positive = 1.0
+    timeout_s: Positive | None = None
     tries: Count = 1
     broadcast: Literal["overwrite", "cache"] = "overwrite"
 
@@ -168,10 +170,11 @@ class StarExchange(ABC, Generic[P]):
             self.exchanging = True
             yield self.model.settled()
             in_reach = yield node.reachable()
-            answers = yield node.ask(
-                in_reach, Request(), Model, params.timeout_s, params.tries
-            )  # line 5
-            heard = models_to_mix(params, self.footprints, in_reach, answers, node.now_s)
+            timeout_s = params.timeout_s or node.patience_s(in_reach)
+            answers = yield node.ask(in_reach, Request(), Model, timeout_s, params.tries)  # line 5
+            heard = models_to_mix(
+                params, self.footprints, in_reach, answers, node.now_s, node.max_age_s
+            )
             if params.absent == "last":
                 self.footprints.update(answers)
             mixed = self.combine(heard)  # lines 6-13
@@ -217,6 +220,7 @@ def models_to_mix(
     in_reach: list[int],
     answers: dict[int, Received[Model]],
     now_s: float,
+    max_age_s: float = math.inf,
 ) -> Heard:
     """The models that a star mixes: the answers, and footprints where the parameters say so.
 
@@ -231,6 +235,8 @@ def models_to_mix(
         What they answered.
     now_s : float
         Virtual time.
+    max_age_s : float
+        The greatest age of a model that counts [s].
 
     Returns
     -------
@@ -240,8 +246,7 @@ def models_to_mix(
     for j, footprint in footprints.items():
         if params.broadcast == "cache" or (params.absent == "last" and j in in_reach):
             usable.setdefault(j, footprint)
-    if params.max_age_s is not None:
-        usable = {j: r for j, r in usable.items() if now_s - r.sent_s <= params.max_age_s}
+    usable = {j: r for j, r in usable.items() if now_s - r.sent_s <= max_age_s}
     peers = sorted(usable)
     missing = [j for j in in_reach if j not in usable] if params.absent == "self" else []
     return Heard(peers, [usable[j].msg.theta for j in peers], missing)

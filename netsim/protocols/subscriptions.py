@@ -22,12 +22,13 @@ class SubscriptionParams(AbsenceParams):
     Attributes
     ----------
     timeout_s
-        How long an acknowledgement is waited for before a subscription is repeated.
+        How long an acknowledgement is waited for before a subscription is repeated. Absent: four
+        times what the request and a model of each publisher take on a quiet network, at least 1 s.
     tries
         How many times a subscription is sent in a round, in all.
     """
 
-    timeout_s: Positive = 1.0
+    timeout_s: Positive | None = None
     tries: Count = 5
 
 
@@ -83,13 +84,15 @@ class Subscriptions:
 
     def to(self, publishers: Sequence[int]) -> None:
         """Want models from these peers, no more and no less; `confirm` tells them."""
-        self.publishers, self._unconfirmed = publishers, list(publishers)
+        new = [j for j in publishers if j not in self.publishers]
+        self._unconfirmed = [j for j in self._unconfirmed if j in publishers] + new
+        self.publishers = publishers
 
     def confirm(self) -> Generator[Any, Any, None]:
         """Subscribe with those that have not acknowledged yet; run it by `yield from`."""
-        answers = yield self._node.ask(
-            self._unconfirmed, Subscribe(), Subscribed, self._params.timeout_s, self._params.tries
-        )
+        peers, node = self._unconfirmed, self._node
+        timeout_s = self._params.timeout_s or node.patience_s(peers)
+        answers = yield node.ask(peers, Subscribe(), Subscribed, timeout_s, self._params.tries)
         self._unconfirmed = [j for j in self._unconfirmed if j not in answers]
 
     def exchange(self, theta: Ref) -> Generator[Any, Any, dict[int, Ref]]:

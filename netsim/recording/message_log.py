@@ -70,7 +70,7 @@ class MessageLog:
         round: int,
         age_s: float | None,
         bits_transmitted: int = 0,
-    ) -> None:
+    ) -> int:
         """Record a message to one receiver that has ended.
 
         Parameters
@@ -95,6 +95,11 @@ class MessageLog:
             Age at delivery; None if it was not delivered.
         bits_transmitted : int
             With headers and retransmissions; of a broadcast in one of its rows only.
+
+        Returns
+        -------
+        int
+            Number of its row in the table.
         """
         # fmt: off
         self._values += (
@@ -102,9 +107,11 @@ class MessageLog:
             attempts, packets_lost, snr_db, outcome, round, age_s, bits_transmitted,
         )
         # fmt: on
+        row = self._taken + len(self._receivers)
         self._receivers.append(dst)
         if len(self._receivers) >= self._full:
             self._take()
+        return row
 
     def messages(
         self,
@@ -117,7 +124,7 @@ class MessageLog:
         outcome: str,
         round: int,
         age_s: float | None,
-    ) -> None:
+    ) -> int:
         """Record a message to several receivers, one attempt without headers each, ended alike.
 
         Parameters
@@ -125,6 +132,11 @@ class MessageLog:
         receivers : sequence of int
         t_sent_ns, t_done_ns, src, kind, bits, outcome, round, age_s
             As for `message`.
+
+        Returns
+        -------
+        int
+            Number of the first one's row in the table.
         """
         # fmt: off
         self._values += (
@@ -132,9 +144,11 @@ class MessageLog:
             1, 0, None, outcome, round, age_s, bits,
         )
         # fmt: on
+        row = self._taken + len(self._receivers)
         self._receivers += receivers
         if len(self._receivers) >= self._full:
             self._take()
+        return row
 
     def flush(self) -> None:
         """Count, hash and write the waiting rows, if there are any."""

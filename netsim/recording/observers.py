@@ -183,9 +183,10 @@ def _tell_of_messages(
 ) -> None:
     record_one, record_some = recorder.message, recorder.messages
 
-    def message(t_sent_ns: int, t_done_ns: int, src: int, dst: int, *rest: Any) -> None:
-        record_one(t_sent_ns, t_done_ns, src, dst, *rest)
+    def message(t_sent_ns: int, t_done_ns: int, src: int, dst: int, *rest: Any) -> int:
+        row = record_one(t_sent_ns, t_done_ns, src, dst, *rest)
         tell(MessageEvent(algorithm, to_s(t_sent_ns), to_s(t_done_ns), src, dst, *rest))
+        return row
 
     def messages(
         t_sent_ns: int,
@@ -197,8 +198,8 @@ def _tell_of_messages(
         outcome: str,
         round: int,
         age_s: float | None,
-    ) -> None:
-        record_some(t_sent_ns, t_done_ns, src, receivers, kind, bits, outcome, round, age_s)
+    ) -> int:
+        row = record_some(t_sent_ns, t_done_ns, src, receivers, kind, bits, outcome, round, age_s)
         sent_s, done_s = to_s(t_sent_ns), to_s(t_done_ns)
         for dst in receivers:
             tell(
@@ -207,6 +208,7 @@ def _tell_of_messages(
                     1, 0, None, outcome, round, age_s, bits,
                 )
             )  # fmt: skip
+        return row
 
     recorder.message, recorder.messages = message, messages  # type: ignore[assignment]
 

@@ -28,9 +28,11 @@ from netsim.recording.schema import (
     MESSAGE_COLUMNS,
     METRIC_COLUMNS,
     TRAFFIC_COLUMNS,
+    USE_COLUMNS,
     WAKES,
 )
 from netsim.recording.traffic_stats import Ages
+from netsim.recording.uses import Uses
 from netsim.units import to_s
 
 WRITE_EVERY_S = 30.0
@@ -79,6 +81,8 @@ class Recorder:
         Counts messages, bits and models.
     ages : Ages
         Counts how old messages that carry values are when they are used.
+    uses : Uses
+        Records what became of messages that brought values.
     warnings : RunWarnings
         What the summary and the terminal warn of.
 
@@ -115,12 +119,15 @@ class Recorder:
         self._graph = parts("graph", GRAPH_COLUMNS)
         marks = parts("wakes", MARK_COLUMNS, log_messages)
         self._marks = Marks(marks)
+        uses = parts("uses", USE_COLUMNS, log_messages)
+        self.uses = Uses(uses)
         self._tables = {
             "messages": messages,
             "wakes": marks,
             "metrics": self._metrics,
             "traffic": self._spent,
             "graph": self._graph,
+            "uses": uses,
         }
         self.intervals: Intervals | None = None
         if timeline:
@@ -135,6 +142,10 @@ class Recorder:
         self._began_at_s = self._written_at_s = time.monotonic()
         self.write_every_s = WRITE_EVERY_S
         self._totals: dict[str, Any] | None = None
+
+    def limit_age(self, limit_ns: float) -> None:
+        """Take messages for used up to this age only [ns]: the algorithm's `max_age_s`."""
+        self.ages.limit_ns = self.uses.limit_ns = limit_ns
 
     def wake(self, t_ns: int, node: int, round: int, outcome: str) -> None:
         """Record a wake-up of a node.
@@ -220,7 +231,7 @@ class Recorder:
         self._accounted_to_ns = t_ns
         self._spent.values += (t_ns, self.bits_transmitted, self.airtime_s())
 
-    def graph(self, t_ns: int, node: int, peer: int, weight: float) -> None:
+    def graph(self, t_ns: int, node: int, peer: int, weight: float, what: str = "applied") -> None:
         """Record the weight that a node gives to a peer.
 
         Parameters
@@ -230,9 +241,10 @@ class Recorder:
         peer : int
             Equal to `node` for the node's own weight.
         weight : float
+        what : {"applied", "learned"}
         """
         graph = self._graph
-        graph.values += (t_ns, node, peer, weight)
+        graph.values += (t_ns, node, peer, weight, what)
         if len(graph.values) >= graph.full:
             graph.flush()
 
@@ -301,7 +313,8 @@ class Recorder:
         """
         if self._totals is None:
             self._write_all()
-            for table in (self._log, self._marks, self._metrics, self._spent, self._graph):
+            tables = (self._log, self._marks, self._metrics, self._spent, self._graph, self.uses)
+            for table in tables:
                 table.close()
             if self.intervals is not None:
                 self.intervals.close()
@@ -348,7 +361,7 @@ class Recorder:
 
     def _flushes(self) -> tuple[Callable[[], None], ...]:
         """What writes the waiting rows of each table."""
-        tables = (self._log, self._marks, self._spent, self._graph)
+        tables = (self._log, self._marks, self._spent, self._graph, self.uses)
         flushes = (*(table.flush for table in tables), self._flush_metrics)
         return flushes if self.intervals is None else (*flushes, self.intervals.flush)
 
@@ -369,6 +382,7 @@ class Recorder:
         return {
             **totals,
             "staleness": self.ages.summary(),
+            "uses": self.uses.summary(),
             "wakes": dict.fromkeys(WAKES, 0) | self._wakes,
             "local_steps": self.local_steps,
             "event_log_sha256": fingerprint.hexdigest(),

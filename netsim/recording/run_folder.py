@@ -303,6 +303,7 @@ FILES: dict[str, Form] = {
         "messages": {"*": MAYBE},
         "delay": {"mean_s": MAYBE, "p50_s": MAYBE, "p95_s": MAYBE},
         "staleness": {"mean_s": MAYBE},
+        "uses": {"*": MAYBE},
         "wakes": {"*": MAYBE},
         "counts": {"*": WHOLE},
         "graph": {"*": ANY, "sparsity": MAYBE, "asymmetry": MAYBE},

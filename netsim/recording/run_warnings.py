@@ -13,6 +13,31 @@ class RunWarnings:
     def __init__(self) -> None:
         self.texts: list[str] = []
         self._subjects: set[str] = set()
+        self._of_nodes: dict[str, tuple[str, set[int]]] = {}
+
+    def of_node(self, subject: str, node: int, time_s: float, text: str) -> None:
+        """Add what an algorithm warns of at a node; later nodes of the same subject are counted.
+
+        Parameters
+        ----------
+        subject : str
+        node : int
+        time_s : float
+            Virtual time.
+        text : str
+            A clause whose subject is the node: "has lost candidates 3 and 5 for good".
+        """
+        if subject not in self._of_nodes:
+            self._of_nodes[subject] = (f"node {node} at {time_s:g} s {text}", {node})
+        self._of_nodes[subject][1].add(node)
+
+    def all(self) -> list[str]:
+        """Texts of the run, then those of algorithms with the number of nodes that they hold of."""
+        told = list(self.texts)
+        for text, nodes in self._of_nodes.values():
+            more = len(nodes) - 1
+            told.append(text + (f" (and {more:,} more nodes likewise)" if more else ""))
+        return told
 
     def once(self, subject: str, text: str) -> None:
         """Add a warning, unless there is one of this subject already."""

@@ -14,6 +14,7 @@ Four of `messages` count bits or what makes them, and are not to be confused:
 """
 
 from math import inf
+from typing import Literal
 
 from netsim.recording.parquet_parts import Column
 
@@ -81,12 +82,44 @@ TRAFFIC_COLUMNS = (
 )
 """What the whole network, servers included, had spent by each evaluation."""
 
+WEIGHTS: tuple[Literal["applied"], Literal["learned"]] = ("applied", "learned")
+"""What a weight of `graph/` is: what the node mixed with, or what its method believes."""
+
 GRAPH_COLUMNS = (
     Column("t_s", "time"),
     Column("node", "id", is_node=True),
     Column("peer", "id", is_node=True),
     Column("weight", "real", -inf, is_unknown=True),
+    Column("what", "word", words=WEIGHTS, is_later=True),
 )
+FATES = ("used", "late", "superseded", "too_old", "ignored", "not_used", "unread")
+"""What becomes of a message that arrived with values.
+
+- `used`: a job of the receiver read one of its values.
+- `late`: it came after what waited for it had ended (the time-out of a request, the end of a
+  round's exchange), and nothing used it afterwards.
+- `superseded`: a later message of the same sender took its place before anything had read it.
+- `too_old`: the algorithm got it at an age over its `max_age_s`.
+- `ignored`: the receiver is malicious and takes no notice.
+- `not_used`: the algorithm got it and gave none of its values to a job, or all with weight 0.
+- `unread`: it still waited when the run ended.
+"""
+
+USE_COLUMNS = (
+    Column("message", "count"),
+    Column("t_sent_s", "time"),
+    Column("t_arrived_s", "time"),
+    Column("src", "id", is_node=True),
+    Column("dst", "id", is_node=True),
+    Column("kind", "word"),
+    Column("fate", "word", words=FATES),
+    Column("t_used_s", "real", is_unknown=True),
+    Column("age_at_use_s", "real", is_unknown=True),
+    Column("used_by", "word"),
+    Column("weight", "real", -inf, is_unknown=True),
+)
+"""Of `uses/`; `message` is the number of the row of `messages/`, from 0."""
+
 MARK_COLUMNS = (
     Column("messages_before", "count"),
     Column("t_s", "time"),
@@ -109,11 +142,16 @@ TABLES = {
     "metrics": METRIC_COLUMNS,
     "traffic": TRAFFIC_COLUMNS,
     "graph": GRAPH_COLUMNS,
+    "uses": USE_COLUMNS,
     "intervals": INTERVAL_COLUMNS,
 }
 """The tables of a run folder that are written in parts."""
 
-IN_ORDER = {"messages": ("t_sent_s", "t_done_s"), "intervals": ("t_begin_s", "t_end_s")}
+IN_ORDER = {
+    "messages": ("t_sent_s", "t_done_s"),
+    "uses": ("t_sent_s", "t_arrived_s"),
+    "intervals": ("t_begin_s", "t_end_s"),
+}
 """Columns of a table of which the second is never less than the first."""
 
 NODE_COLUMNS = (
@@ -142,5 +180,6 @@ WHY_MISSING = {
     "messages": "[run] log_messages is false, or the run has not ended",
     "wakes": "[run] log_messages is false, or the run has not ended",
     "traffic": "it was recorded before traffic was counted",
+    "uses": "[run] log_messages is false, or it was recorded before uses were",
 }
 """Why a run folder may lack a table."""

@@ -134,6 +134,7 @@ _TRANSMITTED = "every attempt on the air or through wires, with headers, a broad
 _DELIVERED = "payload of messages that arrived whole, once a receiver"
 _USED = "of messages handed to algorithms, but for those that max_age_s discards"
 _MAIN = "that of [task], where it is not accuracy"
+_OF_MODELS = "of messages with models or other values that arrived, those that a job read"
 _LEAD = "in the main metric over the algorithm of `against`, at as many local steps of each node"
 _BROKE = "models that became nan, infinite or huge by the node's own training"
 _CAUGHT = "models that became so by what another node had sent"
@@ -178,6 +179,7 @@ MEASURES: dict[str, Measure] = {
     "delivered_share": Measure("delivered", "%", _share("messages.delivered", "messages.sent")),
     "lost_share": Measure("lost", "%", _share("messages.lost", "messages.sent")),
     "expired_share": Measure("expired", "%", _share("messages.expired", "messages.sent")),
+    "used_share": Measure("used", "%", _share("uses.used", "uses.arrived"), about=_OF_MODELS),
     "delay_s": Measure("message delay", "s", _at("delay.mean_s")),
     "delay_p50_s": Measure("median delay", "s", _at("delay.p50_s")),
     "delay_p95_s": Measure("delay, 95 %", "s", _at("delay.p95_s")),
@@ -286,6 +288,7 @@ DEFAULT = (
     "main_metric_lead",
     "time_to_target_s",
     "delivered_share",
+    "used_share",
     "delay_s",
     "staleness_s",
     "transmitted_megabytes",

@@ -52,10 +52,31 @@ class Graph:
 
 def load(folder: Path) -> Graph | None:
     """The graph of a run folder; None if no weights were logged or `nodes.parquet` is missing."""
-    rows = run_folder.read(folder, "graph")
+    rows, _ = weights_of(folder)
     if not len(rows.get("node", ())) or run_folder.count(folder) is None:
         return None
     return build(rows, run_folder.nodes(folder))
+
+
+def weights_of(folder: Path) -> tuple[Rows, str]:
+    """The logged weights of a run that are shown, and which they are.
+
+    Parameters
+    ----------
+    folder : Path
+
+    Returns
+    -------
+    rows : dict of str to numpy.ndarray
+        Rows of `graph/`: of the weights that the method learns where it logs such, else of those
+        that it mixes with.
+    what : {"learned", "applied"}
+    """
+    rows = run_folder.read(folder, "graph")
+    learned = rows.get("what", np.array([])) == "learned"
+    if not learned.any():
+        return rows, "applied"
+    return {name: cells[learned] for name, cells in rows.items()}, "learned"
 
 
 def build(rows: Rows, nodes: Rows) -> Graph:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from netsim.recording import run_folder
 from netsim.recording.parquet_parts import Rows
 from netsim.results import plot_style
-from netsim.results.graph_metrics import last_logged
+from netsim.results.graph_metrics import last_logged, weights_of
 
 _CELLS = 200
 
@@ -56,11 +56,12 @@ def weights(folder: Path, nodes: int, title: str) -> Figure | None:
     title : str
         Of the run; follows the title of the figure.
     """
-    graph = run_folder.read(folder, "graph")
+    graph, what = weights_of(folder)
     if not graph or not len(graph["node"]):
         return None
     block = _block(nodes)
-    return weight_heatmap(*last_weights(graph, nodes, block), block, _titled(title, block))
+    name = _titled(f"{title}, {what} weights", block)
+    return weight_heatmap(*last_weights(graph, nodes, block), block, name)
 
 
 def deliveries(folder: Path, nodes: int, title: str) -> Figure | None:

@@ -50,6 +50,7 @@ _SHOWN = {
     "airtime_to_target_s": "",
     "messages": "",
     "delivered_share": "",
+    "used_share": "",
     "offered_megabytes": "",
     "transmitted_megabytes": "",
     "delivered_megabytes": "",
@@ -69,6 +70,7 @@ _OPTIONAL = (
     "megabytes_to_target",
     "airtime_to_target_s",
     "sent_megabytes",
+    "used_share",
 )
 _ACCURACIES = ("accuracy", "best")
 _REACHED = tuple(_SHOWN)[: tuple(_SHOWN).index("messages")]

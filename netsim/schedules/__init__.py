@@ -61,6 +61,14 @@ class Schedule(Component):
     def clock(self, streams: Streams, nodes: int) -> Clock:
         """The wake-up times of so many nodes."""
 
+    def mean_interval_s(self, nodes: int) -> float | None:
+        """Mean time between two wake-ups of one of so many nodes [s]; None: it is not known.
+
+        Three of them are the age up to which a message counts in an exchange, where an algorithm
+        does not say another (`max_age_s`); None sets no such limit.
+        """
+        return None
+
 
 class ChangingClock:
     """Wake-ups by one clock before an instant, by another from then on.

@@ -24,6 +24,9 @@ class Periodic(Schedule):
     period_s: Annotated[Duration, Recurs("wake-ups", per_node=True), Plausible(in_run=True)]
     drift: Fraction = 0.0
 
+    def mean_interval_s(self, nodes: int) -> float:
+        return self.period_s
+
     def clock(self, streams: Streams, nodes: int) -> Clock:
         def intervals_s(node: int, counts: range) -> list[float]:
             offset = 2.0 * streams.uniform("drift", node) - 1.0

@@ -33,6 +33,9 @@ class Poisson(Schedule):
         Positive, Recurs("wake-ups", per_node=True, rate=True), Plausible(in_run=True)
     ]
 
+    def mean_interval_s(self, nodes: int) -> float:
+        return 1.0 / self.rate_hz
+
     def clock(self, streams: Streams, nodes: int) -> Clock:
         @lru_cache(maxsize=KEPT * -(-nodes // TOGETHER))
         def draws(first: int, counts: range) -> NDArray[np.float64]:

@@ -34,6 +34,9 @@ class Star(Schedule):
         """Time between two wake-ups."""
         return self.slot_s * self.slots_per_exchange
 
+    def mean_interval_s(self, nodes: int) -> float:
+        return self.interval_s * nodes
+
     def clock(self, streams: Streams, nodes: int) -> Clock:
         return StarClock(streams, nodes, to_ns(self.slot_s) * self.slots_per_exchange)
 

@@ -15,6 +15,7 @@ from .transcription import (
     sgd,
     shown,
 )
+from .weights import logged
 
 EXACT = {"rtol": 0, "atol": 1e-12}
 BASE = {"kind": "cfl", "eps_1": 2.0, "eps_2": 0.1}
@@ -67,7 +68,7 @@ def test_cfl(play, world, linkage, eps_1):
     for stage, expected in (("trained", trained), ("mixed", theta)):
         for mine, theirs in zip(shown(run, stage), expected, strict=True):
             torch.testing.assert_close(mine, theirs, **EXACT)
-    last = {i: ref.tensor().tolist() for _, i, _, ref in run.weights_due}
+    last = {i: ref.tensor().tolist() for _, i, _, ref in logged(run)}
     for c in history[-1]:
         for i in c:
             assert last[i] == [float(j in c) / len(c) for j in range(NODES)]

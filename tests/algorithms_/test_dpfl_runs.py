@@ -14,6 +14,8 @@ from netsim.api import Downloads
 from netsim.learning.jobs import BatchKey
 from netsim.scenario import from_dict
 
+from .weights import logged
+
 NODES, ROUNDS, HIDDEN, RATE, MOMENTUM, DECAY = 5, 7, 6, 0.3, 0.5, 0.9
 BETA = 3.0  # uneven parts that still have something to teach each other
 FEW = {"initial_epochs": 3, "local_epochs": 1}
@@ -183,7 +185,7 @@ def write(net, row):
 def selections(simulation):
     """{node: [set chosen, ...]} from the logged weights."""
     chosen = {k: [] for k in range(NODES)}
-    for _, node, ids, weights in simulation.weights_due:
+    for _, node, ids, weights in logged(simulation):
         shares = weights.tensor().tolist()
         chosen[node].append({j for j, w in zip(ids, shares, strict=True) if w > 0} - {node})
     return chosen
@@ -358,7 +360,7 @@ def test_it_goes_on_where_messages_get_lost(run, network, absent):
     for node in simulation.parts:
         assert node.publishing.published["mixed"].ref.tensor().isfinite().all()
         assert node.wakeups.round > 4
-    for _, _, _, weights in simulation.weights_due:
+    for _, _, _, weights in logged(simulation):
         assert weights.tensor().sum() == pytest.approx(1.0, abs=1e-12)
 
 
@@ -415,7 +417,7 @@ def test_nodes_that_flip_their_labels_keep_to_themselves(run):
         sum(
             w for j, w in zip(ids[1:], weights.tensor().tolist()[1:], strict=True) if j in malicious
         )
-        for _, node, ids, weights in simulation.weights_due
+        for _, node, ids, weights in logged(simulation)
         if node not in malicious
     ]
     assert len(malicious) == 4

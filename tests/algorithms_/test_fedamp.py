@@ -18,6 +18,7 @@ from .transcription import (
     sgd,
     shown,
 )
+from .weights import logged
 
 EXACT = {"rtol": 0, "atol": 1e-12}
 BOTH = pytest.mark.parametrize("world", [WORLD, SERVER], ids=["peers", "server"])
@@ -65,7 +66,7 @@ def transcription(given, strength, weights):
 def compare(run, theta, xi):
     for mine, theirs in zip(shown(run, "trained"), theta, strict=True):
         torch.testing.assert_close(mine, theirs, **EXACT)
-    last = {i: ref.tensor().tolist() for _, i, _, ref in run.weights_due}
+    last = {i: ref.tensor().tolist() for _, i, _, ref in logged(run)}
     for i in range(NODES):
         assert last[i] == pytest.approx(xi[i], abs=1e-12)
 

@@ -19,6 +19,8 @@ from torch import nn
 
 from netsim.learning.jobs import BatchKey
 
+from .weights import logged
+
 NODES, SLOTS, EVERY = 8, 49, 4  # the steps of slot 50 have not ended at the horizon, 50.5 s
 REACHABLE = 3.0
 IDEAL = {"link": {"latency_s": 0.0}}
@@ -246,12 +248,12 @@ def test_a_run_is_algorithm_1_slot_by_slot(play, models, tmp_path, network, para
     run = play({"kind": "kd_pdfl", **MODES, **params}, tmp_path / "run", **network)
     expected = algorithm_1(setting(run), **MODES, **reading)
 
-    logged = who_heard_whom(tmp_path / "run")
+    exchanges = who_heard_whom(tmp_path / "run")
     meetings = zip(expected.stars, expected.in_reach, strict=True)
-    assert logged == [({i}, N, {i}, N) for i, N in meetings if N][: len(logged)]
-    assert len(logged) == sum(bool(N) for N in expected.in_reach)
+    assert exchanges == [({i}, N, {i}, N) for i, N in meetings if N][: len(exchanges)]
+    assert len(exchanges) == sum(bool(N) for N in expected.in_reach)
 
-    weights = [(node, ref.tensor().numpy()) for _, node, _, ref in run.weights_due]
+    weights = [(node, ref.tensor().numpy()) for _, node, _, ref in logged(run, "learned")]
     mixed = [k for k, N in enumerate(expected.heard) if N]
     assert [node for node, _ in weights] == [expected.stars[k] for k in mixed]
     for (_, w), k in zip(weights, mixed, strict=True):

@@ -11,6 +11,8 @@ from netsim import engine
 from netsim.api import Collaborators
 from netsim.errors import NetsimError
 
+from .weights import logged
+
 NODES, ROUNDS, PRUNED_AFTER, KEPT = 5, 6, 3, 2
 SETTING = {"prune_after": PRUNED_AFTER, "kept_peers": KEPT, "local_epochs": 1}
 PAIRS = NODES * (NODES - 1)
@@ -222,7 +224,7 @@ GROUPS = WORLD | {
 def weight_on_own_group(run, rounds):
     """Mean over nodes and the first rounds; 3 of 15 equal weights are 0.2."""
     found = []
-    for time_ns, i, ids, w in run.weights_due:
+    for time_ns, i, ids, w in logged(run, "learned"):
         if not isinstance(w, list) and time_ns < rounds * 1e12:
             pairs = zip(ids, w.tensor().tolist(), strict=True)
             found.append(sum(value for j, value in pairs if j // 3 == i // 3))

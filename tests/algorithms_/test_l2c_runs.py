@@ -17,6 +17,8 @@ from torch import nn
 from algorithms._encoder import Form, drawn_encoder, layers_of
 from netsim.learning.jobs import BatchKey
 
+from .weights import logged
+
 NODES, ROUNDS, PRUNED_AFTER, KEPT, EPOCHS = 5, 6, 3, 2, 2
 INPUTS, HIDDEN, CLASSES = 64, 6, 10
 SETTING = {"prune_after": PRUNED_AFTER, "kept_peers": KEPT, "local_epochs": EPOCHS}
@@ -259,7 +261,7 @@ def test_over_lossy_links_it_is_algorithm_1_with_absent_peers(play, models, tmp_
 def test_the_weights_logged_are_those_of_algorithm_1(play, tmp_path, kind):
     run = play({"kind": kind, **SETTING}, tmp_path / "run", **WORLD)
     expected = transcribed(run, tmp_path / "run", kind)
-    due = [(node, ids, weights) for _, node, ids, weights in run.weights_due]
+    due = [(node, ids, weights) for _, node, ids, weights in logged(run, "learned")]
     mixed = [(node, ids, w.tensor().tolist()) for node, ids, w in due if not isinstance(w, list)]
     assert len(mixed) == len(expected.weights)
     for (node, ids, w), (i, theirs) in zip(mixed, expected.weights, strict=True):

@@ -16,6 +16,8 @@ from netsim.learning.jobs import BatchKey
 from netsim.learning.shards import Batch
 from netsim.scenario import from_dict
 
+from .weights import logged
+
 NODES, ROUNDS, WARMUP, LATENT, CLASSES = 6, 5, 1, 5, 10
 RATE, DECAY = 0.005, 1e-3
 """Without decay the bias before a batch normalisation would have no gradient but rounding noise of
@@ -234,7 +236,7 @@ def given(run, how=None):
 def rows_of_w(run, rounds=ROUNDS):
     """Logged weights (rounds, N, N), in the order of ids."""
     rows = [[] for _ in range(NODES)]
-    for _, node, ids, weights in run.weights_due:
+    for _, node, ids, weights in logged(run, "learned"):
         row = np.zeros(NODES)
         row[list(ids)] = weights
         rows[node].append(row)
@@ -363,12 +365,12 @@ RING = {"topology": {"kind": "ring"}}
 )
 def test_it_plays_over_links_that_lose_and_without_rounds(play, models, absent, tables):
     run = play(MAPL | {"absent": absent, "max_age_s": 2.0}, **(TABLES | tables))
-    assert len(run.weights_due) > 10
-    for _, node, ids, weights in run.weights_due:
+    assert len(logged(run, "learned")) > 10
+    for _, node, ids, weights in logged(run, "learned"):
         assert list(ids) == [node, *run.nodes[node].peers]
         assert sum(weights) == pytest.approx(1.0, abs=1e-9)
         assert min(weights) >= 0
-    assert any(min(weights) == 0 for *_, weights in run.weights_due)
+    assert any(min(weights) == 0 for *_, weights in logged(run, "learned"))
     assert all(torch.isfinite(row).all() for row in models(run))
 
 
@@ -380,7 +382,7 @@ def test_a_deadline_that_cuts_rounds_short_leaves_late_messages_to_the_next(play
         | {"exchange": {"schedule": "rounds", "interval_s": 0.2, "deadline_s": 0.2}},
     )
     assert run.counts["messages_unread"] == 0
-    assert any(min(weights) == 0 for *_, weights in run.weights_due)
+    assert any(min(weights) == 0 for *_, weights in logged(run, "learned"))
 
 
 def test_timing_only_plays_with_every_edge_active():

@@ -117,6 +117,7 @@ OWN = {
         "optimizer": ({"optimizer": "fresh"}, "momentum"),
         "decay": ({"decay": 0.5, "decay_every": 1}, {}, {"decay_every": 1}),
         "decay_every": ({"decay_every": 2}, {}, {"decay": 0.5, "decay_every": 1}),
+        "latecomers": ({"latecomers": "out"}, LOST, {"tries": 1}),
     },
     "fedamp": {
         "heuristic": ({"heuristic": True}, {}),

@@ -14,6 +14,8 @@ from torch import nn
 from algorithms.pfedgraph import Params
 from netsim.learning.jobs import BatchKey
 
+from .weights import logged
+
 CLIENTS, ROUNDS, STEPS, LAM = 4, 3, 4, 0.5
 WITH_SERVER = {
     "nodes": {
@@ -170,7 +172,7 @@ def algorithm_1(
 def compare(run, expected):
     graphs, trained, mixed = expected
     for t, graph in enumerate(graphs):
-        due = [(i, ids, ref) for at, i, ids, ref in run.weights_due if at // 10**10 == t]
+        due = [(i, ids, ref) for at, i, ids, ref in logged(run) if at // 10**10 == t]
         assert sorted(i for i, _, _ in due) == list(range(CLIENTS))
         for i, ids, ref in due:
             assert list(ids) == list(range(CLIENTS))
@@ -279,7 +281,7 @@ def test_an_attackers_model_counts_as_it_was_sent(play, place):
     if place is WITH_SERVER:
         compare(run, (graphs, trained, mixed))
     else:  # the attacker itself diverges from the transcription after its first mixing
-        first = [(i, r) for at, i, _, r in run.weights_due if at < 10**10]
+        first = [(i, r) for at, i, _, r in logged(run) if at < 10**10]
         for i, ref in first:
             if i != bad:
                 np.testing.assert_allclose(ref.tensor().numpy(), graphs[0][i], rtol=0, atol=1e-9)
@@ -313,9 +315,7 @@ def test_who_flips_the_sign_of_an_answer_made_of_flipped_models_sends_a_good_one
     run = play({"kind": "pfedgraph", "steps": 20}, **world)
     bad = sorted(run.world.malicious)
     assert len(bad) == 2
-    rows = [
-        (at, float(ref.tensor()[bad].sum())) for at, i, _, ref in run.weights_due if i not in bad
-    ]
+    rows = [(at, float(ref.tensor()[bad].sum())) for at, i, _, ref in logged(run) if i not in bad]
     times = sorted({at for at, _ in rows})
     on_them = np.array([max(given for at, given in rows if at == t) for t in times])
     assert len(on_them) == 8
@@ -353,10 +353,10 @@ def test_what_is_sent_is_what_the_paper_counts(play, tmp_path, direction):
 def test_where_messages_get_lost_weights_are_over_what_is_known(play, place, absent):
     lossy = {"link": {"loss": 0.4}, "horizon_s": 79.0}
     run = play({**ALGORITHM, "absent": absent}, **(WORLD | lossy), **place)
-    numbers = [len(ids) for _, _, ids, _ in run.weights_due]
+    numbers = [len(ids) for _, _, ids, _ in logged(run)]
     assert min(numbers) < CLIENTS
     seen = {}
-    for _, i, ids, ref in run.weights_due:
+    for _, i, ids, ref in logged(run):
         w = ref.tensor().numpy()
         assert w.sum() == pytest.approx(1.0)
         if absent == "self":
@@ -376,7 +376,7 @@ def test_models_that_come_after_the_deadline_are_known_in_the_next_round(play, p
     exchange = {"schedule": "rounds", "interval_s": 10.0, "deadline_s": 10.0}
     late = {"link": {"latency_s": 9.9}, "exchange": exchange, "horizon_s": 49.0}
     run = play({**ALGORITHM, "absent": absent}, **(WORLD | late), **place)
-    numbers = [len(ids) for _, _, ids, _ in run.weights_due]
+    numbers = [len(ids) for _, _, ids, _ in logged(run)]
     if absent == "last":
         assert max(numbers) == CLIENTS
     elif place is WITHOUT:
@@ -399,6 +399,6 @@ def test_it_runs_by_clocks_of_its_own(play, place, schedule, on_arrival):
     tables = {"exchange": clocks[schedule], "radio": radio, "horizon_s": 100.0}
     tables["training"] = {**WORLD["training"], "on_arrival": on_arrival}
     run = play({**ALGORITHM, "max_age_s": 30.0}, **(WORLD | tables), **place)
-    assert any(len(ids) > 1 for _, _, ids, _ in run.weights_due)
+    assert any(len(ids) > 1 for _, _, ids, _ in logged(run))
     stages = [set(run.parts[i].publishing.published) for i in range(CLIENTS)]
     assert {"trained", "mixed"} in stages

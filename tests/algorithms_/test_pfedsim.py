@@ -18,6 +18,7 @@ from .transcription import (
     sgd,
     shown,
 )
+from .weights import logged
 
 EXACT = {"rtol": 0, "atol": 1e-12}
 CUT = HIDDEN * 65
@@ -58,7 +59,7 @@ def test_pfedsim(play, world, general, sizes):
         for mine, theirs in zip(shown(run, stage), expected, strict=True):
             torch.testing.assert_close(mine, theirs, **EXACT)
     if general < ROUNDS:
-        last = {i: ref for _, i, _, ref in run.weights_due}
+        last = {i: ref for _, i, _, ref in logged(run)}
         for i in range(NODES):
             assert last[i].tensor().tolist() == pytest.approx(a[i], abs=1e-12)
 

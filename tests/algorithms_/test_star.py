@@ -1,3 +1,4 @@
+import math
 from typing import NamedTuple
 
 import pandas as pd
@@ -41,7 +42,8 @@ FOOTPRINTS = {
     ],
 )
 def test_what_a_star_mixes(params, models, missing):
-    heard = models_to_mix(StarParams(**params), FOOTPRINTS, IN_REACH, ANSWERS, now_s=100.0)
+    taken, max_age_s = StarParams(**params), params.get("max_age_s", math.inf)
+    heard = models_to_mix(taken, FOOTPRINTS, IN_REACH, ANSWERS, 100.0, max_age_s)
     assert [theta.name for theta in heard.thetas] == models
     assert heard.peers == [int(name.split()[1]) for name in models]
     assert heard.missing == missing
@@ -92,7 +94,7 @@ def test_two_models_an_exchange_and_peer(play, tmp_path):
 class ScriptedNode:
     """A star whose process is driven by hand."""
 
-    slots_per_exchange, now_s = 4, 0.0
+    slots_per_exchange, now_s, max_age_s = 4, 0.0, math.inf
 
     def __init__(self):
         self.sent = []

@@ -17,11 +17,20 @@ SERVER = {"nodes": {"count": 5, "groups": [{"name": "hubs", "count": 1, "role": 
 
 API = {
     *("id", "role", "num_nodes", "neighbours", "servers", "schedule", "slots_per_exchange"),
-    *("train_size", "learning_rate", "classes", "now_s", "round", "peers"),
+    *(
+        "train_size",
+        "learning_rate",
+        "max_age_s",
+        "patience_s",
+        "classes",
+        "now_s",
+        "round",
+        "peers",
+    ),
     *("wakeup", "tick", "sleep", "condition", "reachable"),
     *("send", "broadcast", "receive", "gather", "ask", "serve", "exchange"),
     *("initial", "train", "hold", "batch", "outputs", "loss", "gradient", "measure"),
-    *("mix", "select", "pool", "compute", "value", "publish", "log_weights", "keep"),
+    *("mix", "select", "pool", "compute", "value", "publish", "log_weights", "warn", "keep"),
     *("superposed", "record", "local_steps", "batch_size"),
     *("uniform", "permutation"),
 }

@@ -50,7 +50,7 @@ def measure():
         )
         parts = []
         for i in range(len(nodes)):
-            publishing = PublishingVerbs(i, None, [], MixingCheck(RunWarnings()))
+            publishing = PublishingVerbs(i, None, [], MixingCheck(RunWarnings()), RunWarnings())
             publishing.published["mixed"] = Publication(ref, "mixed", predict, ())
             processor = SimpleNamespace(local_steps=0)
             parts.append(SimpleNamespace(id=i, processor=processor, publishing=publishing))
@@ -132,7 +132,7 @@ def series():
             SimpleNamespace(
                 id=i,
                 processor=SimpleNamespace(local_steps=0),
-                publishing=PublishingVerbs(i, None, [], MixingCheck(RunWarnings())),
+                publishing=PublishingVerbs(i, None, [], MixingCheck(RunWarnings()), RunWarnings()),
             )
             for i in range(len(test))
         ]

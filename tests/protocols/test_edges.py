@@ -1,5 +1,6 @@
 """Edges and inboxes with scripted exchanges."""
 
+import math
 from dataclasses import dataclass
 
 import pytest
@@ -16,13 +17,13 @@ class Word(Message):
 class FakeNode:
     """Hands out what its script says, and keeps what it was told to send."""
 
-    id, schedule = 0, "rounds"
+    id, schedule, max_age_s = 0, "rounds", math.inf
     neighbours = (1, 2, 3)
 
     def __init__(self):
         self.now_s, self.sent = 0.0, []
 
-    def exchange(self, messages, to=None, expect=None, kind=None):
+    def exchange(self, messages, to=None, expect=None, kind=None, max_age_s=None):
         self.sent.append((messages, to, kind))
         return "exchange"
 
@@ -52,6 +53,7 @@ def node():
 
 
 def inbox(node, **params):
+    node.max_age_s = params.get("max_age_s", math.inf)
     return Inbox(node, Word, AbsenceParams(**params))
 
 

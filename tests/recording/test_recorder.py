@@ -56,7 +56,13 @@ def test_parts_with_new_kinds_read_back_as_one_table(tmp_path):
 
 def test_a_run_in_which_nothing_happened_has_readable_empty_tables(tmp_path):
     Recorder(tmp_path).close()
-    for table, columns in (("messages", 13), ("metrics", 8), ("traffic", 3), ("graph", 4)):
+    for table, columns in (
+        ("messages", 13),
+        ("metrics", 8),
+        ("traffic", 3),
+        ("graph", 5),
+        ("uses", 11),
+    ):
         assert pd.read_parquet(tmp_path / table).shape == (0, columns)
 
 
@@ -73,7 +79,7 @@ def test_metrics_graph_and_nodes_read_back(tmp_path):
         }
     ]  # fmt: skip
     assert pd.read_parquet(tmp_path / "graph").to_dict("records") == [
-        {"t_s": 2.0, "node": 1, "peer": 0, "weight": 0.75}
+        {"t_s": 2.0, "node": 1, "peer": 0, "weight": 0.75, "what": "applied"}
     ]
     assert list(pd.read_parquet(tmp_path / "nodes.parquet").x_m) == [1.5, 2.5]
 

@@ -39,6 +39,8 @@ def run(tmp_path):
         recorder.metric(k * S, k, "loss", "trained", float("nan"), k, 80, 0.5)
         recorder.spent(k * S)
         recorder.graph(k * S, k, 0, -0.5)
+        arrival = recorder.uses.arrived(k - 1, 0, k, "Model", 0, k * S)
+        arrival.used(k * S, "mix", 0.5)
         recorder.intervals.works(0, k, "train", 0, k * S)
     recorder.intervals.end(2 * S)
     recorder.close()

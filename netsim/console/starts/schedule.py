@@ -20,6 +20,10 @@ class Starting(Schedule):
     schedule: Literal["starting"] = "starting"
     turn_s: Annotated[Duration, Recurs("wake-ups")] = 0.25
 
+    def mean_interval_s(self, nodes: int) -> float:
+        """Mean time between two wake-ups of a node [s]."""
+        return self.turn_s * nodes
+
     def clock(self, streams: Streams, nodes: int) -> Clock:
         """The wake-up times of so many nodes, in ns; wake-ups are numbered from 1."""
         return _Turns(max(1, to_ns(self.turn_s)), nodes)

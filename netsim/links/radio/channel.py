@@ -108,6 +108,17 @@ class RadioChannel:
         """
         return self._gain_snr(src, dst, max(0, time_ns - self._csi_delay_ns))
 
+    def mean_rate_bps(self, src: int, dst: int, time_ns: int) -> float:
+        """Rate at the mean SNR of a link, without fading [bit/s]; 0 where nothing can be sent.
+
+        Parameters
+        ----------
+        src, dst : int
+        time_ns : int
+        """
+        snr = self._mean_snr.pair(src, dst, time_ns)
+        return float(self._radio.rate.bits_per_s(snr, self._radio.bandwidth_hz))
+
     def _gain_snr(self, src: int, dst: int, time_ns: int) -> Gain:
         return self._mean_snr.pair(src, dst, time_ns) * self.gain(src, dst, time_ns)
 

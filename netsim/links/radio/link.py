@@ -44,7 +44,7 @@ from netsim.links.radio.interference import Interference
 from netsim.links.radio.random_access import PLAYED
 from netsim.links.radio.repeated_broadcast import BroadcastRounds
 from netsim.links.radio.setup import RadioSetup
-from netsim.units import SPEED_OF_LIGHT_M_PER_S, to_ns
+from netsim.units import NS_PER_S, SPEED_OF_LIGHT_M_PER_S, to_ns
 
 
 class RadioLink(RadioSetup):
@@ -52,6 +52,16 @@ class RadioLink(RadioSetup):
 
     def in_reach(self, src: int, others: Sequence[int]) -> list[int]:
         return self._channel.in_reach(src, others, self.env.now)
+
+    def collection_s(self, senders: Sequence[int], dst: int, bits: int) -> float:
+        channel, now = self._channel, self.env.now
+        packets, packet_bits = self._packets(bits)
+        total_ns = 0.0
+        for src in senders:  # one after the other: the receiver has one radio
+            rate_bps = channel.mean_rate_bps(src, dst, now)
+            if rate_bps > 0:
+                total_ns += packets * channel.attempt_ns(packet_bits, rate_bps, ALONE)
+        return total_ns / NS_PER_S
 
     def airtime_ahead_ns(self, now_ns: int) -> int:
         return sum(self._accounting.airtime_ahead_ns(flight, now_ns) for flight in self._flights)

@@ -6,7 +6,8 @@ ends.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +21,7 @@ from netsim.links.wired.wire import WiredLink
 from netsim.recording.recorder import Recorder
 from netsim.rng import Streams
 from netsim.traces.contacts import Meetings
-from netsim.units import NS_PER_S, to_ns
+from netsim.units import NS_PER_S, to_ns, to_s
 
 
 @dataclass(slots=True, eq=False)
@@ -142,6 +143,24 @@ class SharedWiredLink(WiredLink):
         else:
             self._service = service
         self._set_wiring(wiring)
+
+    def collection_s(self, senders: Sequence[int], dst: int, bits: int) -> float:
+        packets = 1 if self._payload_bits is None else -(-bits // self._payload_bits)
+        sent_bits, now = bits + packets * self._header_bits, self.env.now
+        carried: Counter[Hashable] = Counter()
+        own_ns = 0
+        for src in senders:
+            route = self._wiring.route(src, dst)
+            carried.update(dict.fromkeys(route.bottlenecks, sent_bits))
+            crossings = [
+                self._wiring.capacity[key].finish_ns(now, sent_bits) - now
+                for key in route.bottlenecks
+            ]
+            crossing_ns = (sum if self._stored else max)(crossings or [0])
+            own_ns = max(own_ns, route.latency_ns + crossing_ns)
+        capacity = self._wiring.capacity
+        shared_ns = (capacity[key].finish_ns(now, some) - now for key, some in carried.items())
+        return to_s(max([own_ns, *shared_ns]))
 
     def unicasts(self, group: Sequence[Transmission]) -> None:
         for tx in group:

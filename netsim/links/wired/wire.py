@@ -41,7 +41,7 @@ from netsim.registry import (
 )
 from netsim.rng import Streams
 from netsim.traces.contacts import Meetings
-from netsim.units import to_ns
+from netsim.units import to_ns, to_s
 
 Capacity = Annotated[Positive, Plausible(100.0, 1e13, "links are from 100 bit/s to Tbit/s")]
 
@@ -197,6 +197,13 @@ class WiredLink(PhysicalLink):
 
     def in_reach(self, src: int, others: Sequence[int]) -> list[int]:
         return list(others)
+
+    def collection_s(self, senders: Sequence[int], dst: int, bits: int) -> float:
+        if not senders:
+            return 0.0
+        packets = 1 if self._payload_bits is None else -(-bits // self._payload_bits)
+        sent_bits = bits + packets * self._header_bits
+        return to_s(self._latency_ns) + (sent_bits / self._rate_bps if self._rate_bps else 0.0)
 
     def broadcast(self, group: Sequence[Transmission]) -> None:
         self.unicasts(group)

@@ -21,7 +21,7 @@ from netsim.results.plots.numbers import Drawn, thinned
 from netsim.results.plots.runs import Run
 from netsim.results.terminal_tables import Row
 
-OF_MESSAGES = {"delay": "Message delay", "age": "Age of messages at arrival"}
+OF_MESSAGES = {"delay": "Message delay", "age": "Age of messages at first use"}
 """What is distributed over messages that arrived, and its name."""
 _ARRIVED = ("delivered", "partial")
 _POINTS = 400
@@ -170,13 +170,15 @@ def _has_log(run: Run) -> bool:
 
 
 def _over_messages(run: Run, what: str) -> Floats:
+    if what == "age":
+        run.require("uses")
+        ages = run_folder.read(run.folder, "uses", ("age_at_use_s",))["age_at_use_s"]
+        ages = np.asarray(ages, dtype=np.float64)
+        return ages[np.isfinite(ages)]
     run.require("messages")
-    columns = ("t_sent_s", "t_done_s", "outcome", "age_s")
-    rows = run_folder.read(run.folder, "messages", columns)
+    rows = run_folder.read(run.folder, "messages", ("t_sent_s", "t_done_s", "outcome"))
     arrived = np.isin(rows["outcome"], _ARRIVED)
-    found = rows["age_s"] if what == "age" else rows["t_done_s"] - rows["t_sent_s"]
-    found = np.asarray(found[arrived], dtype=np.float64)
-    return found[np.isfinite(found)]
+    return np.asarray((rows["t_done_s"] - rows["t_sent_s"])[arrived], dtype=np.float64)
 
 
 def _draw_panel(panel: Panel, on: Axes, places: dict[str, int], entries: dict[str, Any]) -> None:

@@ -13,6 +13,7 @@ from scipy.cluster.hierarchy import leaves_list, linkage
 from netsim.errors import ScenarioError
 from netsim.recording import run_folder
 from netsim.results import heatmaps, plot_style
+from netsim.results.graph_metrics import weights_of
 from netsim.results.plot_sheets import Sheet
 from netsim.results.plots import layout
 from netsim.results.plots import runs as of_runs
@@ -147,7 +148,7 @@ def _cells(run: Run) -> tuple[Order, NDArray[np.float64], int]:
     order = order_of(run)
     places = np.full(max(run.nodes, int(order.ids.max()) + 1), -1)
     places[order.ids] = np.arange(len(order.ids))
-    rows = run_folder.read(run.folder, "graph")
+    rows, _ = weights_of(run.folder)
     inside = (places[rows["node"]] >= 0) & (places[rows["peer"]] >= 0)
     moved = {name: cells[inside] for name, cells in rows.items()}
     moved |= {name: places[moved[name]] for name in ("node", "peer")}
@@ -192,7 +193,8 @@ def _about(
 ) -> str:
     """What is drawn, in which order, and what is not."""
     order, _, block = first
-    told = ["weights at the end; grey: none given"]
+    kinds = list(dict.fromkeys(weights_of(run.folder)[1] for run in having.values()))
+    told = [f"{' or '.join(kinds)} weights at the end; grey: none given"]
     if order.by:
         told.append(f"nodes ordered by {order.by}")
     if block > 1:

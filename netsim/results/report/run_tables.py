@@ -177,6 +177,11 @@ class RunTables:
         return self._table("graph", None)
 
     @cached_property
+    def uses(self) -> dict[str, Any]:
+        """`uses/`, its words as `Words`."""
+        return self._table("uses", ("dst", "kind", "fate", "age_at_use_s"))
+
+    @cached_property
     def traffic(self) -> dict[str, Any]:
         """`traffic/`."""
         return self._table("traffic", None)

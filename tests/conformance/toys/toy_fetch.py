@@ -28,7 +28,10 @@ def on_wakeup(node: Node, held) -> Process:
         yield node.wakeup()
         yield held.train(steps=1)
         in_reach = yield node.reachable()
-        got = yield node.ask(in_reach, Fetch(), Model, timeout_s=0.2, tries=2)
+        timeout_s = min(0.2, node.patience_s(in_reach))
+        got = yield node.ask(in_reach, Fetch(), Model, timeout_s, tries=2)
+        if not got:
+            node.warn("no answer", "got no answer")
         models = {node.id: held.theta} | {j: r.msg.theta for j, r in got.items()}
         lazy = {j: node.loss(theta) for j, theta in models.items()}
         losses = yield node.value(lazy, default=dict.fromkeys(models, 0.0))

@@ -74,6 +74,16 @@ def write_run(
             "bits": [8_000_000] * len(sent), "outcome": words(outcome),
             "age_s": pa.array(age, pa.float64()), "bits_transmitted": [8_000_000] * len(sent),
         })  # fmt: skip
+        used = [k for k, one in enumerate(age) if one is not None]
+        table(folder, "uses", {
+            "message": used, "t_sent_s": [sent[k] for k in used],
+            "t_arrived_s": [done[k] for k in used], "src": [src[k] for k in used],
+            "dst": [dst[k] for k in used], "kind": words([kind[k] for k in used]),
+            "fate": words(["used"] * len(used)),
+            "t_used_s": [float(sent[k] + age[k]) for k in used],
+            "age_at_use_s": [float(age[k]) for k in used], "used_by": words(["mix"] * len(used)),
+            "weight": [0.5] * len(used),
+        })  # fmt: skip
     if weights:
         t, node, peer, weight = zip(*weights, strict=True)
         table(folder, "graph", {"t_s": t, "node": node, "peer": peer, "weight": weight})

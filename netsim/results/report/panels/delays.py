@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netsim.results.report.numbers import short
-from netsim.results.report.run_tables import RunTables
+from netsim.results.report.run_tables import RunTables, Words
 
 MOST_KINDS = 6
 POINTS = 160
@@ -19,25 +19,24 @@ def gather(run: RunTables) -> dict[str, Any] | None:
         return None
     arrived = rows["outcome"].among(("delivered", "partial"))
     delay = rows["t_done_s"] - rows["t_sent_s"]
-    age = rows.get("age_s")
     found = {}
-    shown = _distribution(run, arrived & (delay >= 0), delay)
+    shown = _distribution(rows["kind"], arrived & (delay >= 0), delay)
     if shown:
         found["delay"] = shown
-    if age is not None:
-        shown = _distribution(run, arrived & np.isfinite(age), age)
+    if run.uses:
+        age = run.uses["age_at_use_s"]
+        shown = _distribution(run.uses["kind"], np.isfinite(age), age)
         if shown:
             found["staleness"] = shown
     return found or None
 
 
 def _distribution(
-    run: RunTables, chosen: NDArray[np.bool_], values: NDArray[np.float64]
+    kinds: Words, chosen: NDArray[np.bool_], values: NDArray[np.float64]
 ) -> dict[str, Any] | None:
     """Cumulative shares on one axis of times, which is logarithmic where they differ much."""
     if not chosen.any():
         return None
-    kinds = run.messages["kind"]
     codes, some = kinds.codes[chosen], values[chosen].astype(np.float64)
     top, above = float(some.max()), some[some > 0]
     if top <= 0:

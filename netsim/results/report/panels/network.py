@@ -128,6 +128,10 @@ def _weights(run: RunTables, ends_s: Floats) -> dict[str, Any] | None:
     rows = run.graph
     if not rows or not len(rows["node"]):
         return None
+    what = "applied"
+    if "what" in rows and (learned := rows["what"].among(("learned",))).any():
+        what = "learned"
+        rows = {name: rows[name][learned] for name in ("t_s", "node", "peer", "weight")}
     pair = rows["node"].astype(np.int64) * run.count + rows["peer"].astype(np.int64)
     stretch = stretch_of(rows["t_s"], ends_s)
     per = 1
@@ -139,6 +143,7 @@ def _weights(run: RunTables, ends_s: Floats) -> dict[str, Any] | None:
     kept = _strongest(pair[chosen] // run.count, moment, rows["weight"][chosen])
     chosen, moment = chosen[kept], moment[kept]
     return {
+        "what": what,
         "moments_each": per,
         "moment": moment.tolist(),
         "node": (pair[chosen] // run.count).tolist(),

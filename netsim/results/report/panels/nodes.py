@@ -119,12 +119,15 @@ def _messages(run: RunTables) -> list[dict[str, Any]]:
         _column("received_share", "of those sent to it", "%", of_meant, 3),
         _column("last_received", "last received at", "s", latest),
     ]
-    age = rows.get("age_s")
-    if age is not None:
-        known = came & np.isfinite(age)
-        total = np.bincount(dst[known], weights=age[known], minlength=n)
-        many = np.bincount(dst[known], minlength=n)
+    if run.uses:
+        age, users = run.uses["age_at_use_s"], run.uses["dst"]
+        used = np.isfinite(age)
+        arrivals = np.bincount(users, minlength=n)
+        total = np.bincount(users[used], weights=age[used], minlength=n)
+        many = np.bincount(users[used], minlength=n)
         with np.errstate(divide="ignore", invalid="ignore"):
+            share = 100 * many / arrivals
+            columns.append(_column("used", "models used of those that came", "%", share, 3))
             columns.append(_column("age", "mean age at use", "s", total / many, 3))
     return columns
 

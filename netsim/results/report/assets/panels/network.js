@@ -289,7 +289,7 @@ report.panel("network", "The network over time", (body, data) => {
         + (peers.length ? `, most: ${peers.slice(0, 3).map(([w, j]) => `${j} (${number(w, 3)})`).join(", ")}` : "");
     };
 
-    const heat = view("Weights: a row a node, a column a peer", "Own weights lie on the diagonal and may be off the scale.", 0.86, (made, pen, width, height) => {
+    const heat = view(`${weights.what === "learned" ? "Learned" : "Applied"} weights: a row a node, a column a peer`, "Own weights lie on the diagonal and may be off the scale.", 0.86, (made, pen, width, height) => {
       const now = current();
       const edge = 46;
       const side = Math.min(width - edge - 8, height - edge - 4);

@@ -1,0 +1,272 @@
+"""Use of the values that messages bring: when, by what, and with which weight.
+
+A message that carries values has *arrived* when its receiver's link is done with it, and is *used*
+when a job first reads one of its values there: a mixture with a weight other than 0, a training
+step, a function, an evaluation on own samples. A message that arrives and is never used has a fate
+of its own, so that "delivered" is never taken for "used".
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from typing import Any
+
+from netsim.recording.parquet_parts import Parts
+from netsim.recording.schema import FATES
+from netsim.units import NS_PER_S
+
+
+class Arrival:
+    """One message with values that has arrived at one receiver.
+
+    Parameters
+    ----------
+    uses : Uses
+        Is told of its fate.
+    message : int
+        Number of its row in `messages/`.
+    src, dst : int
+    kind : str
+    sent_ns, arrived_ns : int
+    """
+
+    __slots__ = (
+        "arrived_ns", "dst", "handed_ns", "is_late", "kind", "message", "sent_ns", "src", "uses",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        uses: Uses,
+        message: int,
+        src: int,
+        dst: int,
+        kind: str,
+        sent_ns: int,
+        arrived_ns: int,
+    ) -> None:
+        self.uses: Uses | None = uses  # None once the fate is known
+        self.message, self.src, self.dst, self.kind = message, src, dst, kind
+        self.sent_ns, self.arrived_ns = sent_ns, arrived_ns
+        self.handed_ns: int | None = None
+        self.is_late = False
+
+    def handed(self, now_ns: int) -> None:
+        """Note that an algorithm has got the message."""
+        if self.handed_ns is None:
+            self.handed_ns = now_ns
+
+    def used(self, now_ns: int, by: str, weight: float | None) -> None:
+        """Note a use of one of its values; the first one counts.
+
+        Parameters
+        ----------
+        now_ns : int
+        by : str
+            What reads it.
+        weight : float or None
+            In a mixture, where it is a number.
+        """
+        if self.uses is not None:
+            self.uses.settle(self, "used", now_ns, by, weight)
+
+    def settled(self, fate: str) -> None:
+        """Note a fate that is no use, unless there is one already."""
+        if self.uses is not None:
+            self.uses.settle(self, fate)
+
+
+class Uses:
+    """Collects, counts and writes what became of messages with values that arrived.
+
+    Parameters
+    ----------
+    parts : Parts
+        Of `USE_COLUMNS`.
+
+    Attributes
+    ----------
+    limit_ns : float
+        The oldest message that the algorithm uses [ns].
+    counts : Counter
+        Messages by fate, of those whose fate is known.
+    """
+
+    def __init__(self, parts: Parts) -> None:
+        for fate in FATES:
+            parts.words["fate"][fate]  # fixed codes
+        self._parts = parts
+        self._open: dict[Arrival, None] = {}
+        self._unused_ns = array("q")  # when messages arrived that were never used
+        self.limit_ns = float("inf")
+        self.counts: Counter[str] = Counter()
+        self._last_use_ns = 0
+        self._longest_gap_ns = (0, 0)  # from, to
+        self._receivers: set[int] = set()
+        self._users: set[int] = set()
+        self._age_ns = 0
+
+    def arrived(
+        self, message: int, src: int, dst: int, kind: str, sent_ns: int, now_ns: int
+    ) -> Arrival:
+        """Note a message with values that has arrived.
+
+        Parameters
+        ----------
+        message : int
+            Number of its row in `messages/`.
+        src, dst : int
+        kind : str
+            Name of its class.
+        sent_ns, now_ns : int
+        """
+        found = Arrival(self, message, src, dst, kind, sent_ns, now_ns)
+        self._open[found] = None
+        self._receivers.add(dst)
+        return found
+
+    def settle(
+        self,
+        arrival: Arrival,
+        fate: str,
+        now_ns: int | None = None,
+        by: str = "",
+        weight: float | None = None,
+    ) -> None:
+        """Count and record the fate of a message; it is final.
+
+        Parameters
+        ----------
+        arrival : Arrival
+        fate : str
+            One of `FATES`.
+        now_ns : int or None
+            When it was used.
+        by : str
+            What read it.
+        weight : float or None
+            In a mixture, where it is a number.
+        """
+        del self._open[arrival]
+        arrival.uses = None
+        self.counts[fate] += 1
+        used_s = age_s = None
+        if now_ns is not None:
+            age_ns = now_ns - arrival.sent_ns
+            used_s, age_s = now_ns / NS_PER_S, age_ns / NS_PER_S
+            self._age_ns += age_ns
+            self._gap_until(now_ns)
+            self._users.add(arrival.dst)
+        else:
+            self._unused_ns.append(arrival.arrived_ns)
+        parts = self._parts
+        parts.values += (
+            arrival.message, arrival.sent_ns, arrival.arrived_ns, arrival.src, arrival.dst,
+            arrival.kind, fate, used_s, age_s, by, weight,
+        )  # fmt: skip
+        if len(parts.values) >= parts.full:
+            parts.flush()
+
+    def _gap_until(self, now_ns: int) -> None:
+        first, last = self._longest_gap_ns
+        if now_ns - self._last_use_ns > last - first:
+            self._longest_gap_ns = self._last_use_ns, now_ns
+        self._last_use_ns = now_ns
+
+    def end(self, now_ns: int) -> None:
+        """Settle what has no fate yet; the run has ended."""
+        for arrival in list(self._open):
+            handed_ns = arrival.handed_ns
+            if arrival.is_late:
+                fate = "late"
+            elif handed_ns is None:
+                fate = "unread"
+            elif handed_ns - arrival.sent_ns > self.limit_ns:
+                fate = "too_old"
+            else:
+                fate = "not_used"
+            self.settle(arrival, fate)
+        self._gap_until(now_ns)
+
+    def flush(self) -> None:
+        """Write the rows of messages whose fate is known."""
+        self._parts.flush()
+
+    def close(self) -> None:
+        """Close the table, once `end` has been called."""
+        self._parts.close()
+
+    def summary(self) -> dict[str, Any]:
+        """`arrived`, a count of each fate, and `mean_age_s` at first use; empty if none arrived."""
+        arrived = sum(self.counts.values())
+        if not arrived:
+            return {}
+        used = self.counts["used"]
+        age = {"mean_age_s": self._age_ns / used / NS_PER_S} if used else {}
+        return {"arrived": arrived, **{fate: self.counts[fate] for fate in FATES}, **age}
+
+    def warnings(self, horizon_ns: int) -> list[tuple[str, str]]:
+        """Subjects and sentences of what arrived and was not used, once `end` has been called.
+
+        Parameters
+        ----------
+        horizon_ns : int
+        """
+        arrived, used = sum(self.counts.values()), self.counts["used"]
+        if not arrived:
+            return []
+        told = ", ".join(
+            f"{self.counts[fate]:,} {_SAID[fate]}" for fate in FATES[1:] if self.counts[fate]
+        )
+        since, until = (ns / NS_PER_S for ns in self._longest_gap_ns)
+        if not used:
+            return [(
+                "no message used",
+                f"of {arrived:,} messages with models or other values that arrived not one was "
+                f"used ({told}): what is measured is learned without them{_remedy(self.counts)}",
+            )]  # fmt: skip
+        found = []
+        first_ns, last_ns = self._longest_gap_ns
+        in_vain = sum(first_ns < arrived_ns <= last_ns for arrived_ns in self._unused_ns)
+        if last_ns - first_ns >= horizon_ns / 5 and in_vain >= len(self._receivers):
+            found.append((
+                "long without use",
+                f"from {since:g} to {until:g} s, a fifth of the run or more, {in_vain:,} messages "
+                f"arrived and none was used; of {arrived:,} in all {used:,} were used"
+                + (f", {told}" if told else "")
+                + _remedy(self.counts),
+            ))  # fmt: skip
+        elif self.counts["late"] >= 0.2 * arrived:
+            found.append((
+                "messages late",
+                f"{self.counts['late']:,} of {arrived:,} messages that arrived came too late to be "
+                f"used{_remedy(self.counts)}",
+            ))  # fmt: skip
+        without = self._receivers - self._users
+        if without and len(without) < len(self._receivers):
+            found.append((
+                "nodes that used none",
+                f"{len(without)} of {len(self._receivers)} nodes at which messages arrived used "
+                f"none of them (node {min(without)} is one)",
+            ))  # fmt: skip
+        return found
+
+
+_SAID = {
+    "late": "came late",
+    "superseded": "were replaced by a later one",
+    "too_old": "were older than max_age_s",
+    "ignored": "were ignored by malicious nodes",
+    "not_used": "were given weight 0 or left aside",
+    "unread": "still waited at the end",
+}
+
+
+def _remedy(counts: Counter[str]) -> str:
+    """Advice by the fate that most unused messages had."""
+    worst = max(FATES[1:], key=lambda fate: counts[fate])
+    return {
+        "late": ". A longer timeout_s or deadline_s, smaller messages or a faster link let them in",
+        "too_old": ". A larger max_age_s lets them in",
+        "superseded": ". Nodes send more often than they read: wake-ups are skipped for other work",
+    }.get(worst, "")

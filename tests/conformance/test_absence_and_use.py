@@ -1,0 +1,165 @@
+"""One meaning of absence, lateness and age, and a record of what was used.
+
+The network is planted so that each message has a fate that is known by hand.
+"""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from netsim import engine, scenario, world
+
+BASE = {
+    "nodes": {"count": 4},
+    "data": {"kind": "digits", "partition": {"kind": "dirichlet", "beta": 0.3}},
+    "model": {"kind": "mlp", "hidden": [4]},
+    "training": {"learning_rate": 0.1, "batch_size": 50},
+    "compute": {"kind": "fixed", "step_s": 0.001},
+    "link": {"latency_s": 0.05},
+    "metrics": {"every_s": 50.0},
+}
+CLOCKS = {
+    "poisson": {"schedule": "poisson", "rate_hz": 0.1, "slot_s": 1.0},
+    "periodic": {"schedule": "periodic", "period_s": 10.0, "slot_s": 1.0},
+    "star": {"schedule": "star", "slot_s": 1.0, "slots_per_exchange": 4},
+}
+"""Mean intervals of a node: 10 s, 10 s, and 4 s times as many as there are nodes."""
+
+
+def play(out, algorithm, **tables):
+    tables = {"horizon_s": 120.0, **BASE, "algorithm": algorithm, **tables}
+    made = scenario.from_dict(tables)
+    engine.play(world.build(made), made.algorithm[0], out)
+    return json.loads((out / "summary.json").read_text())
+
+
+def uses(out):
+    return pd.read_parquet(out / "uses")
+
+
+def off_from_25_s(tmp_path):
+    path = tmp_path / "off.csv"
+    path.write_text("node,on_s,off_s\n3,0,25\n")
+    return {"churn": {"kind": "trace", "path": str(path)}}
+
+
+@pytest.mark.parametrize("schedule", ["poisson", "periodic"])
+@pytest.mark.parametrize("kind", ["fedavg", "pfedgraph", "mapl", "l2c"])
+def test_what_absence_means_differs_under_every_schedule(tmp_path, kind, schedule):
+    churn = off_from_25_s(tmp_path)
+    found = {}
+    for absent in ("renormalise", "self", "last"):
+        algorithm = {"kind": kind, "absent": absent}
+        algorithm |= {"pace": "rounds"} if kind == "fedavg" else {}
+        data = {"kind": "digits", "validation": 0.2, "partition": {"kind": "iid"}}
+        out = tmp_path / absent
+        summary = play(out, algorithm, exchange=CLOCKS[schedule], data=data, **churn)
+        found[absent] = summary["parameters_sha256"]
+    assert len(set(found.values())) == 3
+
+
+def test_a_node_that_is_off_counts_until_its_last_message_is_three_intervals_old(tmp_path):
+    """It is off from 25 s on; its last message was sent by then, so by 55 s nobody counts it."""
+    algorithm = {"kind": "fedavg", "pace": "rounds"}
+    play(tmp_path / "run", algorithm, exchange=CLOCKS["poisson"], **off_from_25_s(tmp_path))
+    graph = pd.read_parquet(tmp_path / "run" / "graph")
+    on_it = graph[(graph.peer == 3) & (graph.node != 3) & (graph.weight > 0)]
+    messages = pd.read_parquet(tmp_path / "run" / "messages")
+    last_s = messages[(messages.src == 3) & (messages.outcome == "delivered")].t_sent_s.max()
+    assert len(on_it) > 3
+    assert on_it.t_s.max() <= last_s + 30.0
+    after = graph[(graph.t_s > last_s + 30.0) & (graph.node != 3)]
+    assert len(after) > 10
+    assert not (after.peer == 3).any()
+
+
+def test_the_last_message_counts_for_ever_where_the_params_say_so(tmp_path):
+    algorithm = {"kind": "fedavg", "pace": "rounds", "absent": "last"}
+    play(tmp_path / "run", algorithm, exchange=CLOCKS["poisson"], **off_from_25_s(tmp_path))
+    graph = pd.read_parquet(tmp_path / "run" / "graph")
+    assert graph[(graph.peer == 3) & (graph.node != 3)].t_s.max() > 100.0
+
+
+def test_every_message_with_a_model_that_arrived_has_one_fate(tmp_path):
+    for kind in ("dpsgd", "kd_pdfl", "l2c", "mapl"):
+        data = BASE["data"] | {"validation": 0.2}
+        out = tmp_path / kind
+        summary = play(out, {"kind": kind}, exchange=CLOCKS["poisson"], data=data)
+        messages, found = pd.read_parquet(out / "messages"), uses(out)
+        assert not found.message.duplicated().any()
+        rows = messages.loc[found.message.to_numpy()]
+        assert (rows.src.to_numpy() == found.src.to_numpy()).all()
+        assert (rows.dst.to_numpy() == found.dst.to_numpy()).all()
+        assert (rows.kind.astype(str).to_numpy() == found.kind.astype(str).to_numpy()).all()
+        assert np.allclose(rows.t_sent_s, found.t_sent_s)
+        assert np.allclose(rows.t_done_s, found.t_arrived_s)
+        counts = found.fate.astype(str).value_counts().to_dict()
+        told = summary["uses"]
+        assert {k: told[k] for k in counts} == counts
+        assert told["arrived"] == len(found)
+        used = found[found.fate.astype(str) == "used"]
+        assert np.allclose(used.t_used_s - used.t_sent_s, used.age_at_use_s)
+        assert (used.t_used_s >= used.t_arrived_s).all()
+        assert told["mean_age_s"] == pytest.approx(used.age_at_use_s.mean())
+
+
+def test_models_that_come_after_the_time_out_are_late_and_a_warning_says_so(tmp_path):
+    """A model takes longer than the time-out, so that not one is ever mixed."""
+    link = {"rate_bps": 1e4}
+    algorithm = {"kind": "kd_pdfl", "timeout_s": 0.2}
+    summary = play(tmp_path / "run", algorithm, exchange=CLOCKS["poisson"], link=link)
+    assert summary["uses"]["arrived"] > 50
+    assert summary["uses"]["late"] == summary["uses"]["arrived"]
+    assert any("not one was used" in text for text in summary["warnings"])
+    assert not len(pd.read_parquet(tmp_path / "run" / "graph"))
+
+
+def test_the_time_out_by_default_follows_from_the_link(tmp_path):
+    link = {"rate_bps": 1e4}
+    summary = play(tmp_path / "run", {"kind": "kd_pdfl"}, exchange=CLOCKS["poisson"], link=link)
+    assert summary["uses"]["used"] > 0.8 * summary["uses"]["arrived"]
+    assert summary["warnings"] == []
+
+
+def test_a_message_older_than_the_params_allow_is_too_old(tmp_path):
+    """Every message is 3 s on its way and counts up to an age of 1 s."""
+    algorithm = {"kind": "dpsgd", "max_age_s": 1.0}
+    link = {"latency_s": 3.0}
+    summary = play(tmp_path / "run", algorithm, exchange=CLOCKS["periodic"], link=link)
+    told = summary["uses"]
+    assert told["used"] == 0
+    assert told["too_old"] > 50
+    assert any("older than max_age_s" in text for text in summary["warnings"])
+
+
+def test_the_age_at_use_over_an_ideal_network_is_the_time_that_messages_wait(tmp_path):
+    """Periods of 10 s at random phases: what counts is at most one period old."""
+    summary = play(
+        tmp_path / "run", {"kind": "dpsgd"}, exchange=CLOCKS["periodic"], link={"latency_s": 0.0}
+    )
+    ages = uses(tmp_path / "run").dropna(subset="t_used_s").age_at_use_s
+    assert summary["delay"]["mean_s"] == 0.0
+    assert 2.0 < ages.mean() < 8.0
+    assert ages.max() <= 10.0 + 1e-6
+
+
+def test_learned_and_applied_weights_are_told_apart(tmp_path):
+    """With every message lost a node mixes with itself alone, whatever it believes of others."""
+    for kind in ("l2c", "mapl"):
+        out = tmp_path / kind
+        play(
+            out,
+            {"kind": kind},
+            exchange={"schedule": "rounds", "interval_s": 10.0},
+            data=BASE["data"] | {"validation": 0.2},
+            link={"loss": 0.9999999},
+        )
+        graph = pd.read_parquet(out / "graph")
+        applied = graph[graph.what.astype(str) == "applied"]
+        learned = graph[graph.what.astype(str) == "learned"]
+        assert (applied.node == applied.peer).all()
+        assert np.allclose(applied.weight, 1.0)
+        assert learned.groupby(["t_s", "node"]).size().max() == 4
+        assert np.allclose(learned.groupby(["t_s", "node"]).weight.sum(), 1.0)
