@@ -96,6 +96,7 @@ def folders(top: Path) -> dict[str, Path]:
     words = ["sweep", str(top / "sweep.toml"), "--over", "radio.ttl_s=0.4,0.5", "--timing-only"]
     made = CliRunner().invoke(app, [*words, "--out", str(top / "sweep"), "--jobs", "1", "-q"])
     assert made.exit_code == 0, made.output
+    assert (top / "cut" / "journal").is_dir()
     return {name: top / name for name in ("ended", "cut", "sweep")}
 
 
@@ -106,7 +107,7 @@ def _draw(folder: Path) -> None:
 def _strike(event: EvaluationEvent) -> None:
     """Interrupt a run in its middle."""
     if event.t_s >= 3.0:
-        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGTERM)  # in the background a shell ignores SIGINT
 
 
 # -- breaking ------------------------------------------------------------------------------------

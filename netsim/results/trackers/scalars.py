@@ -7,8 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from netsim.recording.observers import EvaluationEvent, TrafficEvent
+from netsim.scenario.labels import shown
 from netsim.units import BITS_PER_MEGABYTE
 
+_MOST_WHOLE = 1 << 53
+"""Dashboards hold numbers as float64."""
 MEGABYTES = "traffic/transmitted_megabytes"
 
 
@@ -77,6 +80,8 @@ def flat(scenario: Mapping[str, Any], above: str = "") -> dict[str, int | float 
         name = f"{above}{key}"
         if isinstance(value, Mapping):
             found |= flat(value, f"{name}.")
+        elif isinstance(value, int) and abs(value) > _MOST_WHOLE:
+            found[name] = shown(value)
         elif isinstance(value, bool | int | float | str):
             found[name] = value
         else:
