@@ -18,7 +18,7 @@ from netsim.engine.simulation import Simulation
 from netsim.errors import AlteredError, ReplayError, ScenarioError
 from netsim.recording import checksums, folder_lock
 from netsim.recording.observers import Observers
-from netsim.recording.whole_files import recorded, written_into
+from netsim.recording.whole_files import make_folder, recorded, written_into
 from netsim.results import status
 from netsim.scenario.tables import AlgorithmEntry
 from netsim.units import to_s
@@ -189,7 +189,7 @@ def _owned(folder: Path | None) -> Iterator[None]:
     if folder is None:
         yield
         return
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     with folder_lock.held(folder), recorded(folder):
         yield
 

@@ -13,7 +13,7 @@ from netsim.engine import runner, sweep_definition
 from netsim.engine.checkpoints.command import FILE, FOLDER, Command
 from netsim.errors import ScenarioError, one_line
 from netsim.recording import checksums, folder_lock, run_folder
-from netsim.recording.whole_files import recorded, write_text, written_into
+from netsim.recording.whole_files import make_folder, recorded, write_text, written_into
 from netsim.results import status
 from netsim.results.summary import write_json
 from netsim.scenario import AlgorithmEntry, Scenario, check, draft_of, to_toml
@@ -271,7 +271,7 @@ def play(
     drawing = runner.drawing(ending, alone=not run.command.sub_folders)
 
     def begin(entry: AlgorithmEntry, own: Path, told: "Watcher") -> None:
-        own.mkdir(exist_ok=True)
+        make_folder(own, above=False)
         with folder_lock.held(own, take_over=True), recorded(own):
             ended = Journal(own).ended()
             if ended is not None:

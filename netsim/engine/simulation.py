@@ -47,7 +47,7 @@ from netsim.node.node import Node
 from netsim.node.process_guard import start_processes
 from netsim.node.publishing_verbs import LoggedWeights
 from netsim.recording import artifacts, checksums
-from netsim.recording.whole_files import write_text, written_into
+from netsim.recording.whole_files import make_folder, write_text, written_into
 from netsim.results import summary
 from netsim.results.timeline import states
 from netsim.scenario import algorithm_files, to_toml
@@ -309,7 +309,7 @@ class Simulation:
 
     def write_inputs(self, folder: Path) -> None:
         """Write what the run is made of: scenario, environment, nodes."""
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         world, scenario = self.world, self.world.scenario
         played = scenario.run.model_copy(update={"routes": self.learning.routes.by_signature()})
         scenario = scenario.model_copy(update={"run": played})

@@ -149,8 +149,8 @@ def _note(path: Path, digest: str) -> None:
             digests[os.path.relpath(real, key).replace(os.sep, "/")] = digest
 
 
-def make_folder(folder: Path) -> None:
-    """Make a folder, and those above it, unless they are there.
+def make_folder(folder: Path, above: bool = True) -> None:
+    """Make a folder, and (`above`) those above it, unless they are there.
 
     Raises
     ------
@@ -158,7 +158,7 @@ def make_folder(folder: Path) -> None:
         If it can't be made: something else has its name, say.
     """
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=above, exist_ok=True)
     except OSError as error:
         raise FolderError(f"{folder}: can't be made a folder: {reason(error)}") from error
 

@@ -209,7 +209,7 @@ class Journal:
         instead_of : sequence of str
             Checksums of what users had written into `scenario.toml` meanwhile.
         """
-        self.folder.mkdir(exist_ok=True)
+        make_folder(self.folder, above=False)
         found = {"scenario": text, "instead_of": list(instead_of)}
         write_text(self.folder / SCENARIO, json.dumps(found) + "\n")
 
@@ -233,7 +233,7 @@ class Journal:
     def end_events(self, virtual_s: float) -> Ended:
         """Note that all events have happened and the results are written: figures may follow."""
         ended = Ended(virtual_s, self.written())
-        self.folder.mkdir(exist_ok=True)
+        make_folder(self.folder, above=False)
         write_text(self.folder / ENDED, json.dumps(ended._asdict()) + "\n")
         return ended
 
@@ -289,14 +289,14 @@ class Journal:
     def set_aside_scenario(self) -> Path:
         """Copy `scenario.toml` into a folder `set_aside-N`, before it is written anew."""
         folder = self._next_aside()
-        folder.mkdir(parents=True)
+        make_folder(folder)
         content = (self._run_folder / "scenario.toml").read_bytes()
         write_whole(folder / "scenario.toml", lambda file: file.write(content))
         return folder
 
     def _next_aside(self) -> Path:
         number = 1
-        while (folder := self.folder / f"{checksums.SET_ASIDE}{number}").exists():
+        while os.path.lexists(folder := self.folder / f"{checksums.SET_ASIDE}{number}"):
             number += 1
         return folder
 
@@ -307,7 +307,7 @@ class Journal:
         for path in paths:
             is_in_table = path.parent not in (self.folder, self._run_folder)
             inside = folder / path.parent.name if is_in_table else folder
-            inside.mkdir(parents=True, exist_ok=True)
+            make_folder(inside)
             # not by its own name: it is no list of the folder that it now lies in
             name = f"earlier_{path.name}" if path.name == checksums.NAME else path.name
             os.replace(path, inside / name)

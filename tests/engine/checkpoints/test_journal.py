@@ -8,7 +8,7 @@ import torch
 
 from netsim.engine.checkpoints.contents import Moment
 from netsim.engine.checkpoints.journal import Journal
-from netsim.errors import ScenarioError
+from netsim.errors import FolderError, ScenarioError
 from netsim.learning.refs import Cell
 from netsim.learning.scheduler import Counters
 from netsim.recording import checksums
@@ -156,3 +156,15 @@ def test_a_kept_scenario_that_is_something_else_is_named(journal, text):
 def test_nothing_remains_of_a_run_that_has_ended(journal):
     journal.end()
     assert not journal.folder.exists()
+
+
+@pytest.mark.parametrize("what", ["file", "link to nothing"])
+def test_what_has_the_place_of_the_journal_is_named(tmp_path, what):
+    if what == "file":
+        (tmp_path / "journal").write_text("")
+    else:
+        (tmp_path / "journal").symlink_to(tmp_path / "nothing")
+    with pytest.raises(FolderError, match="journal: can't be made a folder"):
+        Journal(tmp_path).keep_scenario("")
+    with pytest.raises(FolderError, match="journal: can't be made a folder"):
+        Journal(tmp_path).end_events(1.0)
