@@ -45,9 +45,11 @@ def off_from_25_s(tmp_path):
     return {"churn": {"kind": "trace", "path": str(path)}}
 
 
-@pytest.mark.thinned(4)
-@pytest.mark.parametrize("schedule", ["poisson", "periodic"])
-@pytest.mark.parametrize("kind", ["fedavg", "pfedgraph", "mapl", "l2c"])
+@pytest.mark.parametrize("schedule", ["poisson", pytest.param("periodic", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "kind",
+    ["fedavg", "mapl", "l2c", pytest.param("pfedgraph", marks=pytest.mark.slow)],
+)
 def test_what_absence_means_differs_under_every_schedule(tmp_path, kind, schedule):
     churn = off_from_25_s(tmp_path)
     found = {}
