@@ -218,7 +218,7 @@ class Journal:
             number += 1
         for path in paths:
             inside = folder if path.parent == self.folder else folder / path.parent.name
-            inside.mkdir(parents=True, exist_ok=True)
+            make_folder(inside)
             os.replace(path, inside / path.name)
         return folder
 
