@@ -253,7 +253,7 @@ def test_a_candidate_lost_in_either_pass_leaves_both(run, monkeypatch):
         return models, lost, rest
 
     monkeypatch.setattr(Downloads, "batch", losing)
-    simulation, _ = run(dpfl(decay=DECAY, decay_every=2, budget=4))
+    simulation, _ = run(dpfl(decay=DECAY, decay_every=2, budget=4, latecomers="out"))
     expected = Transcription(simulation, [4] * NODES, lost={0: {2, 3}, 4: {1}})
     assert_same(simulation, expected, expected.play(ROUNDS))
 
