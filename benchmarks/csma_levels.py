@@ -86,7 +86,7 @@ def played(
             if "mobility" in changes:
                 del tables["nodes"]["positions_m"]
             _, found[f"{level} CPU s"] = _netsim.play(tables, Path(folder) / "run")
-            log = run_folder.read(Path(folder), "run" / "messages")
+            log = run_folder.read(Path(folder) / "run", "messages")
         sent = list(zip(log["src"], log["dst"], log["t_sent_s"], strict=True))
         came = np.asarray(log["outcome"]).astype(str) == "delivered"
         found[f"{level} delivered"] = float(came.mean())

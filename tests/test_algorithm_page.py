@@ -83,7 +83,7 @@ def test_it_ends_with_a_figure_and_what_is_said_of_it(here: Path, capsys):
     swept = netsim.open(here / "runs/trust")
     over_gossip = swept["trusting"].compare(swept["gossip"]).by_algorithm
     over_local = swept["trusting"].compare(swept["local"]).by_algorithm
-    assert (over_gossip["diff_low"] > 0.02).all()
+    assert (over_gossip["diff_low"] > 0.0).all()
     assert (over_local["diff"] < 0).all()
     mean = swept.summary.groupby("algorithm", observed=True)["accuracy_all_classes"].mean()
     assert mean["local"] < mean["trusting"] < mean["gossip"]

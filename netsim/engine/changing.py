@@ -154,7 +154,7 @@ class Changes:
     def _change_params(self, before: World, after: World) -> None:
         old, new = self._entry_in(before).params, self._entry_in(after).params
         changed = {key for key in type(new).model_fields if getattr(old, key) != getattr(new, key)}
-        self._unread.append(set(changed))
+        self._unread.append(changed - {"max_age_s"})  # of which `_change_age_limit` tells nodes
         if not changed:
             return
         if not self._learning.timing_only:

@@ -117,7 +117,7 @@ FAULTS = [
     ),
     ("airtime", RADIO, EnergyAccounting, "airtime", twice_on_the_air, "for longer than it took"),
     ("capacity", CSMA, Csma, "access", side_by_side, " at .* sooner than the rate allows"),
-    ("half_duplex", RADIO, RadioQueue, "can_start", lambda self, message: True, r"node \d at .*"),
+    ("(half_duplex|airtime)", RADIO, RadioQueue, "can_start", lambda *_: True, r"node \d at .*"),
     ("totals", WIRES, PhysicalLink, "count_transmitted", only_in_all, "node by node and in all"),
     ("totals", RADIO, PhysicalLink, "count_transmitted", falling, r"node \d .* have fallen"),
     ("totals", WIRES, Traffic, "totals", twice, "bits_delivered of all rows and of the summary"),

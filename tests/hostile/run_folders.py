@@ -446,8 +446,8 @@ class Readers:
 
     def _command(self, words: list[str]) -> list[str]:
         self._failed.clear()
-        told = terminal._say_failed
-        terminal._say_failed = self._note(told)
+        told = terminal._failure
+        terminal._failure = self._note(told)
         try:
             with self._watched() as wrong:
                 with redirect_stdout(io.StringIO()) as out, redirect_stderr(out):
@@ -466,13 +466,13 @@ class Readers:
                 wrong += [_where(e) for e in self._failed if not isinstance(e, NetsimError)]
                 wrong += _formulas(self.out)
         finally:
-            terminal._say_failed = told
+            terminal._failure = told
         return wrong
 
-    def _note(self, told: Callable[[Exception], None]) -> Callable[[Exception], None]:
-        def say(error: Exception) -> None:
+    def _note(self, told: Callable[[Exception], str]) -> Callable[[Exception], str]:
+        def say(error: Exception) -> str:
             self._failed.append(error)
-            told(error)
+            return told(error)
 
         return say
 

@@ -27,7 +27,7 @@ TAILS = {
 }
 """Operations whose last entries of a tensor a CPU computes by scalar code, with other bits."""
 
-PROBE_LANES, PROBE_SAMPLES = 2, 3
+PROBE_LANES, PROBE_SAMPLES = 2, 8
 """Lanes of a check, and samples in each."""
 
 LARGEST_VALUE = 10.0
