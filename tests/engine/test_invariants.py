@@ -8,6 +8,7 @@ from netsim.channels.mac.csma import Access, Csma
 from netsim.devices.energy.loads import Loads
 from netsim.devices.energy.meter import EnergyMeter
 from netsim.engine import invariants
+from netsim.engine.invariants.airtime import Airtime
 from netsim.errors import InvariantError
 from netsim.links.link import PhysicalLink
 from netsim.links.radio.admission import RadioQueue
@@ -117,7 +118,7 @@ FAULTS = [
     ),
     ("airtime", RADIO, EnergyAccounting, "airtime", twice_on_the_air, "for longer than it took"),
     ("capacity", CSMA, Csma, "access", side_by_side, " at .* sooner than the rate allows"),
-    ("(half_duplex|airtime)", RADIO, RadioQueue, "can_start", lambda *_: True, r"node \d at .*"),
+    ("half_duplex", RADIO, RadioQueue, "can_start", lambda *_: True, r"node \d at .*"),
     ("totals", WIRES, PhysicalLink, "count_transmitted", only_in_all, "node by node and in all"),
     ("totals", RADIO, PhysicalLink, "count_transmitted", falling, r"node \d .* have fallen"),
     ("totals", WIRES, Traffic, "totals", twice, "bits_delivered of all rows and of the summary"),
@@ -145,6 +146,8 @@ FAULTS = [
 @pytest.mark.parametrize(("name", "tables", "owner", "method", "fault", "text"), FAULTS)
 def test_a_planted_fault_ends_the_run(monkeypatch, name, tables, owner, method, fault, text):
     monkeypatch.setattr(owner, method, fault)
+    if name == "half_duplex":  # two messages on one radio are too much airtime, too
+        monkeypatch.setattr(Airtime, "watch", lambda invariant: None)
     energy = {"radio": STATES} | ({"battery_j": 1.2} if method == "spent_j" else {})
     with pytest.raises(InvariantError, match=rf"^invariant {name}: .*{text}"):
         played(**tables, energy=energy if name == "energy" else {})
