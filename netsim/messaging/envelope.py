@@ -75,9 +75,9 @@ class Envelope:
             arrival.is_late = True
 
     def became(self, node: int, fate: str) -> None:
-        """Note what became of it at `node`, where nothing there has used it."""
+        """Note what became of it at `node`, where no algorithm has ever got it."""
         arrival = self.arrivals.get(node)
-        if arrival is not None:
+        if arrival is not None and arrival.handed_ns is None:
             arrival.settled(fate)
 
     def handed_to(self, node: int, now_ns: int) -> Received[Any]:
