@@ -23,11 +23,11 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from tests.hostile.run_folders import Readers, copied, folders, played_case
 
 MOST_MIB = 1024
-"""What a folder may add to the memory of a process that has played runs."""
+"""Most that a folder may add to the memory of a process that has played runs."""
 
 
 def memory_mib(field: str) -> int:
-    """What Linux says of this process: `VmRSS` it holds, `VmHWM` was its peak."""
+    """Memory of this process by Linux: `VmRSS` now, `VmHWM` at its peak."""
     lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
     return int(dict(line.split(":", 1) for line in lines)[field].split()[0]) >> 10
 

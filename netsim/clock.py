@@ -73,7 +73,7 @@ class _Call(simpy.Event):
         self._action, self._arguments = action, arguments
 
     def is_of(self, package: str) -> bool:
-        """Whether the function is one of a package."""
+        """Return whether the function is one of a package."""
         return getattr(self._action, "__module__", "").startswith(f"{package}.")
 
     def _make(self, _: simpy.Event) -> None:

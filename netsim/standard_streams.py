@@ -27,7 +27,7 @@ _PLAIN = {
     "\u2265": ">=",
     "\u0394": "D",
 }
-"""What stands for a sign that can't be encoded; a letter loses its accent, all else is `?`."""
+"""Stand-in for a sign that can't be encoded; a letter loses its accent, all else is `?`."""
 _WAIT_S = 0.01
 """Until a reader that is slow (a pipe that does not block) is tried again."""
 

@@ -59,7 +59,7 @@ class Runs(Protocol):
 
 
 class Outcome(NamedTuple):
-    """What comes of two steps: the row after them, and outputs of that model on some samples."""
+    """Result of two steps: the row after them, and outputs of that model on some samples."""
 
     row: Tensor
     outputs: Tensor
@@ -193,7 +193,7 @@ class Comparison:
         return Outcome(trained.tensor().clone(), outputs)
 
     def _plain(self, attempt: int) -> Outcome:
-        """What a loop of PyTorch's gives."""
+        """Outcome of a plain loop in PyTorch."""
         if attempt not in self._known:
             try:
                 self._known[attempt] = self._trained(attempt)

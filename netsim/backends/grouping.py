@@ -128,7 +128,9 @@ class GroupedExecution(Generic[R]):
         return calls
 
     def _agrees(self, jobs: Sequence[Job[Any]]) -> bool:
-        """Whether this backend computes what plain PyTorch does; looked at once a loss and model.
+        """Return whether this backend computes what plain PyTorch does.
+
+        It is looked at once a loss and model.
 
         A kernel that fails on the short jobs will say so on the long ones.
         """

@@ -78,7 +78,7 @@ RunOne = Callable[[Job[Any], Plain], Sequence[Tensor]]
 
 
 Sample = Callable[[Job[Any], int], tuple[Hashable, Job[Any], list[Cell]] | None]
-"""What names a comparison, a job, and the cells of its results."""
+"""Key of a comparison, a job, and the cells of its results."""
 
 
 @dataclass(frozen=True)

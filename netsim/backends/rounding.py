@@ -1,4 +1,4 @@
-"""What two ways of computing the same may differ by, and what is a difference.
+"""Rounding that two ways of computing the same may differ by, and differences beyond it.
 
 Two orders of adding up the same numbers differ by rounding, and a ReLU whose argument is 0 but for
 rounding may be on in one and off in the other. So a difference counts from a hundredth of what

@@ -1,4 +1,4 @@
-"""What a run leaves beside its tables, drawn before it is said to be done; and what is printed."""
+"""Figures, page and printed tables at the end of a run, drawn before it counts as done."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class RunEnding:
 
     @property
     def drawn(self) -> tuple[bool, bool]:
-        """Whether there are figures, and a page."""
+        """Return whether there are figures, and a page."""
         return self.figures, self.report
 
     def run(self, folder: Path, alone: bool) -> None:
@@ -110,7 +110,7 @@ def tell(top: Path, folders: Sequence[Path], scenario: Scenario, quiet: bool) ->
 
 
 def warnings_of(folder: Path, names_assumptions: bool = False) -> list[str]:
-    """What of a run its user should know before reading its numbers.
+    """Warnings that a user should know before reading a run's numbers.
 
     What its links assume and what its routes are holds for all algorithms of a scenario, and is
     told once.

@@ -95,7 +95,10 @@ def resume(
 
 
 def _has_ended(folder: Path) -> bool:
-    """Whether the folder of a sweep has its tables, and a state that was said after these."""
+    """Return whether the folder of a sweep has its tables.
+
+    Its state has to be said after these.
+    """
     name = "status.json"
     if status.read(folder).get("state") != "done" or not (folder / checksums.NAME).is_file():
         return False

@@ -57,7 +57,7 @@ class Source(NamedTuple):
     parts: tuple[tuple[str, Path | None, int], ...] = ()
 
     def place(self, row: int) -> str:
-        """Where a row of the table stands: its file, and the line or the row there."""
+        """Place of a row of the table: its file, and the line or the row there."""
         for name, path, rows in self.parts:
             if row < rows:
                 line = None if path is None else files.line_of(path, row)
@@ -116,7 +116,7 @@ def present(table: pa.Table, name: str, key: str, source: Source) -> pa.ChunkedA
 
 
 def in_float32(values: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which numbers are finite and stay so in float32, in which models compute."""
+    """Mask of the numbers that are finite and stay so in float32, in which models compute."""
     half = values.dtype == np.float16  # in which the limit itself is infinite
     found: NDArray[np.bool_] = np.isfinite(values) if half else np.abs(values) <= LARGEST
     return found
@@ -134,7 +134,7 @@ def holds_numbers(kind: pa.DataType) -> bool:
 
 
 def is_list(kind: pa.DataType) -> bool:
-    """Whether a column has a list a row."""
+    """Return whether a column has a list a row."""
     types = pa.types
     return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
 

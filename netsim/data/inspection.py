@@ -51,7 +51,7 @@ _TELLS_FROM = 50
 
 @dataclass
 class ColumnUse:
-    """What became of a table's columns.
+    """Columns of a table: those used, and those left out with the reason.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class ColumnUse:
     remarks: list[str] = field(default_factory=list)
 
     def described(self) -> dict[str, Any]:
-        """What `environment.json` holds of it."""
+        """Entry of `environment.json`."""
         return {
             "inputs": list(self.inputs),
             "targets": list(self.targets),
@@ -80,7 +80,7 @@ class ColumnUse:
         }
 
     def told(self) -> list[str]:
-        """What `netsim validate` and the page of a run say of it."""
+        """Sentences for `netsim validate` and the page of a run."""
         found = []
         if self.left_out:
             by_reason: dict[str, list[str]] = {}
@@ -201,7 +201,7 @@ def _sort(kind: pa.DataType) -> str:
 
 
 def _first_odd(train: pa.Table, test: pa.Table, name: str, source: Source) -> str:
-    """Where the first text stands that makes a column of numbers one of texts; may be empty."""
+    """Place of the first text that makes a column of numbers one of texts; may be empty."""
     for part, first in ((train, 0), (test, train.num_rows)):
         column = part.column(name)
         if pa.types.is_string(column.type):
@@ -213,7 +213,7 @@ def _first_odd(train: pa.Table, test: pa.Table, name: str, source: Source) -> st
 
 
 def _matches(column: pa.ChunkedArray, pattern: str) -> NDArray[np.bool_]:
-    """Which cells a pattern describes; no empty one."""
+    """Mask of the cells that a pattern describes; no empty one."""
     found = pc.fill_null(pc.match_substring_regex(column, pattern), False)
     return np.asarray(found.to_numpy(), dtype=bool)
 
@@ -263,7 +263,7 @@ def require_no_spoilt_numbers(table: pa.Table, name: str, key: str, source: Sour
 
 
 def _with_one_unit(column: pa.ChunkedArray) -> NDArray[np.bool_]:
-    """Which cells are a number and a unit: the one of most such cells, "kg" or "EUR"."""
+    """Mask of the cells that are a number and the unit of most such cells, "kg" or "EUR"."""
     units = pc.struct_field(pc.extract_regex(column, _MEASURE), "unit")
     counts = pc.value_counts(units.drop_null()).to_pylist()
     common = max(counts, key=lambda one: one["counts"], default=None)

@@ -23,7 +23,7 @@ _MOST_BYTES = 1 << 24
 
 
 def state_folder() -> Path:
-    """Where programs of this user keep what they remember: XDG_STATE_HOME, or the system's own."""
+    """State folder of this user's programs: XDG_STATE_HOME, or the system's own."""
     given = os.environ.get("XDG_STATE_HOME")
     if given and Path(given).is_absolute():
         return Path(given) / "netsim"

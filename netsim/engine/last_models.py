@@ -1,4 +1,4 @@
-"""What a run keeps of the models that nodes published last: all of it, features, heads."""
+"""Models that nodes published last, as a run keeps them: all of it, features, heads."""
 
 from collections.abc import Collection
 from typing import Any

@@ -28,7 +28,7 @@ Ending = Callable[[Path], object]
 
 
 def _nothing_more(folder: Path) -> None:
-    """What a run leaves beside tables and summary, where nobody wants more."""
+    """Ending of a run that leaves nothing beside tables and summary."""
 
 
 def play(

@@ -57,7 +57,7 @@ def environment(
 
 
 def _data(samples: Samples) -> dict[str, Any]:
-    """What is known of the data set; of a user's table also what became of its columns."""
+    """Description of the data set; of a user's table with its columns."""
     found = {"name": samples.name, "notes": samples.notes}
     if samples.columns is None:
         return found
@@ -80,7 +80,7 @@ def made_with(world: World, algorithm: ModuleType) -> dict[str, Any]:
 
 
 def _assumptions(world: World) -> list[str]:
-    """What a reader of the results has to know: limits of the links' models, remarks."""
+    """Sentences for a reader of the results: limits of the links' models, remarks."""
     radio = world.scenario.radio
     if radio is None or world.budget is None:
         return remarks(world)

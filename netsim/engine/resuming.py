@@ -71,7 +71,7 @@ class Unfinished:
 
 
 def has_ended(folder: Path) -> bool:
-    """Whether the folder is that of a run of which nothing is left to do."""
+    """Return whether the folder is that of a run of which nothing is left to do."""
     if (folder / FOLDER / FILE).is_file():
         return False
     runs = [path.parent for path in folder.glob("*/status.json")]
@@ -121,7 +121,7 @@ def found(
 def _allowed_edits(
     run: Unfinished, modules: Mapping[str, ModuleType], with_changes: bool
 ) -> dict[Path, Edits]:
-    """What has changed in the scenarios of what is left to play.
+    """Find the changes in the scenarios of what is left to play.
 
     Raises
     ------
@@ -160,7 +160,7 @@ def _allowed_edits(
 
 
 def _edits(folder: Path, modules: Mapping[str, ModuleType]) -> Edits:
-    """What has changed in a `scenario.toml` since it was written: before and now, by key."""
+    """Changes in a `scenario.toml` since it was written: before and now, by key."""
     from netsim.engine.checkpoints.journal import Journal
 
     path, kept = run_folder.scenario_file(folder), Journal(folder).scenario()
@@ -428,7 +428,7 @@ class _Going:
 
 
 def _holds(path: Path, text: str) -> bool:
-    """Whether a file is a text, byte for byte."""
+    """Return whether a file is a text, byte for byte."""
     return checksums.sha256(path) == hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -88,7 +88,7 @@ class RunChecks:
         )
 
     def _unended(self, in_flight: int) -> str:
-        """How long the first message would have taken, as far as the link knows."""
+        """Time that the first message would have taken, as far as the link knows."""
         horizon_s = self._run.world.scenario.horizon_s
         end_ns = self._run.clock.next_call_ns("netsim.links")
         needed = "" if end_ns is None else f"at least {to_s(end_ns):,.4g} s needed, "

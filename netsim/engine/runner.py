@@ -57,7 +57,7 @@ class Ending(Protocol):
 
     @property
     def drawn(self) -> tuple[bool, bool]:
-        """Whether there are figures, and a page."""
+        """Return whether there are figures, and a page."""
 
 
 class RunFailedError(NetsimError):
@@ -139,7 +139,7 @@ def _occupied(out: Path, option: str) -> str | None:
 
 
 def _taken(out: Path, option: str) -> str | None:
-    """Who writes into a folder; None: nobody."""
+    """Holder of a folder's lock; None: nobody."""
     holder = folder_lock.holder(out)
     if holder is None or holder.pid == os.getpid():
         return None
@@ -148,7 +148,7 @@ def _taken(out: Path, option: str) -> str | None:
 
 
 def has_begun(folder: Path) -> bool:
-    """Whether there is a run in a folder with which `resume` goes on, or that has ended.
+    """Return whether there is a run in a folder with which `resume` goes on, or that has ended.
 
     A run that was killed before has written nothing that matters: `netsim run` takes its folder.
     """
@@ -156,7 +156,7 @@ def has_begun(folder: Path) -> bool:
 
 
 def is_left_empty(folder: Path) -> bool:
-    """Whether a folder holds nothing, or only what a run writes before it has begun."""
+    """Return whether a folder holds nothing, or only what a run writes before it has begun."""
     return all(
         is_lock(path) or path.relative_to(folder).as_posix() in BEFORE_BEGUN
         for path in folder.rglob("*")

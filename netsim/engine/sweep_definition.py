@@ -121,7 +121,7 @@ def define(top: Path, scenario: Scenario, said: Mapping[str, Any]) -> bool:
 
 
 def said_there(top: Path) -> dict[str, Any]:
-    """What the command line of the sweep in a folder said beside its scenario.
+    """Read what the command line of a folder's sweep said beside its scenario.
 
     Raises
     ------

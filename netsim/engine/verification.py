@@ -219,7 +219,7 @@ def _input_files(made_of: dict[str, Any], name: str) -> Iterator[InputFile]:
 
 
 def _environment(folder: Path) -> dict[str, Any]:
-    """What a run was made of; empty where that can't be read, as its checksum then says."""
+    """Contents of `environment.json`; empty where it can't be read, as its checksum then says."""
     try:
         return run_folder.environment(folder)
     except ScenarioError:

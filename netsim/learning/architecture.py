@@ -43,7 +43,7 @@ class Slice:
 
 
 class Traits(NamedTuple):
-    """What a model does that its tensors don't tell; `netsim.learning.model_probe` finds out.
+    """Traits of a model that its tensors don't tell; `netsim.learning.model_probe` finds them.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ _GROUPS = ("trained", "frozen", "normalisation", "fully_connected", "backbone", 
 
 
 class _Place(NamedTuple):
-    """Where a module holds a buffer: forward passes may put another tensor there."""
+    """Place in a module that holds a buffer: forward passes may put another tensor there."""
 
     table: dict[str, Tensor | None]
     key: str
@@ -276,7 +276,10 @@ class Architecture:
         return {name: tuple(names) for name, names in found.items()}
 
     def _is_in(self, name: str, part: str) -> bool:
-        """Whether a tensor belongs to a part, under one of its names: `parameters` is all."""
+        """Return whether a tensor belongs to a part, under one of its names.
+
+        All tensors are part of `parameters`.
+        """
         if part.startswith("not "):
             return not self._is_in(name, part.removeprefix("not "))
         if part in ("trained", "frozen"):
@@ -348,7 +351,7 @@ class Architecture:
         return ranges([(s.start, s.stop) for _, s in self.trained(part)])
 
     def num_trained(self, part: str | None = None) -> int:
-        """How many numbers training changes: the optimiser's state has an entry for each."""
+        """Number of entries that training changes: the optimiser's state has one for each."""
         return number_of(self.trained_columns(part))
 
     def trained_of(self, given: Tensor, part: str | None) -> Tensor:

@@ -13,7 +13,7 @@ _NAMES: WeakKeyDictionary[nn.Module, dict[str, list[str]]] = WeakKeyDictionary()
 
 
 def call_with(module: nn.Module, tensors: Mapping[str, Tensor], args: tuple[Any, ...]) -> Any:
-    """What a module gives with other tensors in place of its parameters and buffers.
+    """Call a module with other tensors in place of its parameters and buffers.
 
     `torch.func.functional_call` leaves such a tensor in a layer that has two names itself.
 

@@ -29,7 +29,7 @@ def clipped(columns: Columns, stop: int) -> Columns:
 
 
 def number_of(columns: Columns) -> int:
-    """How many columns these are."""
+    """Number of columns."""
     return sum([stop - start for start, stop in columns])
 
 

@@ -110,7 +110,7 @@ class Divergences:
             self._break(node, time_ns, "evaluation: the model's outputs are not finite")
 
     def found(self) -> list[dict[str, Any]]:
-        """What the summary holds of each node that broke: `node`, virtual time `t_s`, `job`."""
+        """Entries of the summary for nodes that broke: `node`, virtual time `t_s`, `job`."""
         self._read()
         return [
             {"node": node, "t_s": to_s(time_ns), "job": job}
@@ -119,7 +119,7 @@ class Divergences:
         ]
 
     def caught(self) -> list[dict[str, Any]]:
-        """What the summary holds of each node that caught it: `node`, virtual time `t_s`, `sender`.
+        """Entries of the summary for nodes that caught it: `node`, virtual time `t_s`, `sender`.
 
         The time is that at which the node asked for the first job that read what it had received.
         """
@@ -202,7 +202,7 @@ class Divergences:
             origin = min(spoilt, key=self._since)
 
     def _since(self, origin: Origin) -> int:
-        """When a value's node is known to have been unsound first, else when it was asked for."""
+        """Time at which a value's node was first unsound, else that at which it was asked for."""
         times = [origin.time_ns]
         if origin.node in self._broke:
             times.append(self._broke[origin.node][0])
@@ -211,7 +211,10 @@ class Divergences:
         return min(times)
 
     def _is_spoilt(self, origin: Origin, memo: dict[Origin, bool]) -> bool:
-        """Whether a value is not sound: as training found, by its numbers, or by its sources."""
+        """Return whether a value is not sound.
+
+        Training has found it, or its numbers or its sources say so.
+        """
         if origin.is_sound is not None:
             return not origin.is_sound
         if origin not in memo:

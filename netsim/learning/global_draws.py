@@ -71,7 +71,7 @@ def drawing_job(jobs: Sequence[Job[Any]], run: Callable[[Job[Any]], object]) -> 
 
 
 def draws(job: Job[Any], run: Callable[[Job[Any]], object]) -> bool:
-    """Whether torch's global generator has another state whenever a job has run again."""
+    """Return whether torch's global generator has another state whenever a job has run again."""
     return all(_moves(job, run) for _ in range(TRIES))
 
 

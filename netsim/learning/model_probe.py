@@ -24,7 +24,7 @@ PASSES = 2
 
 
 def probe(where: str, module: nn.Module, x: Tensor) -> tuple[Traits, Tensor]:
-    """What a model does, and its outputs in evaluation mode.
+    """Probe a model: its traits, and its outputs in evaluation mode.
 
     Parameters
     ----------

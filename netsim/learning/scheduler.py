@@ -114,7 +114,7 @@ class Limits:
 
 
 class Counters(NamedTuple):
-    """What a scheduler counts; see `Scheduler`."""
+    """Counters of a scheduler; see `Scheduler`."""
 
     flushes: int
     jobs: int

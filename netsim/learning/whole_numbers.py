@@ -27,7 +27,7 @@ def whole_buffers(module: nn.Module) -> dict[str, Tensor]:
 
 
 def entries_of(dtype: torch.dtype) -> int:
-    """How many entries of a row one whole number takes."""
+    """Number of entries of a row that one whole number takes."""
     bits = 1 if dtype is torch.bool else torch.iinfo(dtype).bits
     return -(-bits // LIMB_BITS)
 

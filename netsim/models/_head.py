@@ -74,7 +74,7 @@ class Features(nn.Module):
         self.network, self._head = network, head
 
     def forward(self, x: Tensor) -> Tensor:
-        """What the head is given for samples x (n, ...)."""
+        """Inputs of the head for samples x (n, ...)."""
         handle = self.network.get_submodule(self._head).register_forward_pre_hook(_stop)
         try:
             self.network(x)

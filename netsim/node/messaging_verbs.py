@@ -19,7 +19,7 @@ from netsim.node.outbox import Delivery, Outbox
 from netsim.units import to_ns
 
 PATIENCE = 4
-"""How many times as long as on a quiet network replies may take before they count as lost."""
+"""Multiple of the time on a quiet network after which replies count as lost."""
 
 LEAST_PATIENCE_S = 1.0
 """The least that a time-out is by default [s]: what is short anyway may queue."""

@@ -81,7 +81,7 @@ class Processor:
 
     @property
     def busy_until_ns(self) -> int:
-        """When it will have done all that it has been given so far."""
+        """Time at which it will have done all that it has been given so far."""
         return self._free_ns
 
     def occupy(self, duration_s: float) -> None:

@@ -19,7 +19,7 @@ _CALLED = {
     "latency": "latency_s",
     "delay": "latency_s",
 }
-"""How else data of an edge may be called that are meant for its wire, and the name that is read."""
+"""Other names for data of an edge that are meant for its wire, and the name that is read."""
 
 
 class OwnGraph(Topology):
@@ -95,7 +95,7 @@ def graph_kind(graph: nx.Graph, name: str) -> type[OwnGraph]:
 
 
 def _wire(values: Mapping[Any, Any], told: str) -> StatedWire:
-    """What the data of an edge say of its wire."""
+    """Read the rate and latency of a wire from the data of an edge."""
     for key in values:
         near = next((n for word, n in _CALLED.items() if str(key).lower().startswith(word)), None)
         if near is not None and key != near:

@@ -82,7 +82,9 @@ def is_stale(path: Path, found: Holder) -> bool:
 
 
 def _beats(path: Path, found: Holder) -> bool:
-    """Whether a lock is touched within two and a half heartbeats; its time alone tells nothing.
+    """Return whether a lock is touched within two and a half heartbeats.
+
+    The time of its last touch alone tells nothing.
 
     Raises
     ------

@@ -37,12 +37,12 @@ MOST_NUMBER = 1e300
 
 
 def has(folder: Path, name: str) -> bool:
-    """Whether a run folder has any part of a table."""
+    """Return whether a run folder has any part of a table."""
     return bool(part_files(folder / name))
 
 
 def rows(folder: Path, name: str, first: int | None = None) -> int:
-    """How many rows the parts of a table say that they have.
+    """Number of rows that the parts of a table state.
 
     Parameters
     ----------
@@ -277,7 +277,7 @@ MAYBE = "a number or null"
 ANY: tuple[str, ...] = ()
 
 Form = Any
-"""What a value of a JSON file is: one of the words above, `ANY`; a list of one form, of which it
+"""Form of a value in a JSON file: one of the words above, `ANY`; a list of one form, of which it
 has any number; a dict of forms by key, of which any may be missing and "*" is for all others."""
 
 _BLOCK = {
@@ -287,7 +287,7 @@ _BLOCK = {
     "best_on_validation": MAYBE,
     "best": {"t_s": MAYBE, "mean": MAYBE, "std": MAYBE},
 }
-"""What is said of a metric."""
+"""Form of a metric's entry in the summary."""
 FILES: dict[str, Form] = {
     "summary.json": {
         "name": TEXT,
@@ -341,7 +341,7 @@ FILES: dict[str, Form] = {
     "checksums.json": {"sha256": {"*": TEXT}},
     "checkpoint.json": {"sha256": TEXT, "checkpoint": TEXT},
 }
-"""What the JSON files of folders of runs and sweeps hold, as far as it is read."""
+"""Forms of the JSON files of runs and sweeps, as far as they are read."""
 
 _SCENARIO: Form = {
     "name": TEXT,
@@ -359,7 +359,7 @@ _SCENARIO: Form = {
     "energy": {"*": ANY},
     "sweep": {"*": ANY},
 }
-"""What the scenario of a run holds, as far as it is read without being checked as a scenario."""
+"""Form of a run's scenario, as far as it is read without being checked as a scenario."""
 
 
 def json_file(path: Path, form: Form = None, most_bytes: int = MOST_JSON_BYTES) -> dict[str, Any]:

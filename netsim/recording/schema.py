@@ -39,7 +39,7 @@ WAKES = ("woke", "skipped")
 
 TRAIN, COMPUTE, TRANSMIT, RECEIVE, OFF = "train", "compute", "transmit", "receive", "off"
 STATES = (TRAIN, COMPUTE, TRANSMIT, RECEIVE, OFF)
-"""What the timeline says that a node was at."""
+"""States of a node in the timeline."""
 
 MESSAGE_COLUMNS = (
     Column("t_sent_s", "time"),
@@ -83,7 +83,7 @@ TRAFFIC_COLUMNS = (
 """What the whole network, servers included, had spent by each evaluation."""
 
 WEIGHTS: tuple[Literal["applied"], Literal["learned"]] = ("applied", "learned")
-"""What a weight of `graph/` is: what the node mixed with, or what its method believes."""
+"""Kinds of weights in `graph/`: shares of a mixture, or what the node's method believes."""
 
 GRAPH_COLUMNS = (
     Column("t_s", "time"),
@@ -93,7 +93,7 @@ GRAPH_COLUMNS = (
     Column("what", "word", words=WEIGHTS, is_later=True),
 )
 FATES = ("used", "late", "superseded", "too_old", "ignored", "not_used", "unread")
-"""What becomes of a message that arrived with values.
+"""Fates of a message that arrived with values.
 
 - `used`: a job of the receiver read one of its values.
 - `late`: it came after what waited for it had ended (the time-out of a request, the end of a

@@ -116,7 +116,7 @@ def _share(part: str, whole: str) -> Callable[[Summary], Any]:
 
 
 def _count(key: str) -> Callable[[Summary], Any]:
-    """How long a list is; None where the summary has none."""
+    """Length of a list; None where the summary has none."""
 
     def found(summary: Summary) -> Any:
         value = summary.get(key)
@@ -251,7 +251,7 @@ def _nodes_of(summary: Summary, key: str) -> list[Summary]:
 
 
 def divergence(summary: Summary) -> str:
-    """Which nodes' models were not sound, and what that makes of the numbers; empty: none.
+    """Sentence on the nodes whose models were not sound and on what that does to the numbers.
 
     Parameters
     ----------

@@ -160,7 +160,7 @@ _MOST = {"time": MOST_TIME_S, "real": MOST_REAL, "id": 2**31 - 1, "count": MOST_
 
 
 def _is_of(column: Column, kind: Any) -> bool:
-    """Whether a type is one in which a column may be written."""
+    """Return whether a type is one in which a column may be written."""
     types = pa.types
     if types.is_null(kind):
         return column.is_unknown

@@ -131,7 +131,10 @@ def _begun(partial: Path) -> IO[bytes]:
 
 
 def _is_of_the_system(path: Path) -> bool:
-    """Whether a path is a device, a pipe or a socket, which a file must not take the place of."""
+    """Return whether a path is a device, a pipe or a socket.
+
+    A file must not take the place of one.
+    """
     try:
         mode = path.lstat().st_mode
     except (OSError, ValueError):

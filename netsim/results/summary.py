@@ -79,7 +79,7 @@ def write_json(path: Path, value: Mapping[str, Any]) -> None:
 
 
 def json_text(value: Mapping[str, Any]) -> str:
-    """What `write_json` writes."""
+    """Text that `write_json` writes."""
     return json.dumps(json_value(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 

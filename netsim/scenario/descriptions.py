@@ -45,7 +45,7 @@ class Description:
         return self.text + unit + (f" Source: {self.source}" if self.source else "")
 
     def as_json(self) -> dict[str, Any]:
-        """What a JSON Schema says of the key; nothing where nothing is known of it."""
+        """Entry of a JSON Schema for the key; empty where nothing is known of it."""
         if not self.text:
             return {}
         examples = [tomllib.loads(f"x = {self.example}")["x"]] if self.example else []

@@ -24,7 +24,7 @@ def remarks(scenario: Scenario) -> list[str]:
 
 
 def _beyond(value: float, mark: Plausible) -> str:
-    """Which limit a value is beyond; empty: none."""
+    """Name of the limit that a value is beyond; empty: none."""
     why = f" ({mark.why})" if mark.why else ""
     if value < mark.least:
         return f"is less than {shown(mark.least)}{why}"

@@ -122,7 +122,7 @@ def unknown_key(path: KeyPath, raw: Any, schema: dict[str, Any]) -> str:
 
 
 def _table_of(name: str, raw: Any, schema: dict[str, Any]) -> str:
-    """Where a key belongs: at the top of the file, in a table, or nowhere."""
+    """Place where a key belongs: at the top of the file, in a table, or nowhere."""
     top = properties((), raw, schema)
     if name in top:
         return "at the top of the file"

@@ -48,7 +48,7 @@ class Site:
 
 
 class StatedWire(NamedTuple):
-    """What a topology says of the wire from one node to another; None: as `[link]` says.
+    """Rate and latency that a topology gives the wire between two nodes; None: those of `[link]`.
 
     Attributes
     ----------

@@ -19,7 +19,7 @@ _MS = 1_000_000
 _MOST_BINS = 1e7
 _LATEST_MS = 10**11
 _PERIOD = ("duration_ms", "bandwidth_kbps")
-"""What is read of a period of Sabre's."""
+"""Keys that are read of a period of Sabre's."""
 
 
 class Pieces(NamedTuple):

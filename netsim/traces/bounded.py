@@ -46,7 +46,7 @@ _KINDS = (
 )
 
 WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-"""How a text in UTF-16 begins."""
+"""First bytes of a text in UTF-16."""
 
 _LINE_ENDS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 _BETWEEN_WORDS = f"{_LINE_ENDS}\t ,\x1f\xa0\u1680\u202f\u205f\u3000" + "".join(

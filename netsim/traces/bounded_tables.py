@@ -87,7 +87,7 @@ def read_parquet(
 
 
 def rows_of(path: Path) -> int:
-    """How many rows a Parquet file says that it has; not through a link; errors as above."""
+    """Number of rows that a Parquet file states; not through a link; errors as above."""
     with bounded.opened(path, str(path), follow_links=False) as file:
         return int(_parquet(path, file).metadata.num_rows)
 

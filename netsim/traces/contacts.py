@@ -26,7 +26,7 @@ _HEADERS = {
     "end": ("end", "stop", "t_end"),
 }
 _KONECT = re.compile(r"%\s+(?:sym|asym|bip)\s+(\w+)")
-"""How a file of konect.cc begins: its format, and what its weights are."""
+"""First line of a file of konect.cc: its format, and the meaning of its weights."""
 
 
 _DATE_AND_TIME = re.compile(r"\b(\d{4}-\d\d-\d\d) (\d\d?:\d\d)")
@@ -163,7 +163,7 @@ def _order(
     columns: Sequence[str],
     sample_s: float,
 ) -> tuple[tuple[str, ...], dict[str, float]]:
-    """What the columns are, and what times count in by a header; empty: there is none."""
+    """Names of the columns and unit of times by a header; empty: there is none."""
     at, first = rows[0]
     named, units = _named(first)
     if columns:
@@ -192,7 +192,7 @@ def _order(
 
 
 def _named(first: list[str]) -> tuple[tuple[str, ...], dict[str, float]]:
-    """What a header calls the columns, and what the times count in; empty: it is no header."""
+    """Names that a header gives the columns, and the unit of times; empty: it is no header."""
     names, units = [], dict[str, float]()
     for word in first:
         plain, unit = word.lower().strip('"'), 1.0
@@ -257,7 +257,10 @@ def _likely(
 def _spans_first(
     a: NDArray[np.float64], b: NDArray[np.float64], c: NDArray[np.float64], d: NDArray[np.float64]
 ) -> bool:
-    """Whether four columns may be start, end, i, j: ids come again, on either side, times don't."""
+    """Return whether four columns may be start, end, i, j.
+
+    Ids come again, on either side, and times don't.
+    """
     spans, pairs = ({*a.tolist()}, {*b.tolist()}), ({*c.tolist()}, {*d.tolist()})
     return bool(
         (a <= b).all()
@@ -279,7 +282,7 @@ def _column(rows: list[tuple[int, list[str]]], k: int) -> NDArray[np.float64]:
 
 
 def _in_steps(values: NDArray[np.float64], step_s: float) -> bool:
-    """Whether values are times in steps of so long, in any order."""
+    """Return whether values are times in steps of so long, in any order."""
 
     def whole(times: NDArray[np.float64]) -> bool:
         steps = times / step_s

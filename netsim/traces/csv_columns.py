@@ -203,7 +203,7 @@ class Columns:
         return found
 
     def of_day(self, name: str) -> bool:
-        """Whether a column holds times of day."""
+        """Return whether a column holds times of day."""
         return any(map(is_time_of_day, self.words(name)))
 
     def _converted(
@@ -298,7 +298,7 @@ class Columns:
         return None
 
     def factor(self, name: str, units: Mapping[str, float]) -> float:
-        """What a column that `find` has found counts in."""
+        """Unit of a column that `find` has found."""
         plain = _plain(name)
         ends = [end for end in units if plain == end or plain.endswith(f"_{end}")]
         return units[max(ends, key=len)] if ends else 1.0

@@ -48,7 +48,7 @@ class InputFile:
             return cls(str(path.absolute()), file.tell(), digest)
 
     def is_as_it_was(self) -> bool:
-        """Whether the file holds the same now; no more of it is read than it had.
+        """Return whether the file holds the same now; no more of it is read than it had.
 
         Raises
         ------

@@ -46,7 +46,7 @@ def moment(word: str, unit_s: float = 1.0) -> float | None:
 
 
 def is_time_of_day(word: str) -> bool:
-    """Whether a word is a time of day, which begins anew at midnight."""
+    """Return whether a word is a time of day, which begins anew at midnight."""
     return _CLOCK.fullmatch(word.strip()) is not None
 
 
@@ -92,7 +92,7 @@ def begin(
     repeats: bool = False,
     clear: bool = False,
 ) -> float:
-    """When in a file a run begins [s]: at `start_s`, else at the first row; it is noted.
+    """Time in a file at which a run begins [s]: `start_s`, else the first row's; it is noted.
 
     Parameters
     ----------

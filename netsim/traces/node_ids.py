@@ -1,4 +1,4 @@
-"""Which node of a scenario is which in a file."""
+"""Mapping of the ids in a file to nodes of a scenario."""
 
 import re
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What a user should know of files that were read: how far they reach, what was left aside.
+"""Remarks on files that were read: how far they reach, what was left aside.
 
 Readers note it while a world is made; whoever wants to know calls what reads inside `noting`.
 """
@@ -73,7 +73,7 @@ class Played:
 
 @dataclass
 class Notes:
-    """What readers noted.
+    """Notes of the readers of files.
 
     Attributes
     ----------

@@ -76,7 +76,7 @@ def statements(text: Text, script: str, line: int = 1) -> Iterator[list[Word]]:
 
 
 def _word(text: Text, script: str, at: int, line: int) -> tuple[int, Word]:
-    """Where the word that begins at a place ends, and the word."""
+    """Read the word that begins at a place: where it ends, and the word."""
     if script[at] == '"':
         end = at + 1
         while end < len(script) and script[end] != '"':

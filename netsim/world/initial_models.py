@@ -54,7 +54,7 @@ def _values_of(kind: ModelKind, examples: Examples, dtype: torch.dtype) -> int:
 def _require_room(
     scenario: Scenario, examples: Examples, device: torch.device, dtype: torch.dtype
 ) -> memory.Need:
-    """What the run will take; raise ScenarioError if there is no memory for it.
+    """Estimate the memory of the run; raise ScenarioError if there is not enough.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def _require_room(
 
 
 def _probed(where: str, module: torch.nn.Module, examples: Examples) -> Traits:
-    """What a model does; raise ScenarioError if it gives something else than the task needs.
+    """Probe a model; raise ScenarioError if it gives something else than the task needs.
 
     Parameters
     ----------

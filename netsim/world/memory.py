@@ -95,7 +95,7 @@ class Need:
 
 
 def of_data(scenario: Scenario) -> Need | None:
-    """What reading the data set takes; None where it does not say how large it is."""
+    """Memory for reading the data set; None where it does not say how large it is."""
     if not isinstance(scenario.data, DataSet):  # arrays, which are read already
         return None
     try:
@@ -110,7 +110,7 @@ def of_data(scenario: Scenario) -> Need | None:
 def of_models(
     scenario: Scenario, values: Sequence[int], input_size: int, device: torch.device
 ) -> Need:
-    """What playing a scenario takes once its data are read.
+    """Memory for playing a scenario once its data are read.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def _states(scenario: Scenario) -> int:
 
 
 def available_bytes() -> float:
-    """What this process may still take: of the machine's memory and of its cgroups'."""
+    """Memory that this process may still take, of the machine's and of its cgroups'."""
     return min([_of_machine(), *_of_cgroups()])
 
 
@@ -170,7 +170,7 @@ def _of_machine() -> float:
 
 
 def _of_cgroups() -> Iterator[float]:
-    """What each limit above this process leaves, of version 2 and of version 1."""
+    """Memory that each limit above this process leaves, of version 2 and of version 1."""
     for line in _text(_PROC / "self" / "cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
         if controllers == "":

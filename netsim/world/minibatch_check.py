@@ -102,7 +102,7 @@ def _try(
 
 
 def _problem(module: nn.Module, size: int, shard: int, shards: Shards) -> str | None:
-    """What a model raises on the first samples of a shard; None: nothing."""
+    """Error of a model on the first samples of a shard; None: none."""
     rows = torch.from_numpy(shards.rows[shard].train[:size]).to(shards.x.device)
     devices = [shards.x.device] if shards.x.device.type == "cuda" else []
     try:

@@ -1,4 +1,4 @@
-"""What is possible in a world and most often a slip: for whoever is about to play it."""
+"""Remarks on what is possible in a world and most often a slip."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LOOKED_AT = 200
 
 
 def remarks(world: World) -> list[str]:
-    """What to look at before the world is played, and before the numbers of a run are read.
+    """Collect the remarks for whoever plays the world or reads the numbers of a run.
 
     The one list of it: of units, of links, of files by time, and of the columns of a table.
     """

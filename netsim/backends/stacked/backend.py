@@ -73,7 +73,7 @@ class Stacked:
 
     @property
     def plain(self) -> Sequential:
-        """What runs jobs one by one."""
+        """Backend that runs jobs one by one."""
         return self._sequential
 
     @property

@@ -186,7 +186,7 @@ class Mac(Component):
         return 0
 
     def begins_ns(self, ready_ns: float, packet_ns: float, draw: float) -> float:
-        """When a packet is sent, under random access.
+        """Time at which a packet is sent, under random access.
 
         Parameters
         ----------

@@ -39,7 +39,7 @@ class Command:
 
     @classmethod
     def read(cls, run_folder: Path) -> "Command":
-        """How the run of a folder was begun, as far as it is kept.
+        """Read how the run of a folder was begun, as far as it is kept.
 
         Raises
         ------

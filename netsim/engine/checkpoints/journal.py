@@ -238,7 +238,7 @@ class Journal:
         return ended
 
     def ended(self) -> Ended | None:
-        """What `end_events` noted; None if events are left to play."""
+        """Note of `end_events`; None if events are left to play."""
         try:
             found = run_folder.json_file(self.folder / ENDED, most_bytes=MAX_JSON_BYTES)
             return Ended(float(found["virtual_s"]), found["written"])

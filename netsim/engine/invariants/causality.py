@@ -97,7 +97,7 @@ def peak_bps(radio: Radio) -> float:
 
 
 def is_analogue(rows: Rows, kinds: Sequence[str]) -> NDArray[np.bool_]:
-    """Which messages have values that are sent as symbols, not as bits."""
+    """Mask of the messages whose values are sent as symbols, not as bits."""
     names, classes = set(), [OverTheAir]
     while classes:
         one = classes.pop()

@@ -300,7 +300,7 @@ def _taken_back(
 
 
 def _on_ns(flight: Flight, time_ns: int) -> int:
-    """How long a flight has been under way at an instant, in spread time where it has slots.
+    """Time that a flight has been under way at an instant, spread where it has slots.
 
     A first attempt that is made at once counts as long as the others, of which a sender is on the
     air for a share.

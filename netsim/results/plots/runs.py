@@ -74,7 +74,7 @@ class Run:
 
     @cached_property
     def nodes(self) -> int:
-        """How many it has; see `run_folder.nodes_of`."""
+        """Number of nodes; see `run_folder.nodes_of`."""
         return run_folder.nodes_of(self.folder, self.summary)
 
     @property

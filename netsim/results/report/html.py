@@ -36,7 +36,7 @@ def write(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def is_page(head: bytes) -> bool:
-    """Whether a file that begins so is a page that was written here."""
+    """Return whether a file that begins so is a page that was written here."""
     return _MADE_BY in head[:MOST_HEAD_BYTES]
 
 

@@ -76,7 +76,7 @@ def _notices(run: RunTables, is_live: bool) -> list[str]:
 
 
 def _changes(changes: Any) -> list[str]:
-    """Which keys of the scenario had other values from when on; nothing of what is no change."""
+    """Sentences on keys of the scenario that had other values from some time on."""
     return [
         f"From {one_line(change.get('at_s'))} s on: {one_line(key)} = {one_line(shown(value))}."
         for change in (changes if isinstance(changes, list) else ())

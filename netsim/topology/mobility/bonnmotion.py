@@ -78,7 +78,10 @@ class BonnMotion(Mobility):
 
     @staticmethod
     def _ascends(words: list[str], dimensions: int) -> bool:
-        """Whether a line may be places in so many dimensions, each later than the one before."""
+        """Return whether a line may be places in so many dimensions.
+
+        Each of them has to be later than the one before.
+        """
         times = [float(word) for word in words[:: 1 + dimensions]]
         return len(words) % (1 + dimensions) == 0 and all(a < b for a, b in pairwise(times))
 

@@ -35,7 +35,7 @@ _MOVES = re.compile(r"\bsetdest\b|\bset\s+[XY]_")
 _HOW = "write every movement as a statement of its own; nothing is executed"
 
 _Order = tuple[float, int, str, list[float]]
-"""When [s], how manyth, "X", "Y" or "to", and what follows."""
+"""Time [s], running number, "X", "Y" or "to", and the values."""
 
 
 class Ns2(Mobility):
@@ -75,7 +75,7 @@ class Ns2(Mobility):
 
 
 class _File:
-    """What the statements of a file say."""
+    """Movements that the statements of a file describe."""
 
     def __init__(self, text: Text) -> None:
         self._text = text
@@ -87,7 +87,7 @@ class _File:
         self._orders: dict[int, list[_Order]] = {}
 
     def aside(self, of: Set[str] | None = None) -> str:
-        """What was left aside, and how often; `of` None: of all of it."""
+        """Statements that were left aside, and how often; `of` None: of all of them."""
         left = [one for one in self.left.most_common() if of is None or one[0] in of]
         told = ", ".join(f"{shown(what)} ({count})" for what, count in left[:6])
         return told + (" and more" if len(left) > 6 else "")
@@ -104,7 +104,7 @@ class _File:
                 self._leave(words)
 
     def _later(self, words: list[Word]) -> None:
-        """What `$ns_ at T SCRIPT` says."""
+        """Read a statement `$ns_ at T SCRIPT`."""
         script = " ".join(word.text for word in words[3:])
         if not _MOVES.search(script):
             for inner in statements(self._text, script, words[3].line) if len(words) > 3 else ():

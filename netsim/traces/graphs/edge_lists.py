@@ -28,9 +28,9 @@ _ROLES = (
     ("tail", "head"),
     ("start", "end"),
 )
-"""What two columns of ids are called where the words say so themselves."""
+"""Names of two columns of ids that say so themselves."""
 _NUMBERED = (("u", "v"), ("i", "j"), ("a", "b"), ("1", "2"), ("0", "1"), ("x1", "x2"))
-"""What is left of other names of the two; nodes may be called like that, too."""
+"""Stems of other names of the two; nodes may be called like that, too."""
 _AFFIXES = re.compile(
     r"node|vertex|router|station|host|person|user|device|city|town|site|member|people|asn|as\b|ids?"
     r"|names?|labels?|key|num|no\b|[^a-z0-9]"
@@ -196,12 +196,12 @@ def _told(rows: Sequence[_Row], cell: str) -> str:
 
 
 def _textual(row: _Row) -> bool:
-    """Whether the ids of a line are no numbers."""
+    """Return whether the ids of a line are no numbers."""
     return all(number(cell) is None for cell in row.cells[:2])
 
 
 def _all_ids(rows: Sequence[_Row]) -> bool:
-    """Whether what follows two ids, two words at least, may be ids as well, by its size."""
+    """Return whether what follows two ids, two words at least, may be ids as well, by its size."""
     ids = [[whole_number(cell) for cell in row.cells] for row in rows]
     if len(rows) < 2 or any(n is None for row in ids for n in row) or len(ids[0]) < 4:
         return False
@@ -210,7 +210,9 @@ def _all_ids(rows: Sequence[_Row]) -> bool:
 
 
 def _is_adjacency_list(graph: Graph, rows: Sequence[_Row], separator: str | None) -> bool:
-    """Whether every node begins one line, as networkx writes it; refused if lines differ otherwise.
+    """Return whether every node begins one line, as networkx writes it.
+
+    The file is refused if lines differ otherwise.
 
     Lines of two words and of three may be links without and with a weight; where all have as many,
     a weight may be called as a node is, but hardly all of them.
@@ -431,7 +433,7 @@ def _require_names(graph: Graph, rows: Sequence[_Row], by_blanks: bool) -> None:
 
 
 def _valued(head: _Row, rest: Sequence[_Row]) -> bool:
-    """Whether text in the first line, behind two words, stands over numbers."""
+    """Return whether text in the first line, behind two words, stands over numbers."""
     over = [k for k, cell in enumerate(head.cells[2:], start=2) if number(cell) is None]
     return any(
         len(row.cells) > k and number(row.cells[k]) is not None for row in rest for k in over
@@ -439,7 +441,7 @@ def _valued(head: _Row, rest: Sequence[_Row]) -> bool:
 
 
 def _konect(graph: Graph, links: int) -> bool | None:
-    """Whether links have a direction by Konect's first lines, None where there are none.
+    """Return whether links have a direction by Konect's first lines, None where there are none.
 
     Raises
     ------

@@ -78,7 +78,7 @@ _BEGINNINGS: tuple[tuple[str, str], ...] = (
     ("LGL", r"# *[^\s#]+ *\n(?!\s*#)[^\n]+\n(?:(?!#)[^\n]+\n)*# *[^\s#]+ *(\n|$)"),
     ("TGF", r"(?![#%])[^\n]+\n(?:(?!#[ \t\r]*$)[^\n]*\n)*#[ \t]*\r?\n\s*\S"),
 )
-"""What comes first, in the order in which it is tried; `$` is the end of a line."""
+"""Beginnings of files, in the order in which they are tried; `$` is the end of a line."""
 
 
 def format_of(content: str) -> str:

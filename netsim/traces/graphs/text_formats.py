@@ -153,7 +153,7 @@ def _words(values: dict[Any, Any]) -> _Values:
 
 
 def _said(error: Exception) -> str:
-    """What a library says of a file, without what it quotes of it."""
+    """Words of a library about a file, without its quotations."""
     return one_line(re.sub(r"(['\"]).*\1", "...", str(error), flags=re.DOTALL)[:80])
 
 
@@ -211,7 +211,7 @@ def read_pajek(graph: Graph) -> None:
 def _pajek_section(
     graph: Graph, words: list[str], count: int | None, at: int
 ) -> tuple[str, int | None]:
-    """What a line that starts a section says: the section's name, and how many vertices are."""
+    """Read a line that starts a section: its name, and the number of vertices."""
     section, text = words[0].lower(), graph.text
     if section == "*vertices":
         stated = whole_number(words[1]) if len(words) > 1 else None
