@@ -21,7 +21,7 @@ _MANY_ROWS = 100
 """From so many rows on, whole numbers most of which differ are hardly classes."""
 
 
-LARGEST = float(np.finfo(np.float32).max)
+LARGEST = (2.0 - 2.0**-23) * 2.0**127
 """The largest number that is finite in float32."""
 
 

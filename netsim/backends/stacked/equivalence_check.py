@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -26,6 +27,9 @@ TAILS = {
     *("acos", "sinh", "cosh", "logit", "selu", "softplus_backward", "gelu_backward"),
 }
 """Operations whose last entries of a tensor a CPU computes by scalar code, with other bits."""
+
+READS = {"_local_scalar_dense", "is_nonzero", "equal", "allclose"}
+"""Operations that hand Python a value of a tensor, upon which a forward pass may branch."""
 
 PROBE_LANES, PROBE_SAMPLES = 2, 8
 """Lanes of a check, and samples in each."""
@@ -72,12 +76,12 @@ Kept, since a check takes a tenth of a second.
 """
 
 
-class _TailDetector(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Notes whether an operation of `TAILS` is run."""
+class _Detector(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Notes whether operations of `TAILS` and of `READS` are run."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.tails = False
+        self.tails = self.reads = False
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -87,7 +91,9 @@ class _TailDetector(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        self.tails |= func.overloadpacket.__name__.rstrip("_") in TAILS
+        name = func.overloadpacket.__name__
+        self.tails |= name.rstrip("_") in TAILS
+        self.reads |= name in READS
         return func(*args, **(kwargs or {}))
 
 
@@ -102,13 +108,15 @@ def _checked(a: Architecture, x: Tensor) -> tuple[str | None, bool, bool]:
     x = x.double() if x.is_floating_point() else x
     try:
         probe = StackedModule(double)
-        with _TailDetector() as detector:
-            reason = differs(probe, x)
+        detector = _Detector()
+        reason = differs(probe, x, detector)
     except UnstackableError as error:
         return str(error), False, False
     except Exception as error:  # whatever a forward pass may raise
         what = f"{type(error).__name__}: {error}"
         return f"its forward pass needs one model's samples: {what}", False, False
+    if detector.reads:
+        reason = "its forward pass takes values out of tensors, which another lane would share"
     probe.chain = chain_of(probe.module)
     is_chain = probe.chain is not None and _agrees(probe, x)
     return reason, is_chain, detector.tails and a.device.type == "cpu"
@@ -122,7 +130,9 @@ def _agrees(probe: StackedModule, x: Tensor) -> bool:
         return False
 
 
-def differs(stacked: StackedModule, x: Tensor) -> str | None:
+def differs(
+    stacked: StackedModule, x: Tensor, watch: AbstractContextManager[object] | None = None
+) -> str | None:
     """How lanes differ from the models that they stand for; None if they agree.
 
     Parameters
@@ -130,10 +140,12 @@ def differs(stacked: StackedModule, x: Tensor) -> str | None:
     stacked : StackedModule
     x : torch.Tensor
         (lanes x samples, ...) inputs.
+    watch : context manager, optional
+        Entered whenever the stacked module runs.
     """
     size = len(x) // PROBE_LANES
     for training, counts in ((False, None), (True, None), (True, [size, size - 1])):
-        worst = max(_differences(stacked, x, training, counts), default=0.0)
+        worst = max(_differences(stacked, x, training, counts, watch), default=0.0)
         if not worst < LARGEST_DIFFERENCE:
             mode = "training" if training else "evaluation"
             return f"lanes differ from single models by {worst:.1e} in {mode}"
@@ -141,7 +153,11 @@ def differs(stacked: StackedModule, x: Tensor) -> str | None:
 
 
 def _differences(
-    stacked: StackedModule, x: Tensor, training: bool, counts: list[int] | None
+    stacked: StackedModule,
+    x: Tensor,
+    training: bool,
+    counts: list[int] | None,
+    watch: AbstractContextManager[object] | None,
 ) -> Iterator[float]:
     """Relative differences of outputs, gradients and buffers, lane by lane.
 
@@ -154,6 +170,8 @@ def _differences(
         Mode of the model.
     counts : list of int or None
         Samples in each lane, where the others are padding; None: no padding.
+    watch : context manager or None
+        Entered while the stacked module runs.
     """
     architecture, lanes, size = stacked.architecture, stacked.lanes, len(x) // PROBE_LANES
     row = architecture.row()
@@ -178,7 +196,8 @@ def _differences(
         results.append(outputs.clone())
         return outputs * is_sample.view(-1, *[1] * (outputs.dim() - 1))
 
-    stacked.differentiate(x, itself)
+    with watch or nullcontext():
+        stacked.differentiate(x, itself)
     (y,) = results
     for i in range(PROBE_LANES):
         gradient = torch.zeros_like(sinks[i])
