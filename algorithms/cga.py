@@ -107,12 +107,14 @@ def on_round(node: Node, params: Params, models: api.Inbox, gradients: api.Inbox
             theirs = (yield node.train(model.x, **params.how())).theta
             crossed[j] = CrossGradient(gradient(node, model.x, theirs))
         back = yield from gradients.exchange(crossed)
-        ids, pi = dpsgd.mixing_weights(node, heard)
-        rows = [(w, back[j].g) for j, w in zip(ids, pi, strict=True) if j in back]
+        ids, pi = dpsgd.mixing_weights(node, params, x, heard)
+        g = gradient(node, x, own)
+        others = [back[j].g for j in ids if j in back]
+        rows = [w for j, w in zip(ids, pi, strict=True) if j in back]
         m, step = node.compute(
-            projected_step, m, gradient(node, x, own), [g for _, g in rows],
-            (pi[0], *(w for w, _ in rows)), tensors, params.margin, params.momentum,
-            params.nesterov, like=(m, m),
+            projected_step, m, g, others,
+            tuple(api.discounted(node, params, [g, *others], [pi[0], *rows])), tensors,
+            params.margin, params.momentum, params.nesterov, like=(m, m),
         )  # fmt: skip
         mixed = node.mix([x, *(heard[j].x for j in ids[1:])], pi)
         parameters = node.mix([mixed.part("parameters"), step], [1.0, -eta])

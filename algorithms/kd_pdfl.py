@@ -125,12 +125,14 @@ class KdPdfl(api.StarExchange[Params]):
             step_on_heard, self.w, d, peers, params, like=self.w
         )  # lines 8-11, Eq. (2)
         c = confidence(node.train_size, params.c_base, len(peers) + len(missing))  # 12, Eq. (4)
+        thetas = [theta, *heard.thetas]
         shares = node.compute(
             own_and_peer_shares, self.w, peers, missing, c, like=(1 + len(peers),)
         )
+        shares = api.discounted(node, params, thetas, shares)
         node.log_weights(range(node.num_nodes), self.w, what="learned")
         node.log_weights([node.id, *peers], shares)
-        return node.mix([theta, *heard.thetas], shares)  # line 13
+        return node.mix(thetas, shares)  # line 13
 
 
 def first_weights(num_nodes: int, node: int) -> Tensor:

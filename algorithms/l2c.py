@@ -127,16 +127,30 @@ def mix_and_learn(
     results: list[Ref] = []
     for _ in range(params.mixing_steps):
         w = node.compute(weights_of, alpha, places)
-        mixed = stepped(node, theta, half, deltas, w)  # line 16, Eq. (2)
+        applied = api.discounted(node, params, deltas, w)
+        mixed = stepped(node, theta, half, deltas, applied)  # line 16, Eq. (2)
         if not results:
-            log_applied(node, heard, w)
+            log_applied(node, heard, applied)
         results.append(mixed)
         g = node.gradient(mixed, "validation")
         alpha, adam = node.compute(
-            logit_step, alpha, adam, w, g, deltas, places, heard.learns,
+            logit_step, alpha, adam, w, g, by_logits(node, params, deltas), places, heard.learns,
             params.mixing_learning_rate, params.mixing_weight_decay, like=(alpha, adam),
         )  # fmt: skip
     return results[0], alpha, adam
+
+
+def by_logits(node: Node, params: MixingParams, deltas: Sequence[Ref]) -> list[Ref]:
+    """The updates that the weights w mix: s_j delta_j + (1 - s_j) delta_i, s_j by age.
+
+    The same mixture as that of delta_j by discounted weights; its gradient by w is what logits
+    learn from.
+    """
+    own = deltas[0]
+    return [
+        delta if s == 1.0 else node.mix([delta, own], [s, 1.0 - s])
+        for delta, s in zip(deltas, api.staleness_factors(node, params, deltas), strict=True)
+    ]
 
 
 def stepped(node: Node, theta: Ref, half: Ref, deltas: Sequence[Ref], w: Ref) -> Ref:
