@@ -167,13 +167,12 @@ def discounted_mean(
     rows = []
     for c in classes:
         holders = [k for k, h in enumerate(held) if c in h]
-        w = torch.tensor([s[k] for k in holders]).to(values[0])
+        total = len(holders) if own in holders else sum(s[k] for k in holders)
+        w = [s[k] / total if total > 0 else 1.0 / len(holders) for k in holders]
         if own in holders:
-            w = w / len(holders)
-            w[holders.index(own)] += 1.0 - w.sum()
-        else:
-            w = w / w.sum() if w.sum() > 0 else torch.full_like(w, 1.0 / len(w))
-        rows.append(w @ torch.stack([values[k][held[k].index(c)] for k in holders]))
+            w[holders.index(own)] += 1.0 - sum(w)
+        means = [values[k][held[k].index(c)] * share for k, share in zip(holders, w, strict=True)]
+        rows.append(torch.stack(means).sum(0))
     return torch.stack(rows)
 
 

@@ -122,12 +122,12 @@ class Sparq:
         node, params = self.node, self.params
         while True:
             yield node.wakeup()
-            eta = params.rate.at(node)
+            eta, factor = params.rate.at(node), node.rate_factor
             self.x = (yield node.train(self.x, **params.how(), learning_rate=eta)).theta
             moved = self.x.part("parameters") - self.own.x
             distance = yield node.value(node.compute(squared_norm, moved), duration_s=0.0)
             c = params.threshold * node.local_steps**params.growth
-            change = self.sent(moved) if distance > c * eta**2 else None
+            change = self.sent(moved) if distance > c * (eta * factor) ** 2 else None
             if node.schedule == "rounds":
                 for received in (yield node.exchange(change or {}, kind=Change)).values():
                     self.take(received)

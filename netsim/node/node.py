@@ -71,7 +71,7 @@ class Node:
     batch_size : int
         How many samples a minibatch has.
     learning_rate : float
-        The scenario's learning rate, for algorithms that let it decay.
+        The scenario's learning rate, before its schedule, for algorithms that let it decay.
     max_age_s : float
         The greatest age of a message that counts [s]: the Params' `max_age_s`, else three mean
         intervals of the schedule; `math.inf` under `rounds` and for `absent = "last"`.
@@ -113,6 +113,14 @@ class Node:
     def local_steps(self) -> int:
         """Steps of local training that the node has begun so far."""
         return self._local_steps()
+
+    @property
+    def rate_factor(self) -> float:
+        """What the scenario's schedule multiplies the learning rate of training by that begins now.
+
+        `train` does so by itself; it is for rules that contain the rate.
+        """
+        return self._training.rate_factor()
 
     @property
     def round(self) -> int:

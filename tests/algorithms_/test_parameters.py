@@ -58,6 +58,7 @@ NORM = {"step": "norm"}
 CHANGES = {
     "absent": ({"absent": "last"}, LOST),
     "max_age_s": ({"max_age_s": 0.001}, LOST),
+    "staleness": ({"staleness": {"kind": "constant", "weight": 0.5}}, LATE),
     "local_epochs": ({"local_epochs": 2}, {}),
     "local_steps": ({"local_steps": 3}, {}),
     "augment": ({"augment": True}, {}),
@@ -179,6 +180,7 @@ OWN = {
         "step": (NORM, STAR),
         "absent": ({"absent": "last"}, STAR | LOST),
         "max_age_s": ({"max_age_s": 0.001}, STAR | LATE),
+        "staleness": ({"staleness": {"kind": "constant", "weight": 0.5}}, STAR),
         "switch_s": ({"switch_s": 8.0}, STAR, FALLS | {"switch_s": 0.5}),
         "fine_tune_learning_rate": (
             {"fine_tune_learning_rate": 0.02},
