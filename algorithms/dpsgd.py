@@ -53,7 +53,15 @@ class Model(Message):
 
 
 class Params(GossipParams):
-    """One minibatch step a round, unless steps or epochs are given."""
+    """One minibatch step a round, unless steps or epochs are given.
+
+    Attributes
+    ----------
+    local_epochs
+        Passes over a node's training samples in a round. Absent: none; `local_steps` says how long.
+    local_steps
+        Local steps of a round, in place of passes. Absent: 1, unless `local_epochs` is given.
+    """
 
     def amount(self) -> dict[str, int]:
         """As `node.train` takes it."""
