@@ -9,7 +9,8 @@ Symbols: w FedAvg's model, phi(x) its features, d squared Euclidean distance bet
 
 Rounds are FedAvg's. A node predicts with ld p_kNN + (1 - ld) p_w: p_w is the softmax of w's
 outputs; p_kNN the vote of those `neighbours` of its training samples whose features are nearest,
-each for its class with e^-(d / F) for F features. Published with every w that is adopted, as `mixed`.
+each for its class with e^-(d / F) for F features. Published with every w that is adopted, as
+`mixed`.
 
 Readings and departures:
 - d is squared, and divided by the number of features, as in the authors' code; `kernel = "plain"`
