@@ -186,14 +186,14 @@ def with_latecomers(
     """Omega_k and neighbours that could not be had before, ascending; their samples go into `p`."""
     missing = [j for j in node.neighbours if j not in p]
     room = len(missing) if limit is None else limit - 1 - len(omega)
-    if not missing or room <= 0:
-        return list(omega)
-    if params.latecomers == "out":
+    if missing and limit != 1 and (room <= 0 or params.latecomers == "out"):
+        why = ": its budget is full" if params.latecomers == "join" else ""
         node.warn(
             "candidates lost",
             f"goes without {len(missing)} of {len(node.neighbours)} "
-            "neighbours that could not be had before the first round",
+            f"neighbours that could not be had before the first round{why}",
         )
+    if not missing or room <= 0 or params.latecomers == "out":
         return list(omega)
     if params.candidates == "reachable":
         reach = yield node.reachable()

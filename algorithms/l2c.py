@@ -16,7 +16,10 @@ Readings and departures:
 - Rounds are counted from 1, a node's own where nodes wake by themselves. N(i) is ranked by w_i as
   it was in round T_0, over the full set: a peer that was absent then by the logit it has. The
   paper's K_0 = 90 of 99 leaves `kept_peers` = 9. Logits and Adam's moments of the others stay.
-- The weights logged are those over the full set, too: what has been learned, not who was heard.
+- A node that joins after others have had their T_0 rounds is ranked by the logit that it began
+  with: whoever has dropped it never takes its updates again, and warns of it; those that kept it
+  do. It counts its own T_0 rounds from when it joins.
+- Logged as learned are weights over the full set; as applied those of the updates that are mixed.
 - A common initial model (averaging needs it). The model of a node is theta^{t+1}, stage `mixed`.
 - Running statistics of a model stay with its node.
 - Absent and late peers: see `Collaborators`.
