@@ -11,7 +11,7 @@ from netsim.protocols.collaborators import CollaboratorParams, Collaborators
 
 def a_node(**more):
     said = []
-    node = SimpleNamespace(
+    return SimpleNamespace(
         id=0,
         neighbours=(1, 2, 3),
         said=said,
@@ -20,7 +20,6 @@ def a_node(**more):
         send=lambda *_: None,
         **more,
     )
-    return node
 
 
 def heard(j):
