@@ -8,6 +8,7 @@ from netsim.topology import Site, Topology
 from netsim.traces.files import read_text, shown, whole_number
 from netsim.traces.graphs import Graph, components
 from netsim.traces.graphs.reading import read_graph
+from netsim.traces.remarks import note_remark
 
 
 class GraphFile(Topology):
@@ -53,6 +54,14 @@ class GraphFile(Topology):
                 f"({len(one_way)} such links), and a topology's go both ways; set drop_directions "
                 "= true to have them so",
                 one_way[0].line,
+            )
+        given = {name for edge in graph.edges for name in edge.values}
+        kept = sorted(name for name in given if not name.isdecimal()) or sorted(given, key=int)
+        if kept:
+            named = ", ".join(f"column {n}" if n.isdecimal() else shown(n) for n in kept[:5])
+            note_remark(
+                f"{text.where}: a topology takes no values of links ({named}); where these are "
+                "rates or latencies, [link.backbone] plays them"
             )
         number = self._numbers(graph, site.nodes)
         found: list[set[int]] = [set() for _ in range(site.nodes)]

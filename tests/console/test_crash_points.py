@@ -33,10 +33,6 @@ def require_complete(found, least):
     assert found["wrong"] == {}
 
 
-def test_a_run_that_is_killed_is_completed_from_some_points(tmp_path):
-    require_complete(tried(tmp_path, "run", "killed", 50, 11), 120)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("half", [1, 2])
 def test_a_run_that_is_killed_before_any_change_is_completed(tmp_path, half):

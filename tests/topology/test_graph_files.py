@@ -15,6 +15,7 @@ from netsim.topology import Site, component_sizes
 from netsim.topology.file import GraphFile
 from netsim.traces.files import read_text
 from netsim.traces.graphs.reading import read_graph
+from netsim.traces.remarks import noting
 
 GRAPHML = """<?xml version="1.0" encoding="utf-8"?>
 <graphml xmlns="http://graphml.graphdrawing.org/xmlns">
@@ -54,6 +55,32 @@ def write(tmp_path):
 )
 def test_an_edge_list_by_white_space_or_commas(write, text):
     assert neighbours(write(text), 3) == [(1,), (0, 2), (1,)]
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("0 1 7.5\n1 2 8\n", "column 3"),
+        ("source,target,delay_ms\n0,1,5\n1,2,6\n", '"delay_ms"'),
+        (
+            GRAPHML.replace('target="z" />', 'target="z"><data key="k">1</data></edge>').replace(
+                "<graph ", '<key id="k" for="edge" attr.name="rate" attr.type="int" /><graph '
+            ),
+            '"rate"',
+        ),
+    ],
+)
+def test_values_of_links_that_are_left_aside_are_named(write, text, names):
+    with noting() as notes:
+        neighbours(write(text), 3)
+    (said,) = notes.remarks(1.0)
+    assert f"takes no values of links ({names})" in said
+
+
+def test_no_values_no_remark(write):
+    with noting() as notes:
+        neighbours(write("0 1\n1 2\n"), 3)
+    assert notes.remarks(1.0) == []
 
 
 def test_numbers_that_are_node_numbers_stay_as_they_are_and_others_keep_their_order(write):
