@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import ttest_1samp
 from typer.testing import CliRunner
 
-from netsim.console.commands import app
+from netsim.console.app import app
 from tools import staleness
 
 ADDED = {"none": 0.0, "polynomial": 0.01, "hinge": 0.02, "exponential": -0.01}
