@@ -47,7 +47,10 @@ CHAPTERS = {
         "the noise figure $F$ (Friis, Proc. IRE 1944):\n\n"
         "$$\\bar\\gamma\\,[\\mathrm{dB}] = P - L(d) - X - 10 \\log_{10}(k T_0 B) - F$$",
         {
-            "free_space": Model(r"$L = 20 \log_{10}\frac{4 \pi d f}{c}$", "Friis, Proc. IRE 1946"),
+            "free_space": Model(
+                r"$L = 20 \log_{10}\frac{4 \pi d f}{c}$, less both antennas' gains",
+                "Friis, Proc. IRE 1946",
+            ),
             "log_distance": Model(
                 r"$L = L_0 + 10\, n \log_{10}\frac{d}{d_0}$",
                 "Rappaport, Wireless Communications, 2002, 4.9",
@@ -329,6 +332,11 @@ CHAPTERS = {
             ),
             "gauss_markov": Model(
                 r"$v' = a v + \sqrt{1 - a^2}\, \sigma w$ by axis", "Liang and Haas 2003, eq. (2)"
+            ),
+            "walker": Model(
+                r"satellites $i\!:\!t/p/f$ on circular orbits, $n = \sqrt{\mu / a^3}$, and "
+                "stations on the turning Earth; sight from the least elevation on, and over the air",
+                "Walker, J. Brit. Interplanet. Soc. 1984",
             ),
             "trace": Model("from a CSV file"),
             "bonnmotion": Model("from a file of BonnMotion"),

@@ -131,7 +131,8 @@ def node_table(world: World, devices: Devices) -> dict[str, list[Any]]:
     if not world.shards.task.has_classes:
         del table["class_counts"]
     if world.positions_m is not None:
-        table["x_m"], table["y_m"] = (list(column) for column in world.positions_m.T)
+        axes = zip(("x_m", "y_m", "z_m"), world.positions_m.T, strict=False)
+        table |= {name: list(column) for name, column in axes}
     for name, called in world.notes.ids.items():
         table[f"{name}_id"] = [*called, *[None] * len(ids)][: len(ids)]
     if world.heights_m:

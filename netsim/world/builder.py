@@ -63,7 +63,7 @@ class World:
         Whom each node may ever talk to.
     meetings : Meetings or None
         When neighbours are in contact; None: always.
-    positions_m : (N, 2) array or None
+    positions_m : (N, 2) or (N, 3) array or None
         At the start; None where links have no places (`iid_links`, wired).
     track : Track or None
         How nodes move; None: nobody does.
@@ -205,7 +205,10 @@ def _built(
     range_m = None if radio.budget is None else radio.budget.range_m
     servers = frozenset(i for i, role in enumerate(roles) if role == SERVER)
     heights_m = scenario.nodes.heights
-    site = Site(scenario.nodes.count, streams, positions_m, range_m, folder, servers, heights_m)
+    site = Site(
+        scenario.nodes.count, streams, positions_m, range_m, folder, servers, heights_m,
+        track, to_ns(scenario.horizon_s),
+    )  # fmt: skip
     known, meetings = neighbours(scenario, site)
 
     world = World(

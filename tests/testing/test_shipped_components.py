@@ -23,6 +23,7 @@ ELSEWHERE = {
     "file", "contacts", "trace", "bonnmotion", "ns2", "sumo", "the_one", "gains", "deepmimo",
     "sionna_rt", "table", "ns3_fad", "devices", "dpfl_toy", "mapl_scenario", "alexnet_small",
     "emnist_cnn", "googlenet", "l2c_cifar_cnn", "l2c_miniimagenet_cnn", "lenet", "labelling",
+    "walker", "plus_grid",
 }  # fmt: skip
 """They need files, or other data: larger images, more rows, another number of nodes."""
 KEYS = {"class_mix": {"test_samples": 10}, "bipartite": {"links": 2}, "group_ring": {"links": 2}}
