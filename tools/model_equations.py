@@ -335,7 +335,7 @@ CHAPTERS = {
             ),
             "walker": Model(
                 r"satellites $i\!:\!t/p/f$ on circular orbits, $n = \sqrt{\mu / a^3}$, and "
-                "stations on the turning Earth; sight from the least elevation on, and over the air",
+                "stations on the turning Earth; sight over the least elevation and past the air",
                 "Walker, J. Brit. Interplanet. Soc. 1984",
             ),
             "trace": Model("from a CSV file"),
