@@ -147,7 +147,8 @@ def node_table(world: World, devices: Devices) -> dict[str, list[Any]]:
 def _power_columns(world: World) -> dict[str, list[Any]]:
     """What a timeline shows beside intervals: batteries, and when radios sleep (empty: never)."""
     columns: dict[str, list[Any]] = {}
-    if any(joules is not None for joules in world.batteries_j):
+    filled = world.supply is not None  # then energy drawn does not tell what is left
+    if not filled and any(joules is not None for joules in world.batteries_j):
         columns["battery_j"] = list(world.batteries_j)
     if world.rhythms:
         for name, field in (("period", 0), ("awake", 1), ("offset", 2)):
