@@ -310,7 +310,7 @@ CHAPTERS = {
     ),
     "energy.radio": Chapter(
         "Energy of the radio",
-        "Every attempt counts, headers too. A node whose battery is empty is off for good.",
+        "Every attempt counts, headers too. A node whose battery is empty is off.",
         {
             "transmit": Model("transmit power × airtime"),
             "first_order": Model(
@@ -319,6 +319,22 @@ CHAPTERS = {
                 "Heinzelman, Chandrakasan and Balakrishnan, HICSS 2000",
             ),
             "radio_state": Model("a power for each of sending, receiving, idle, asleep"),
+        },
+    ),
+    "energy.harvest": Chapter(
+        "Harvested energy",
+        "Power that fills batteries. An empty node is off until it holds `on_level`. Stored = "
+        "start + harvested - used - spilled.",
+        {
+            "none": Model("nothing: an empty node stays off"),
+            "constant": Model("`power_w`; a node that draws $P$ is on for $h / P$ of its time"),
+            "solar": Model(r"$P \sin(\pi t / d)$ over the daylight $d$, $2 P d / \pi$ a day"),
+            "bernoulli": Model("`power_w` in a slot with `probability`"),
+            "markov": Model(
+                r"two states, good with $\frac{g}{g + b}$, for $1 / b$ slots",
+                "Ho et al., ICCS 2010",
+            ),
+            "trace": Model("from a file"),
         },
     ),
     "topology.mobility": Chapter(

@@ -17,6 +17,14 @@ REQUIRED = {
     "netsim.topology": {"degree": 2, "probability": 0.5, "links": 2, "blocks": 2, "rewiring": 0.2},
     "netsim.data.drifts": {"at_s": 1.0, "classes": [[0, 1]], "partition": {"kind": "iid"}},
     "netsim.devices.speed": {"flops_per_s": 1e9},
+    "netsim.devices.energy.harvest": {
+        "power_w": 0.1,
+        "peak_w": 0.1,
+        "good_w": 0.1,
+        "probability": 0.5,
+        "good_to_bad": 0.5,
+        "bad_to_good": 0.5,
+    },  # fmt: skip
 }
 """Values for keys without a default; a kind takes those that it has."""
 ELSEWHERE = {
