@@ -44,11 +44,11 @@ class PlusGrid(Topology):
     between: Literal["grid", "rings", "stations"] = "grid"
 
     def neighbours(self, site: Site) -> list[tuple[int, ...]]:
-        """Whom every node ever has sight of; see the base class."""
+        """Nodes that each node ever has sight of; see the base class."""
         return self.meetings(site).neighbours()
 
     def meetings(self, site: Site) -> Meetings:
-        """When pairs have sight of each other; see the base class."""
+        """Contacts: the times at which pairs have sight of each other; see the base class."""
         if not isinstance(site.track, Orbits):
             raise ScenarioError(
                 '[topology] kind = "plus_grid": is about satellites; set [mobility] kind = "walker"'
@@ -136,7 +136,7 @@ def windows(margin: Margin, horizon_ns: int) -> list[tuple[int, int]]:
 
 
 def _turning_points(margin: Margin, near_ns: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Where |margin| is least within a step of each instant."""
+    """Instants at which |margin| is least, within a step of each given one."""
     low, high = near_ns - STEP_NS, near_ns + STEP_NS
     side = np.where(margin(near_ns) < 0, -1.0, 1.0)
     while (high - low > 2).any():

@@ -191,12 +191,12 @@ class HarvestingBattery(Battery):
         return self.left_j(now_ns) - self._off_j
 
     def turns(self, now_ns: int) -> bool:
-        """Whether its node has to be switched at an instant."""
+        """Return whether its node has to be switched at an instant."""
         stored_j = self.left_j(now_ns)
         return stored_j >= self._on_j if self.is_out else stored_j <= self._off_j
 
     def empty_ns(self, now_ns: int) -> int | None:
-        """When [ns] its node may have to be switched, off or on; None: never."""
+        """Instant [ns] at which its node may have to be switched, off or on; None: never."""
         if self.turns(now_ns):
             return now_ns
         stored_j, level_j = self._joules, self._on_j if self.is_out else self._off_j

@@ -335,23 +335,23 @@ class EnergyMeter:
         """End the loads of a radio that is off now, and of a processor that has no energy."""
         now, battery = self._env.now, self._batteries.get(node)
         rest = self._radio_loads[node].stop(now)
-        dead = node in self._availability.dead
-        if dead:
-            rest += self._compute_loads[node].stop(now)
-        elif isinstance(battery, HarvestingBattery) and battery.is_out:
+        is_out = isinstance(battery, HarvestingBattery) and battery.is_out
+        is_empty = is_out or node in self._availability.dead
+        if is_empty:
             back = self._compute_loads[node].stop(now)
-            self._paused[node] = now, [load._replace(watt=-load.watt) for load in back]
             rest += back
+            if is_out:
+                self._paused[node] = now, [load._replace(watt=-load.watt) for load in back]
         if battery is not None:
-            if dead:
+            if is_empty:
                 self._give_back(node, battery)
             battery.left_j(now)
             for load in rest:
                 battery.draw(load)
 
     def _give_back(self, node: int, battery: Battery) -> None:
-        """Give back what loads drew in the last nanosecond beyond what the battery held."""
-        beyond_j = -battery.left_j(self._env.now)
+        """Give back what loads drew in the last nanosecond beyond what the battery could give."""
+        beyond_j = -battery.usable_j(self._env.now)
         if beyond_j > 0:
             for loads in (self._compute_loads[node], self._radio_loads[node]):
                 if loads.counted_j >= beyond_j:
@@ -383,7 +383,7 @@ class EnergyMeter:
         return max(0.0, battery.left_j(now_ns))
 
     def charge(self, node: int, now_ns: int) -> Charge:
-        """What a node's battery has harvested and spilled, and holds; all 0 without harvest."""
+        """Energy that a node's battery holds, has got and has spilled; all 0 without harvest."""
         battery = self._batteries.get(node)
         return battery.charge(now_ns) if isinstance(battery, HarvestingBattery) else Charge(0.0)
 

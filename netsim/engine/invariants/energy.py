@@ -60,7 +60,7 @@ class Energy(Invariant):
             self._harvest(parts.id, now_ns, left_j, charge)
 
     def _harvest(self, node: int, now_ns: int, left_j: float, charge: Charge) -> None:
-        """What a battery has got is what there was, and it holds no more than it can."""
+        """Check that a battery got what there was, and holds no more than it can."""
         world, where = self.run.world, f"node {node}"
         if world.supply is None:
             return

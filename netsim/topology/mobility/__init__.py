@@ -48,7 +48,18 @@ class SpaceTrack(Track, Protocol):
     def in_sight(
         self, src: int, others: NDArray[np.int64], from_ns: int, to_ns: int
     ) -> NDArray[np.bool_]:
-        """Mask of the nodes that may have sight of `src` at some instant of an interval."""
+        """Mask of the nodes that may have sight of `src` at some instant of an interval.
+
+        Parameters
+        ----------
+        src : int
+        others : (n,) int64
+        from_ns, to_ns : int
+
+        Returns
+        -------
+        (n,) bool
+        """
 
 
 @runtime_checkable

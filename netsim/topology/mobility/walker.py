@@ -112,7 +112,7 @@ class Walker(Mobility):
 
 
 class Orbits:
-    """Where the satellites and stations of a constellation are, and who has sight of whom.
+    """Trajectories of the satellites and stations of a constellation, and their lines of sight.
 
     Parameters
     ----------
@@ -204,7 +204,18 @@ class Orbits:
     def in_sight(
         self, src: int, others: NDArray[np.int64], from_ns: int, to_ns: int
     ) -> NDArray[np.bool_]:
-        """Mask of the nodes that may have sight of `src` at some instant of an interval."""
+        """Mask of the nodes that may have sight of `src` at some instant of an interval.
+
+        Parameters
+        ----------
+        src : int
+        others : (n,) int64
+        from_ns, to_ns : int
+
+        Returns
+        -------
+        (n,) bool
+        """
         moved = 2.0 * self.mean_motion_rad_per_s * (to_ns - from_ns) / NS_PER_S
         found = self.sight(np.array(src), np.asarray(others), np.array(from_ns))
         return np.asarray(found >= -moved)

@@ -66,7 +66,7 @@ class Harvest(Component):
     def pieces(
         self, nodes: Sequence[int], streams: Streams, folder: Path | None
     ) -> list[Iterator[Piece]] | None:
-        """What some nodes harvest, from time 0 on; None: nothing, and empty nodes stay off.
+        """Powers of some nodes, from time 0 on; None: they harvest nothing, and stay off empty.
 
         Parameters
         ----------
@@ -113,7 +113,7 @@ class Supply:
             k += 1
 
     def joules(self, node: int, until_ns: int) -> float:
-        """What a node harvests from time 0 to an instant."""
+        """Energy [J] that a node is offered from time 0 to an instant."""
         total, now_ns = 0.0, 0
         while now_ns < until_ns:
             piece = self.at(node, now_ns)
@@ -128,7 +128,22 @@ def _ends_by(piece: Piece, time_ns: int) -> bool:
 
 
 def supply(law: Harvest, nodes: int, streams: Streams, folder: Path | None) -> Supply | None:
-    """What nodes 0, 1, ... harvest by a law; None: nothing."""
+    """Make the supply of nodes 0, 1, ... by a law; None: nothing.
+
+    Parameters
+    ----------
+    law : Harvest
+    nodes : int
+        How many there are.
+    streams : Streams
+    folder : Path or None
+        The data folder, where files may lie.
+
+    Raises
+    ------
+    ScenarioError
+        If a file is not there or not what it should be.
+    """
     found = law.pieces(range(nodes), streams, folder)
     return None if found is None else Supply(law, found)
 
