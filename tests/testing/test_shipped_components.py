@@ -24,7 +24,7 @@ REQUIRED = {
         "probability": 0.5,
         "good_to_bad": 0.5,
         "bad_to_good": 0.5,
-    },  # fmt: skip
+    },
 }
 """Values for keys without a default; a kind takes those that it has."""
 ELSEWHERE = {
