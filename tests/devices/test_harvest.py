@@ -23,7 +23,7 @@ from netsim.devices.energy.harvest.trace import Trace
 from netsim.devices.energy.loads import Load
 from netsim.devices.energy.meter import EnergyMeter
 from netsim.devices.speed.fixed import Fixed
-from netsim.errors import DataError, ScenarioError
+from netsim.errors import DataError, InvariantError, ScenarioError
 from netsim.node.processor import Processor
 from netsim.recording.recorder import Recorder
 from netsim.rng import Streams
@@ -471,3 +471,35 @@ def test_what_is_no_harvest_is_refused(harvest, told):
     energy = scenario()["energy"] | {"harvest": harvest}
     with pytest.raises(ScenarioError, match=told):
         from_dict(scenario(energy=energy))
+
+
+@pytest.mark.parametrize(
+    ("fault", "told"),
+    [
+        (lambda c: c._replace(harvested_j=2 * c.harvested_j), "drawn and spilled, and what it got"),
+        (
+            lambda c: c._replace(harvested_j=c.harvested_j + 1, stored_j=c.stored_j + 1),
+            "energy harvested, in J",
+        ),
+        (
+            lambda c: c._replace(stored_j=c.stored_j + 1, spilled_j=c.spilled_j - 1),
+            "holds more than it can",
+        ),
+        (
+            lambda c: c._replace(stored_j=c.stored_j - 1e-3, spilled_j=c.spilled_j + 1e-3),
+            "or less than nothing",
+        ),
+        (lambda c: c._replace(stored_j=0.9 * c.stored_j), "left in its battery, drawn and spilled"),
+    ],
+)
+def test_energy_from_nowhere_ends_a_checked_run(tmp_path, monkeypatch, fault, told):
+    built = world.build(from_dict(scenario()))
+    monkeypatch.setattr(EnergyMeter, "charge", lambda self, node, now_ns: fault(
+        self._batteries[node].charge(now_ns)
+    ))  # fmt: skip
+    monkeypatch.setattr(
+        EnergyMeter, "left_j", lambda self, node, now_ns: max(0.0, self.charge(node, now_ns)[0])
+    )
+    with pytest.raises(InvariantError) as error:
+        engine.play(built, built.scenario.algorithm[0], tmp_path, True, check=True)
+    assert told in str(error.value)

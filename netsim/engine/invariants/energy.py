@@ -50,7 +50,7 @@ class Energy(Invariant):
             charge = meter.charge(parts.id, now_ns)
             got_j = held_j + charge.harvested_j
             if spent_j > got_j * (1 + TOLERANCE):
-                what = "its battery has given more than it got, in J"
+                what = "its battery has given more than it held, in J"
                 self.broken(where, now_ns, what, spent_j, got_j)
             left_j = meter.left_j(parts.id, now_ns)
             found_j = left_j + spent_j + charge.spilled_j
