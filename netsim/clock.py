@@ -165,6 +165,19 @@ class Clock(simpy.Environment):
         """A new event; whoever makes it calls its `succeed`."""
         return Event(self, what)
 
+    def happens(self, event: Event, rank: EventPriority, value: Any = None) -> None:
+        """Let an event that is pending happen at this instant, at its rank.
+
+        Parameters
+        ----------
+        event : Event
+        rank : EventPriority
+        value : object
+            The event's value.
+        """
+        event._ok, event._value = True, value
+        self.schedule(event, priority=rank)
+
     def happened(self, value: Any = None) -> Event:
         """An event that happens at this instant, with a value."""
         return _Due(self, 0, NORMAL, value)

@@ -47,7 +47,10 @@ CHAPTERS = {
         "the noise figure $F$ (Friis, Proc. IRE 1944):\n\n"
         "$$\\bar\\gamma\\,[\\mathrm{dB}] = P - L(d) - X - 10 \\log_{10}(k T_0 B) - F$$",
         {
-            "free_space": Model(r"$L = 20 \log_{10}\frac{4 \pi d f}{c}$", "Friis, Proc. IRE 1946"),
+            "free_space": Model(
+                r"$L = 20 \log_{10}\frac{4 \pi d f}{c}$, less both antennas' gains",
+                "Friis, Proc. IRE 1946",
+            ),
             "log_distance": Model(
                 r"$L = L_0 + 10\, n \log_{10}\frac{d}{d_0}$",
                 "Rappaport, Wireless Communications, 2002, 4.9",
@@ -307,7 +310,7 @@ CHAPTERS = {
     ),
     "energy.radio": Chapter(
         "Energy of the radio",
-        "Every attempt counts, headers too. A node whose battery is empty is off for good.",
+        "Every attempt counts, headers too. A node whose battery is empty is off.",
         {
             "transmit": Model("transmit power × airtime"),
             "first_order": Model(
@@ -316,6 +319,22 @@ CHAPTERS = {
                 "Heinzelman, Chandrakasan and Balakrishnan, HICSS 2000",
             ),
             "radio_state": Model("a power for each of sending, receiving, idle, asleep"),
+        },
+    ),
+    "energy.harvest": Chapter(
+        "Harvested energy",
+        "Power that fills batteries. An empty node is off until it holds `on_level`. Stored = "
+        "start + harvested - used - spilled.",
+        {
+            "none": Model("nothing: an empty node stays off"),
+            "constant": Model("`power_w`; a node that draws $P$ is on for $h / P$ of its time"),
+            "solar": Model(r"$P \sin(\pi t / d)$ over the daylight $d$, $2 P d / \pi$ a day"),
+            "bernoulli": Model("`power_w` in a slot with `probability`"),
+            "markov": Model(
+                r"two states, good with $\frac{g}{g + b}$, for $1 / b$ slots",
+                "Ho et al., ICCS 2010",
+            ),
+            "trace": Model("from a file"),
         },
     ),
     "topology.mobility": Chapter(
@@ -329,6 +348,11 @@ CHAPTERS = {
             ),
             "gauss_markov": Model(
                 r"$v' = a v + \sqrt{1 - a^2}\, \sigma w$ by axis", "Liang and Haas 2003, eq. (2)"
+            ),
+            "walker": Model(
+                r"satellites $i\!:\!t/p/f$ on circular orbits, $n = \sqrt{\mu / a^3}$, and "
+                "stations on the turning Earth; sight over the least elevation and past the air",
+                "Walker, J. Brit. Interplanet. Soc. 1984",
             ),
             "trace": Model("from a CSV file"),
             "bonnmotion": Model("from a file of BonnMotion"),

@@ -7,7 +7,7 @@ may happen: the process learns of it when its node is on again.
 A node is switched before anything else happens at that instant.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import simpy
 
@@ -30,6 +30,10 @@ class Availability:
         When nodes are on; None: always, or until they die.
     mortal : bool
         Whether nodes may `die`.
+    unforeseen : bool
+        Whether nodes may `run_out` and `recover`.
+    empty : collection of int
+        Nodes that begin without energy.
 
     Attributes
     ----------
@@ -39,6 +43,8 @@ class Availability:
         When [ns] each node that is dead went off for good.
     always_on : bool
         Whether no node is ever switched off.
+    unforeseen : bool
+        Whether nodes may go off at instants that nobody knows beforehand, and come back.
     planned : int
         How many switches are events of the clock already and still to come.
     switch_offs : int
@@ -52,6 +58,8 @@ class Availability:
         nodes: int,
         timeline: Timeline | None,
         mortal: bool = False,
+        unforeseen: bool = False,
+        empty: Collection[int] = (),
     ) -> None:
         self.env = env
         self._recorder, self._timeline = recorder, timeline
@@ -60,6 +68,8 @@ class Availability:
         self.planned = 0
         self.switch_offs = 0
         self.always_on = timeline is None and not mortal
+        self.unforeseen = unforeseen
+        self._empty, self._ran_out_ns = set(empty), [-1] * nodes
         self._told: list[Callable[[int, bool], object]] = []
         self._back: dict[int, Event] = {}
         self._off_since_ns = [0] * nodes
@@ -69,6 +79,7 @@ class Availability:
                 if not timeline.is_on(node, 0):
                     self.off.add(node)
                 self._plan(node)
+        self.off |= self._empty
 
     def tell(self, action: Callable[[int, bool], object]) -> None:
         """Call `action(node, on)` after every switch from now on, in the order of these calls."""
@@ -83,6 +94,8 @@ class Availability:
 
     def work_ends(self, node: int, start_ns: int, work_ns: int) -> int:
         """When a node's processor is done with some work: only the time for which it is on counts.
+
+        As far as that is known now, where nodes go off unforeseen.
 
         Parameters
         ----------
@@ -109,11 +122,14 @@ class Availability:
         start_ns : int
             When it is on.
         end_ns : int
+            Where nodes go off unforeseen, no later than now.
 
         Returns
         -------
         bool
         """
+        if self._ran_out_ns[node] > start_ns:
+            return False
         if self._timeline is None:
             return True
         switch_ns = self._timeline.next_switch(node, start_ns)
@@ -125,6 +141,19 @@ class Availability:
         if node not in self.off:
             self._switch(node, False)
 
+    def run_out(self, node: int) -> None:
+        """Switch a node off that has no energy, until it has recovered."""
+        self._empty.add(node)
+        if node not in self.off:
+            self._ran_out_ns[node] = self.env.now
+            self._switch(node, False)
+
+    def recover(self, node: int) -> None:
+        """Switch a node on that has energy again, unless it is off by its timeline."""
+        self._empty.discard(node)
+        if self._timeline is None or self._timeline.is_on(node, self.env.now):
+            self._switch(node, True)
+
     def _plan(self, node: int) -> None:
         assert self._timeline is not None
         switch_ns = self._timeline.next_switch(node, self.env.now)
@@ -135,7 +164,8 @@ class Availability:
     def _turn(self, node: int) -> None:
         self.planned -= 1
         if node not in self.dead:
-            self._switch(node, node in self.off)
+            if node not in self._empty:
+                self._switch(node, node in self.off)
             self._plan(node)
 
     def _switch(self, node: int, on: bool) -> None:
@@ -152,12 +182,16 @@ class Availability:
         for action in self._told:
             action(node, on)
 
-    def on_s(self, node: int, now_ns: int) -> float:
-        """For how many seconds a node has been on."""
+    def on_ns(self, node: int, now_ns: int) -> int:
+        """For how many nanoseconds a node has been on."""
         off_ns = self._off_ns[node]
         if node in self.off:
             off_ns += now_ns - self._off_since_ns[node]
-        return to_s(now_ns - off_ns)
+        return now_ns - off_ns
+
+    def on_s(self, node: int, now_ns: int) -> float:
+        """For how many seconds a node has been on."""
+        return to_s(self.on_ns(node, now_ns))
 
     def summary(self, end_ns: int) -> dict[str, object]:
         """`switch_offs off_at_end mean_availability min_availability` for the summary.

@@ -73,7 +73,13 @@ def open_network(
     scenario, num_nodes = world.scenario, world.scenario.nodes.count
     batch_size = scenario.training_of(entry).batch_size
     mortal = any(joules is not None for joules in world.batteries_j)
-    availability = Availability(clock, recorder, num_nodes, world.churn, mortal)
+    supply, batteries_j = world.supply, world.batteries_j
+    empty = []
+    if supply is not None and supply.law.start_level <= supply.law.off_level:
+        empty = [i for i, joules in enumerate(batteries_j) if joules is not None]
+    availability = Availability(
+        clock, recorder, num_nodes, world.churn, mortal, supply is not None, empty
+    )
     distance_m = distances(world.positions_m, world.track, world.heights_m)
     watched = recorder.intervals
     if watched is not None:
@@ -84,9 +90,10 @@ def open_network(
         availability,
         [dbm_to_w(dbm) for dbm in world.tx_power_dbm] or [0.0] * num_nodes,
         distance_m,
-        world.batteries_j,
+        batteries_j,
         batch_size,
         world.rhythms,
+        supply,
     )
     speed, speed_factor = _speeds(world, batch_size)
     slot_s = scenario.exchange.slot_s or speed.mean_step_s() or 1.0

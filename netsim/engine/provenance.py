@@ -131,7 +131,8 @@ def node_table(world: World, devices: Devices) -> dict[str, list[Any]]:
     if not world.shards.task.has_classes:
         del table["class_counts"]
     if world.positions_m is not None:
-        table["x_m"], table["y_m"] = (list(column) for column in world.positions_m.T)
+        axes = zip(("x_m", "y_m", "z_m"), world.positions_m.T, strict=False)
+        table |= {name: list(column) for name, column in axes}
     for name, called in world.notes.ids.items():
         table[f"{name}_id"] = [*called, *[None] * len(ids)][: len(ids)]
     if world.heights_m:
@@ -146,7 +147,8 @@ def node_table(world: World, devices: Devices) -> dict[str, list[Any]]:
 def _power_columns(world: World) -> dict[str, list[Any]]:
     """What a timeline shows beside intervals: batteries, and when radios sleep (empty: never)."""
     columns: dict[str, list[Any]] = {}
-    if any(joules is not None for joules in world.batteries_j):
+    filled = world.supply is not None  # then energy drawn does not tell what is left
+    if not filled and any(joules is not None for joules in world.batteries_j):
         columns["battery_j"] = list(world.batteries_j)
     if world.rhythms:
         for name, field in (("period", 0), ("awake", 1), ("offset", 2)):

@@ -2,7 +2,7 @@
 
 import simpy
 
-from netsim.clock import FIRST, Clock
+from netsim.clock import FIRST, Clock, Event, then
 from netsim.devices.availability import Availability
 from netsim.devices.energy.meter import EnergyMeter
 from netsim.devices.speed import Speed
@@ -54,7 +54,7 @@ class Processor:
         self._availability, self._streams = availability, streams
         self._recorder, self._meter = recorder, meter
         self._intervals = recorder.intervals
-        self._free_ns = 0
+        self._free_ns = self._free_on_ns = 0
         self._trainings = 0
         self.local_steps = 0
 
@@ -68,11 +68,13 @@ class Processor:
         self._trainings += 1
         self.local_steps += steps
         self._recorder.job(now, me, steps)
-        start_ns = max(now, self._free_ns)
+        start_ns = max(now, self.busy_until_ns)
         end_ns = self._free_ns = self._availability.work_ends(me, start_ns, to_ns(duration_s))
         self._meter.computed(me, steps, start_ns, end_ns)
         if self._intervals is not None:
             self._intervals.works(now, me, TRAIN, start_ns, end_ns)
+        if self._availability.unforeseen:
+            return self._done(TRAIN, self._takes(duration_s), result)
         return clock.due(end_ns - now, FIRST, result)
 
     def steps_begun(self) -> int:
@@ -82,18 +84,55 @@ class Processor:
     @property
     def busy_until_ns(self) -> int:
         """Time at which it will have done all that it has been given so far."""
-        return self._free_ns
+        if not self._availability.unforeseen:
+            return self._free_ns
+        now = self._clock.now
+        left_ns = self._free_on_ns - self._availability.on_ns(self._id, now)
+        return self._availability.work_ends(self._id, now, left_ns) if left_ns > 0 else now
 
     def occupy(self, duration_s: float) -> None:
         """Keep the processor busy for so long after what it is at."""
         now, me = self._clock.now, self._id
-        start_ns = max(now, self._free_ns)
+        start_ns = max(now, self.busy_until_ns)
         self._free_ns = self._availability.work_ends(me, start_ns, to_ns(duration_s))
         if self._intervals is not None:
             self._intervals.works(now, me, COMPUTE, start_ns, self._free_ns)
+        if self._availability.unforeseen:
+            self._done(COMPUTE, self._takes(duration_s))
 
-    def delay_ns(self, duration_s: float | None) -> int:
-        """How long work beside the processor's jobs takes from now on, pauses included [ns].
+    # -- nodes that go off unforeseen ------------------------------------------------------------
+
+    def _takes(self, duration_s: float) -> int:
+        """Queue a work; for how long its node must have been on when it is done [ns]."""
+        on_ns = self._availability.on_ns(self._id, self._clock.now)
+        self._free_on_ns = max(on_ns, self._free_on_ns) + to_ns(duration_s)
+        return self._free_on_ns
+
+    def _done(self, what: str | None, target_ns: int, result: object = None) -> Event:
+        """Event: the node has been on for so long; what it was at is told of as it goes on."""
+        clock, availability, me = self._clock, self._availability, self._id
+        event = clock.pending("its processor")
+        begun_ns = -1
+
+        def look(_: object) -> None:
+            now = clock.now
+            left_ns = target_ns - availability.on_ns(me, now)
+            if left_ns <= 0:
+                clock.happens(event, FIRST, result)
+            elif me in availability.off:
+                then(availability.back(me), look)
+            else:
+                end_ns = availability.work_ends(me, now, left_ns)
+                if self._intervals is not None and what is not None and now > begun_ns >= 0:
+                    self._intervals.works(now, me, what, now, end_ns)
+                then(clock.due(end_ns - now, FIRST), look)
+
+        look(None)
+        begun_ns = clock.now
+        return event
+
+    def beside(self, duration_s: float | None) -> simpy.Event:
+        """Event: a work beside the processor's jobs is done, pauses included.
 
         Parameters
         ----------
@@ -102,11 +141,15 @@ class Processor:
         """
         if duration_s is None:
             duration_s = self._speed.mean_step_s() / self._speed_factor
-        now = self._clock.now
-        return self._availability.work_ends(self._id, now, to_ns(duration_s)) - now
+        now, availability = self._clock.now, self._availability
+        work_ns = to_ns(duration_s)
+        if availability.unforeseen:
+            return self._done(None, availability.on_ns(self._id, now) + work_ns)
+        return self._clock.timeout(availability.work_ends(self._id, now, work_ns) - now)
 
     def drop_job(self) -> None:
         """Drop what the processor is at: it is free from now on."""
         self._free_ns = self._clock.now
+        self._free_on_ns = self._availability.on_ns(self._id, self._clock.now)
         if self._intervals is not None:
             self._intervals.stops(self._clock.now, self._id)

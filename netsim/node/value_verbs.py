@@ -149,5 +149,5 @@ class ValueVerbs:
             numbers = self._scheduler.numbers(refs)
             event.succeed(fill(slotted, [float(n) if n.ndim == 0 else n for n in numbers]))
 
-        then(self._clock.timeout(self._processor.delay_ns(duration_s)), due)
+        then(self._processor.beside(duration_s), due)
         return event

@@ -115,6 +115,18 @@ def _share(part: str, whole: str) -> Callable[[Summary], Any]:
     return found
 
 
+def _total(path: str) -> Callable[[Summary], Any]:
+    """Sum of what nodes have of something; None where the summary has none."""
+    by_node = _at(path)
+
+    def found(summary: Summary) -> Any:
+        each = by_node(summary)
+        each = list(each.values()) if isinstance(each, Mapping) else []
+        return sum(each) if each and all(isinstance(x, int | float) for x in each) else None
+
+    return found
+
+
 def _count(key: str) -> Callable[[Summary], Any]:
     """Length of a list; None where the summary has none."""
 
@@ -138,6 +150,8 @@ _OF_MODELS = "of messages with models or other values that arrived, those that a
 _LEAD = "in the main metric over the algorithm of `against`, at as many local steps of each node"
 _BROKE = "models that became nan, infinite or huge by the node's own training"
 _CAUGHT = "models that became so by what another node had sent"
+_SPILLED = "energy harvested that full batteries could not hold"
+_OUT = "how often nodes went off for want of energy"
 _SENT = "payload of messages that were begun, once a receiver: what older runs counted"
 
 
@@ -200,6 +214,9 @@ MEASURES: dict[str, Measure] = {
     "models_sent": Measure("models sent", "#", _at("models_sent")),
     "airtime_s": Measure("airtime", "s", _at("messages.airtime_s")),
     "energy_j": Measure("energy", "J", _at("energy_j")),
+    "harvested_j": Measure("harvested", "J", _total("energy.harvested_j")),
+    "spilled_j": Measure("spilled", "J", _total("energy.spilled_j"), about=_SPILLED),
+    "outages": Measure("out of energy", "#", _total("energy.outages"), about=_OUT),
     "sparsity": Measure("sparsity of weights", "%", _at("graph.sparsity")),
     "asymmetry": Measure("asymmetry of weights", "%", _at("graph.asymmetry")),
     "weight_on_same_task": Measure("weight on same task", "%", _at("graph.weight_on_same_task")),

@@ -56,6 +56,9 @@ class ComponentCase:
         whole = tables("dpsgd", SCHEDULES["poisson"]) | DISC | dict(self.tables)
         if self.path == ("data",):  # of a set of any size every node gets its part
             whole["data"] = {"partition": {"kind": "iid"}}
+        if self.path == ("energy", "harvest"):  # empty within the run
+            step = {"kind": "per_step", "joules": 0.05}
+            whole["energy"] = {"battery_j": 1.0, "compute": step, **whole.get("energy", {})}
         if self.path[0] == "link":
             del whole["radio"]
         inner: dict[str, Any] = whole

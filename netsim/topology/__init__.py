@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 from netsim.errors import ScenarioError
 from netsim.registry import Component
 from netsim.rng import Streams
+from netsim.topology.mobility import Track
 from netsim.traces.contacts import Meetings
+from netsim.units import FOREVER_NS
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +28,7 @@ class Site:
         At least 1.
     streams : Streams
         The only randomness.
-    positions_m : (N, 2) array or None
+    positions_m : (N, 2) or (N, 3) array or None
         Where the nodes start; None where links have no places.
     range_m : float or None
         Distance beyond which hardly anything is ever delivered; None without a radio or places.
@@ -36,6 +38,10 @@ class Site:
         Nodes of that role.
     heights_m : tuple of float
         Of each node; empty: distances are those along the ground.
+    track : Track or None
+        How nodes move; None: nobody does.
+    horizon_ns : int
+        When the run ends.
     """
 
     nodes: int
@@ -45,6 +51,8 @@ class Site:
     folder: Path | None = None
     servers: frozenset[int] = frozenset()
     heights_m: tuple[float, ...] = ()
+    track: Track | None = None
+    horizon_ns: int = FOREVER_NS
 
 
 class StatedWire(NamedTuple):

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from netsim.channels.sleep import Rhythm
 from netsim.data.sets import Samples
+from netsim.devices.energy.harvest import Supply, supply
 from netsim.errors import ScenarioError
 from netsim.learning.architecture import Architecture
 from netsim.learning.shards import Shards
@@ -63,7 +64,7 @@ class World:
         Whom each node may ever talk to.
     meetings : Meetings or None
         When neighbours are in contact; None: always.
-    positions_m : (N, 2) array or None
+    positions_m : (N, 2) or (N, 3) array or None
         At the start; None where links have no places (`iid_links`, wired).
     track : Track or None
         How nodes move; None: nobody does.
@@ -87,7 +88,9 @@ class World:
     churn : Timeline or None
         When nodes are on; None: always.
     batteries_j : tuple of float or None
-        What each node's battery holds; None: no end of it.
+        What each node's battery holds when full; None: no end of it.
+    supply : Supply or None
+        What nodes harvest; None: nothing.
     need : Need
         The memory that a run is estimated to take.
     inputs : tuple of InputFile
@@ -120,6 +123,7 @@ class World:
     malicious: frozenset[int]
     churn: Timeline | None
     batteries_j: tuple[float | None, ...]
+    supply: Supply | None
     need: Need
     inputs: tuple[InputFile, ...]
     notes: remarks.Notes
@@ -198,6 +202,13 @@ def _built(
     speed_factor = scenario.compute.relative(scenario.per_node("speed"), streams, folder)
     churn = timeline(scenario.per_node("churn"), streams, folder)
 
+    batteries_j = scenario.per_node("battery_j")
+    if scenario.energy.harvest.kind != "none" and not any(batteries_j):
+        raise ScenarioError(
+            f'[energy.harvest] kind = "{scenario.energy.harvest.kind}": fills batteries, and no '
+            "node has one; set energy.battery_j"
+        )
+
     # what links them
     doing("laying out the links")
     wiring = wires(scenario, roles, streams, folder)
@@ -205,7 +216,10 @@ def _built(
     range_m = None if radio.budget is None else radio.budget.range_m
     servers = frozenset(i for i, role in enumerate(roles) if role == SERVER)
     heights_m = scenario.nodes.heights
-    site = Site(scenario.nodes.count, streams, positions_m, range_m, folder, servers, heights_m)
+    site = Site(
+        scenario.nodes.count, streams, positions_m, range_m, folder, servers, heights_m,
+        track, to_ns(scenario.horizon_s),
+    )  # fmt: skip
     known, meetings = neighbours(scenario, site)
 
     world = World(
@@ -230,7 +244,8 @@ def _built(
         rhythms=radio.rhythms,
         malicious=malicious,
         churn=churn,
-        batteries_j=scenario.per_node("battery_j"),
+        batteries_j=batteries_j,
+        supply=supply(scenario.energy.harvest, scenario.nodes.count, streams, folder),
         need=need,
         inputs=(),
         notes=remarks.Notes(),

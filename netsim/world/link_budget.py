@@ -13,7 +13,7 @@ from netsim.links.radio.mean_snr import IidMeanSnr, PlacedMeanSnr
 from netsim.links.radio.table import Radio
 from netsim.rng import Streams
 from netsim.scenario.tables import Scenario
-from netsim.topology.mobility import Track
+from netsim.topology.mobility import SpaceTrack, Track
 from netsim.traces.gains import Gains
 from netsim.units import db_to_linear, dbm_to_w, linear_to_db
 from netsim.world import calibration, coverage
@@ -33,7 +33,7 @@ def open_budget(
     ----------
     scenario : Scenario
         With a radio.
-    positions : (N, 2) array or None
+    positions : (N, 2) or (N, 3) array or None
         Where nodes start; None for `iid_links`.
     given_dbm : tuple of float or None
         Transmit powers that groups state for their nodes.
@@ -96,6 +96,11 @@ def open_budget(
     if positions is None:
         alike = IidMeanSnr(radio, tuple(mean_db + p - base_dbm for p in powers), streams)
         return LinkBudget(alike, threshold, watts), threshold_db, powers
+    if isinstance(track, SpaceTrack) and radio.shadowing.drawn:
+        raise ScenarioError(
+            f'[radio.shadowing] kind = "{radio.shadowing.kind}": is a field over the ground, and '
+            'nodes move in space; set "none"'
+        )
     heights_m, highest = nodes.heights, radio
     if heights_m:
         _require_height(radio, min(heights_m))

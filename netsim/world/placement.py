@@ -29,7 +29,7 @@ def placed(
 
     Returns
     -------
-    positions_m : (N, 2) array or None
+    positions_m : (N, 2) or (N, 3) array or None
         None where links have no places.
     track : Track or None
         None if nobody moves.
@@ -40,12 +40,18 @@ def placed(
         If a mobility model or an energy model needs places and nodes have none, or nodes move in a
         scenario without a radio, where places have no effect.
     """
-    positions = _positions(scenario, streams)
-    _require_for_energy(scenario, positions is not None)
-    law = scenario.mobility
+    positions, law = _positions(scenario, streams), scenario.mobility
+    _require_for_energy(scenario, positions is not None or law.states_places)
     if isinstance(law, Static):
         return positions, None
     told = f'[mobility] kind = "{law.model_dump()["kind"]}"'
+    if law.states_places:
+        if positions is not None:
+            raise ScenarioError(
+                f"{told}: says where all nodes are, and [nodes] placement = "
+                f'"{scenario.nodes.placement}" says it, too; leave out placement'
+            )
+        positions = np.zeros((scenario.nodes.count, 2))
     if positions is None:
         raise ScenarioError(
             f'{told}: nodes have no places under [nodes] placement = "iid_links"; set "disc", '
@@ -73,7 +79,7 @@ def distances(
 
     Parameters
     ----------
-    positions_m : (N, 2) array or None
+    positions_m : (N, 2) or (N, 3) array or None
         At the start.
     track : Track or None
         How nodes move; None: nobody does.

@@ -52,7 +52,7 @@ def radios(
     Parameters
     ----------
     scenario : Scenario
-    positions_m : (N, 2) array or None
+    positions_m : (N, 2) or (N, 3) array or None
         Where nodes start; None for `iid_links`.
     streams : Streams
     track : Track or None

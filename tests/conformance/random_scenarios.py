@@ -119,6 +119,8 @@ def tables(seed: int) -> dict[str, Any]:
         found["attack"] = {"kind": attack, "runs_algorithm": d.chance(0.7)}
     name = d.one(*algorithms())
     found["algorithm"] = [{"kind": name} | NEED_PARAMS.get(name, {}) | CHEAP.get(name, {})]
+    if any("battery_j" in one for one in (found["energy"], *groups)):
+        found["energy"] |= harvest(Draw(10**6 + seed))
     return found
 
 
@@ -179,6 +181,20 @@ def energy(d: Draw) -> dict[str, Any]:
     if d.chance(0.4):
         found["battery_j"] = d.real(0.01, 20.0)
     return found
+
+
+def harvest(d: Draw) -> dict[str, Any]:
+    if d.chance(0.4):
+        return {}
+    watt, slot_s = d.real(1e-2, 2.0), d.real(0.02, 1.0)
+    law = d.one(
+        {"kind": "constant", "power_w": watt},
+        {"kind": "solar", "peak_w": watt, "day_s": 3.0, "step_s": slot_s},
+        {"kind": "bernoulli", "power_w": watt, "probability": 0.4, "slot_s": slot_s},
+        {"kind": "markov", "good_w": watt, "good_to_bad": 0.3, "bad_to_good": 0.2},
+    )
+    levels = {"off_level": d.one(0.0, 0.2), "start_level": d.one(0.0, 0.5, 1.0)}
+    return {"harvest": law | levels | {"on_level": d.one(0.3, 1.0)}}
 
 
 def arq(d: Draw) -> dict[str, Any]:

@@ -180,6 +180,25 @@ def test_a_run_that_was_broken_off_goes_on_as_if_it_had_not_been(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("at", "kind"), [("0 2", "SIGINT"), ("3 3", "SIGTERM"), ("1 4", "error")])
+def test_nodes_that_harvest_are_off_at_the_same_instants(play, resume, folder, often, at, kind):
+    """Batteries are not looked at by evaluations while the past is played again."""
+    energy = {
+        "battery_j": 0.4,
+        "radio": {"kind": "radio_state", "tx_w": 1.0, "rx_w": 1.0, "idle_w": 0.05},
+        "compute": {"kind": "per_step", "joules": 0.05},
+        "harvest": {"kind": "bernoulli", "power_w": 0.6, "probability": 0.4, "slot_s": 0.3},
+    }
+    tables = TABLES | {"energy": energy, "horizon_s": 16.0}
+    play("whole", tables=tables)
+    with pytest.raises((Interrupted, NetsimError)):
+        play("cut", at, kind, tables=tables)
+    assert any("goes on at" in text for text in resume("cut"))
+    require_same(folder / "whole", folder / "cut")
+    assert sum(load(folder / "whole")["energy"]["outages"].values()) > 3
+
+
+@pytest.mark.slow
 def test_an_interrupt_alone_writes_a_checkpoint_and_nothing_has_to_be_set_aside(
     play, resume, folder
 ):

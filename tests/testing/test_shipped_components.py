@@ -17,12 +17,21 @@ REQUIRED = {
     "netsim.topology": {"degree": 2, "probability": 0.5, "links": 2, "blocks": 2, "rewiring": 0.2},
     "netsim.data.drifts": {"at_s": 1.0, "classes": [[0, 1]], "partition": {"kind": "iid"}},
     "netsim.devices.speed": {"flops_per_s": 1e9},
+    "netsim.devices.energy.harvest": {
+        "power_w": 0.1,
+        "peak_w": 0.1,
+        "good_w": 0.1,
+        "probability": 0.5,
+        "good_to_bad": 0.5,
+        "bad_to_good": 0.5,
+    },
 }
 """Values for keys without a default; a kind takes those that it has."""
 ELSEWHERE = {
     "file", "contacts", "trace", "bonnmotion", "ns2", "sumo", "the_one", "gains", "deepmimo",
     "sionna_rt", "table", "ns3_fad", "devices", "dpfl_toy", "mapl_scenario", "alexnet_small",
     "emnist_cnn", "googlenet", "l2c_cifar_cnn", "l2c_miniimagenet_cnn", "lenet", "labelling",
+    "walker", "plus_grid",
 }  # fmt: skip
 """They need files, or other data: larger images, more rows, another number of nodes."""
 KEYS = {"class_mix": {"test_samples": 10}, "bipartite": {"links": 2}, "group_ring": {"links": 2}}

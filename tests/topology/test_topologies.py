@@ -28,7 +28,7 @@ RANDOM = [
     Bipartite(links=2),
 ]
 MEMBERS = [*RANDOM, GroupRing(links=4), Complete(), Ring(), Hub(), Grid(), Torus(), Circulant()]
-ELSEWHERE = {"geometric", "file", "contacts"}
+ELSEWHERE = {"geometric", "file", "contacts", "plus_grid"}
 """They need places or files."""
 
 

@@ -53,6 +53,10 @@ class Rhythm(NamedTuple):
         within = (time_ns + self.offset_ns) % self.period_ns
         return time_ns if within < self.awake_ns else time_ns + self.period_ns - within
 
+    def sleeps_ns(self, time_ns: int) -> int:
+        """When a radio that is awake at an instant falls asleep."""
+        return time_ns + self.awake_ns - (time_ns + self.offset_ns) % self.period_ns
+
     def asleep_ns(self, from_ns: int, to_ns: int) -> int:
         """For how many ns of an interval it sleeps."""
         return self._asleep_by(to_ns + self.offset_ns) - self._asleep_by(from_ns + self.offset_ns)

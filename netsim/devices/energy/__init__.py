@@ -17,11 +17,16 @@ class Energy(Table):
         Energy of sending and receiving.
     compute
         Energy of local steps.
+    harvest
+        Energy that nodes take from their surroundings.
     battery_j
-        Energy that each node starts with: a node whose battery is empty goes off for good. Absent:
-        energy is only counted.
+        Energy that the battery of each node holds when full, as it is at the start unless
+        `harvest.start_level` says otherwise. A node whose battery is empty goes off: for good where
+        nothing is harvested, else until its battery has filled again. Absent: energy is only
+        counted.
     """
 
     radio: choice("netsim.devices.energy.radio") = {"kind": "transmit"}  # type: ignore[valid-type]
     compute: choice("netsim.devices.energy.compute") = {"kind": "per_step"}  # type: ignore[valid-type]
+    harvest: choice("netsim.devices.energy.harvest") = {"kind": "none"}  # type: ignore[valid-type]
     battery_j: Annotated[Positive | None, Plausible(most=1e9, why="a car has 3e8 J")] = None

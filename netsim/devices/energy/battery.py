@@ -2,8 +2,11 @@
 
 import math
 from bisect import bisect_left
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from netsim.channels.sleep import Rhythm
+from netsim.devices.energy.harvest import Supply
 from netsim.devices.energy.loads import Load
 from netsim.units import NS_PER_S
 
@@ -59,6 +62,10 @@ class Battery:
         self._at_ns = now_ns
         return self._joules
 
+    def usable_j(self, now_ns: int) -> float:
+        """Joules that may still be drawn at an instant, as of `left_j`."""
+        return self.left_j(now_ns)
+
     def empty_ns(self, now_ns: int) -> int | None:
         """When [ns] it will be empty with the loads it has; None: never."""
         left = self.left_j(now_ns) * NS_PER_S
@@ -102,3 +109,130 @@ class Battery:
             left,
             key=lambda ns: self._drawn(watt, saved_w, from_ns, from_ns + ns),
         )
+
+
+AHEAD = 64
+"""Stretches of constant power that a prediction looks ahead; after them it is made anew."""
+
+
+class Charge(NamedTuple):
+    """Energy of a battery that is filled [J]: stored = start + harvested - drawn - spilled.
+
+    Attributes
+    ----------
+    stored_j, harvested_j, spilled_j : float
+        What it holds, and what it has been offered and could not hold since time 0.
+    """
+
+    stored_j: float
+    harvested_j: float = 0.0
+    spilled_j: float = 0.0
+
+
+class HarvestingBattery(Battery):
+    """A battery that its node fills, and that has its node switched off and on.
+
+    Parameters
+    ----------
+    node : int
+    capacity_j : float
+        What it holds at most.
+    supply : Supply
+        What the node harvests, with the levels at which it goes off and on.
+    standing_w, saved_w, rhythm
+        As of `Battery`.
+
+    Attributes
+    ----------
+    capacity_j, start_j : float
+    is_out : bool
+        Whether the node is off until there is enough energy again.
+    """
+
+    def __init__(
+        self,
+        node: int,
+        capacity_j: float,
+        supply: Supply,
+        standing_w: float,
+        saved_w: float = 0.0,
+        rhythm: Rhythm | None = None,
+    ) -> None:
+        law = supply.law
+        self.capacity_j, self.start_j = capacity_j, law.start_level * capacity_j
+        super().__init__(self.start_j, standing_w, saved_w, rhythm)
+        self._off_j, self._on_j = law.off_level * capacity_j, law.on_level * capacity_j
+        self._node, self._supply = node, supply
+        self._harvested_j = self._spilled_j = 0.0
+        self.is_out = self.start_j <= self._off_j
+
+    def charge(self, now_ns: int) -> Charge:
+        """The energy at an instant, no earlier than the last `left_j`; asking changes nothing."""
+        stored_j, harvested_j, spilled_j = self._joules, self._harvested_j, self._spilled_j
+        for begin_ns, end_ns, gained_w, drawn_w in self._stretches(self._at_ns):
+            stop_ns = now_ns if end_ns is None else min(end_ns, now_ns)
+            seconds = (stop_ns - begin_ns) / NS_PER_S
+            harvested_j += gained_w * seconds
+            stored_j += (gained_w - drawn_w) * seconds
+            if stored_j > self.capacity_j:
+                spilled_j += stored_j - self.capacity_j
+                stored_j = self.capacity_j
+            if stop_ns >= now_ns:
+                break
+        return Charge(stored_j, harvested_j, spilled_j)
+
+    def left_j(self, now_ns: int) -> float:
+        self._joules, self._harvested_j, self._spilled_j = self.charge(now_ns)
+        self._loads = [load for load in self._loads if load.to_ns > now_ns]
+        self._at_ns = now_ns
+        return self._joules
+
+    def usable_j(self, now_ns: int) -> float:
+        return self.left_j(now_ns) - self._off_j
+
+    def turns(self, now_ns: int) -> bool:
+        """Return whether its node has to be switched at an instant."""
+        stored_j = self.left_j(now_ns)
+        return stored_j >= self._on_j if self.is_out else stored_j <= self._off_j
+
+    def empty_ns(self, now_ns: int) -> int | None:
+        """Instant [ns] at which its node may have to be switched, off or on; None: never."""
+        if self.turns(now_ns):
+            return now_ns
+        stored_j, level_j = self._joules, self._on_j if self.is_out else self._off_j
+        for number, (begin_ns, end_ns, gained_w, drawn_w) in enumerate(self._stretches(now_ns)):
+            rise_w, missing_j = gained_w - drawn_w, level_j - stored_j
+            if rise_w * missing_j > 0:
+                at_ns = begin_ns + max(1, math.ceil(missing_j / rise_w * NS_PER_S))
+                if end_ns is None or at_ns <= end_ns:
+                    return at_ns
+            if end_ns is None or number == AHEAD:
+                return end_ns
+            stored_j += rise_w * (end_ns - begin_ns) / NS_PER_S
+            stored_j = min(stored_j, self.capacity_j)
+            if stored_j >= level_j if self.is_out else stored_j <= level_j:  # but for rounding
+                return end_ns
+        return None
+
+    def _stretches(self, now_ns: int) -> Iterator[tuple[int, int | None, float, float]]:
+        """From when to when (None: no end) [ns] which powers are harvested and drawn [W]."""
+        while True:
+            until_ns, gained_w = self._supply.at(self._node, now_ns)
+            ends = [] if until_ns is None else [until_ns]
+            drawn_w, saved_w = self._standing_w, self._saved_w
+            for load in self._loads:
+                if load.from_ns <= now_ns < load.to_ns:
+                    drawn_w, saved_w = drawn_w + load.watt, saved_w - load.woken_w
+                ends += [t for t in load[:2] if t > now_ns]
+            if saved_w and self._rhythm is not None:
+                wakes_ns = self._rhythm.wakes_ns(now_ns)
+                if wakes_ns > now_ns:
+                    drawn_w -= saved_w
+                    ends.append(wakes_ns)
+                else:
+                    ends.append(self._rhythm.sleeps_ns(now_ns))
+            end_ns = min(ends, default=None)
+            yield now_ns, end_ns, gained_w, drawn_w
+            if end_ns is None:
+                return
+            now_ns = end_ns

@@ -1,6 +1,5 @@
-"""Counts the energy that every node draws, and switches off nodes whose battery is empty."""
+"""Counts the energy that every node draws and harvests, and switches off nodes without any."""
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -8,7 +7,8 @@ from netsim.channels.sleep import Rhythm
 from netsim.clock import Clock
 from netsim.devices.availability import Availability
 from netsim.devices.energy import Energy
-from netsim.devices.energy.battery import Battery
+from netsim.devices.energy.battery import Battery, Charge, HarvestingBattery
+from netsim.devices.energy.harvest import Supply
 from netsim.devices.energy.loads import Load, Loads, new_load
 from netsim.units import NS_PER_S, to_s
 
@@ -27,13 +27,15 @@ class EnergyMeter:
     distance_m : callable or None
         (node, node, time in ns) -> distance in m; None where nodes have no places.
     batteries_j : sequence of float or None
-        What each node's battery holds; None: without end.
+        What each node's battery holds when full; None: without end.
     batch_size : int
         Samples of a local step.
     rhythms : sequence of Rhythm or None
         When each node's radio is awake; empty: all of them always. A radio that sends or receives
         outside that time is awake; one that only waits for its turn or for a reply counts as
         asleep.
+    supply : Supply or None
+        What nodes with a battery harvest; None: nothing.
 
     Attributes
     ----------
@@ -55,6 +57,7 @@ class EnergyMeter:
         batteries_j: Sequence[float | None],
         batch_size: int,
         rhythms: Sequence[Rhythm | None] = (),
+        supply: Supply | None = None,
     ) -> None:
         self._env, self._availability, self._radio = env, availability, energy.radio
         self._standing_w: float = energy.radio.standing_w()
@@ -75,7 +78,10 @@ class EnergyMeter:
         self.by_bits = self._distance_m is not None
         self._radio_loads = [Loads(self._rhythms.get(i)) for i in range(len(batteries_j))]
         self._compute_loads = [Loads() for _ in batteries_j]
-        self._held_j = {i: joules for i, joules in enumerate(batteries_j) if joules is not None}
+        self._supply, self._paused = supply, dict[int, tuple[int, list[Load]]]()
+        self._outages = [0] * len(batteries_j)
+        level = 1.0 if supply is None else supply.law.start_level
+        self._held_j = {i: level * j for i, j in enumerate(batteries_j) if j is not None}
         self._batteries = {
             node: self._battery(node, joules)
             for node, joules in enumerate(batteries_j)
@@ -246,13 +252,13 @@ class EnergyMeter:
 
     def _at_most(self, node: int, joules: float) -> float:
         """What part of an amount of energy a battery still has."""
-        left_j = self._batteries[node].left_j(self._env.now)
+        left_j = self._batteries[node].usable_j(self._env.now)
         return 1.0 if joules <= max(0.0, left_j) else max(0.0, left_j) / joules
 
     # -- batteries -------------------------------------------------------------------------------
 
     def _plan(self, node: int) -> None:
-        """Plan to switch a node off when its battery will be empty, as far as is known now."""
+        """Plan to switch a node when its battery will be empty, as far as is known now."""
         self._plans[node] += 1
         empty_ns = self._batteries[node].empty_ns(self._env.now)
         if empty_ns is not None and node not in self._availability.dead:
@@ -261,15 +267,50 @@ class EnergyMeter:
 
     def _die(self, node: int, plan: int) -> None:
         self.planned -= 1
-        if plan == self._plans[node] and node not in self._availability.dead:
+        battery = self._batteries[node]
+        if isinstance(battery, HarvestingBattery):
+            if plan == self._plans[node]:
+                self._turn(node, battery)
+        elif plan == self._plans[node] and node not in self._availability.dead:
             was_off = node in self._availability.off
             self._availability.die(node)
             if was_off:  # nothing is switched then
                 self._stop(node)
 
+    def _turn(self, node: int, battery: HarvestingBattery) -> None:
+        """Switch a node whose battery may be empty, or full enough again."""
+        if not battery.turns(self._env.now):
+            self._plan(node)
+            return
+        battery.is_out = not battery.is_out
+        was_off = node in self._availability.off
+        if battery.is_out:
+            self._outages[node] += 1
+            self._availability.run_out(node)
+        else:
+            self._resume(node)
+            self._availability.recover(node)
+        if was_off == (node in self._availability.off):  # nothing was switched
+            if battery.is_out:
+                self._stop(node)
+            self._plan(node)
+
+    def _resume(self, node: int) -> None:
+        """Go on with the loads of a processor that stood still."""
+        now = self._env.now
+        since_ns, loads = self._paused.pop(node, (now, []))
+        for load in loads:
+            from_ns, to_ns = (t + now - since_ns for t in load[:2])
+            later = load._replace(from_ns=from_ns, to_ns=to_ns)
+            self._compute_loads[node].add(later, later.joules(from_ns, to_ns, None), now)
+            self._batteries[node].draw(later)
+
     def _battery(self, node: int, joules: float) -> Battery:
         on = node not in self._availability.off
         rhythm = self._rhythms.get(node)
+        if self._supply is not None:
+            standing = self._standing_w * on, self._saved_w * on, rhythm
+            return HarvestingBattery(node, joules, self._supply, *standing)
         return Battery(joules, self._standing_w * on, self._saved_w * on, rhythm)
 
     def switched(self, node: int, on: bool) -> None:
@@ -291,22 +332,26 @@ class EnergyMeter:
             self._plan(node)
 
     def _stop(self, node: int) -> None:
-        """End the loads of a radio that is off now, and those of a processor that is for good."""
+        """End the loads of a radio that is off now, and of a processor that has no energy."""
         now, battery = self._env.now, self._batteries.get(node)
         rest = self._radio_loads[node].stop(now)
-        dead = node in self._availability.dead
-        if dead:
-            rest += self._compute_loads[node].stop(now)
+        is_out = isinstance(battery, HarvestingBattery) and battery.is_out
+        is_empty = is_out or node in self._availability.dead
+        if is_empty:
+            back = self._compute_loads[node].stop(now)
+            rest += back
+            if is_out:
+                self._paused[node] = now, [load._replace(watt=-load.watt) for load in back]
         if battery is not None:
-            if dead:
+            if is_empty:
                 self._give_back(node, battery)
             battery.left_j(now)
             for load in rest:
                 battery.draw(load)
 
     def _give_back(self, node: int, battery: Battery) -> None:
-        """Give back what loads drew in the last nanosecond beyond what the battery held."""
-        beyond_j = -battery.left_j(self._env.now)
+        """Give back what loads drew in the last nanosecond beyond what the battery could give."""
+        beyond_j = -battery.usable_j(self._env.now)
         if beyond_j > 0:
             for loads in (self._compute_loads[node], self._radio_loads[node]):
                 if loads.counted_j >= beyond_j:
@@ -321,7 +366,10 @@ class EnergyMeter:
         spent = self._radio_loads[node].drawn_j(now_ns) + self._compute_loads[node].drawn_j(now_ns)
         if self._standing_w or self._rhythms:
             spent += self._idle_j(node, now_ns)
-        return min(spent, self._held_j.get(node, math.inf))
+        if node not in self._held_j:
+            return spent
+        charge = self.charge(node, now_ns)
+        return min(spent, self._held_j[node] + charge.harvested_j - charge.spilled_j)
 
     def held_j(self, node: int) -> float | None:
         """Joules that a node's battery held at first; None: without end."""
@@ -329,7 +377,15 @@ class EnergyMeter:
 
     def left_j(self, node: int, now_ns: int) -> float:
         """Joules left in a node's battery, at no earlier instant than when this was asked last."""
-        return max(0.0, self._batteries[node].left_j(now_ns))
+        battery = self._batteries[node]
+        if isinstance(battery, HarvestingBattery):
+            return max(0.0, battery.charge(now_ns).stored_j)
+        return max(0.0, battery.left_j(now_ns))
+
+    def charge(self, node: int, now_ns: int) -> Charge:
+        """Energy that a node's battery holds, has got and has spilled; all 0 without harvest."""
+        battery = self._batteries.get(node)
+        return battery.charge(now_ns) if isinstance(battery, HarvestingBattery) else Charge(0.0)
 
     def _idle_j(self, node: int, now_ns: int) -> float:
         joules = self._standing_w * self._availability.on_s(node, now_ns)
@@ -356,7 +412,9 @@ class EnergyMeter:
         -------
         dict
             `radio_j` of sending and receiving beyond idling, `idle_j` (sleep included),
-            `compute_j`, `per_node_j`; with batteries `died` [{node t_s}], `left_j` {node: joules}.
+            `compute_j`, `per_node_j`; with batteries `died` [{node t_s}], `left_j` {node: joules};
+            where they are filled `harvested_j`, `spilled_j` {node: joules}, `outages` {node: how
+            often it went off for want of energy}.
         """
         nodes = range(len(self._radio_loads))
         found: dict[str, Any] = {
@@ -369,4 +427,9 @@ class EnergyMeter:
             died = sorted(self._availability.dead.items(), key=lambda one: (one[1], one[0]))
             found["died"] = [{"node": node, "t_s": to_s(t_ns)} for node, t_ns in died]
             found["left_j"] = {node: self.left_j(node, end_ns) for node in self._batteries}
+        if self._batteries and self._supply is not None:
+            charges = {node: self.charge(node, end_ns) for node in self._batteries}
+            found["harvested_j"] = {node: one.harvested_j for node, one in charges.items()}
+            found["spilled_j"] = {node: one.spilled_j for node, one in charges.items()}
+            found["outages"] = {node: self._outages[node] for node in self._batteries}
         return found

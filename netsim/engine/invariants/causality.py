@@ -65,9 +65,17 @@ class Causality(Invariant):
         if self._distance_m is not None:
             for i in np.flatnonzero(over_air):
                 src, dst = int(rows["src"][i]), int(rows["dst"][i])
-                metres = self._distance_m(src, dst, int(done_ns[i]))
-                least_ns[i] += metres / SPEED_OF_LIGHT_M_PER_S * NS_PER_S
+                least_ns[i] += self._propagation_ns(src, dst, int(done_ns[i]))
         self._compare(rows, took_ns, least_ns * (1 - ROUNDING) - ROUNDING_NS)
+
+    def _propagation_ns(self, src: int, dst: int, done_ns: int) -> float:
+        """Propagation [ns] of what arrives at an instant, over the distance when it was sent."""
+        assert self._distance_m is not None
+        took_ns = 0.0
+        for _ in range(2):  # fast nodes are elsewhere by then; the second guess is good to 1e-8
+            metres = self._distance_m(src, dst, max(0, done_ns - round(took_ns)))
+            took_ns = metres / SPEED_OF_LIGHT_M_PER_S * NS_PER_S
+        return took_ns
 
     def _by_wire(self, rows: Rows, i: int) -> float:
         """Least time [ns] of a message that has the wires for itself."""

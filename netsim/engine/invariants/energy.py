@@ -1,8 +1,9 @@
-"""Energy never falls, adds up to the summary, and a battery gives no more than it held."""
+"""Energy never falls, adds up to the summary, and a battery gives no more than it got."""
 
 from collections.abc import Mapping
 from typing import Any
 
+from netsim.devices.energy.battery import Charge
 from netsim.engine.invariants import TOLERANCE, Invariant, Observed, differ
 from netsim.units import to_ns
 
@@ -46,11 +47,29 @@ class Energy(Invariant):
             if held_j is None:
                 continue
             where, spent_j = f"node {parts.id}", meter.spent_j(parts.id, now_ns)
-            if spent_j > held_j * (1 + TOLERANCE):
-                self.broken(
-                    where, now_ns, "its battery has given more than it held, in J", spent_j, held_j
-                )
+            charge = meter.charge(parts.id, now_ns)
+            got_j = held_j + charge.harvested_j
+            if spent_j > got_j * (1 + TOLERANCE):
+                what = "its battery has given more than it held, in J"
+                self.broken(where, now_ns, what, spent_j, got_j)
             left_j = meter.left_j(parts.id, now_ns)
-            if abs(left_j + spent_j - held_j) > 1e-6 * held_j:
-                what = "left in its battery and drawn from it, and what it held, in J"
-                self.broken(where, now_ns, what, left_j + spent_j, held_j)
+            found_j = left_j + spent_j + charge.spilled_j
+            if abs(found_j - got_j) > 1e-6 * got_j:
+                what = "left in its battery, drawn and spilled, and what it got, in J"
+                self.broken(where, now_ns, what, found_j, got_j)
+            self._harvest(parts.id, now_ns, left_j, charge)
+
+    def _harvest(self, node: int, now_ns: int, left_j: float, charge: Charge) -> None:
+        """Check that a battery got what there was, and holds no more than it can."""
+        world, where = self.run.world, f"node {node}"
+        if world.supply is None:
+            return
+        offered_j = world.supply.joules(node, now_ns)
+        if differ(charge.harvested_j, offered_j, LEAST_J):
+            self.broken(where, now_ns, "energy harvested, in J", charge.harvested_j, offered_j)
+        full_j = world.batteries_j[node] or 0.0
+        if left_j > full_j * (1 + TOLERANCE) or charge.stored_j < -1e-6 * full_j:
+            what = "its battery holds more than it can, or less than nothing, in J"
+            self.broken(where, now_ns, what, charge.stored_j, full_j)
+        if charge.spilled_j < 0:
+            self.broken(where, now_ns, "energy spilled, in J", charge.spilled_j, 0)

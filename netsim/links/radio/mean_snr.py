@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from scipy.spatial import cKDTree
 from netsim.links.radio.shadowing import longest_step_m, shadow_db, shadowing_sizes
 from netsim.links.radio.table import Radio
 from netsim.rng import Streams
-from netsim.topology.mobility import Track
+from netsim.topology.mobility import SpaceTrack, Track
 from netsim.units import db_to_linear, to_ns
 
 Nodes = Sequence[int] | NDArray[np.int64]
@@ -30,6 +30,12 @@ _LONGEST = 1 << 20
 """Steps for which the mean SNR of a pair that is left out holds, at most."""
 _SLACK = 0.25
 """How much wider than the range a search for neighbours is, so that it holds while they move."""
+
+
+def lengths_m(vectors_m: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Lengths of vectors, (n, 2) or (n, 3) [m]."""
+    found: NDArray[np.float64] = reduce(np.hypot, vectors_m.T)
+    return found
 
 
 class MeanSnr(ABC):
@@ -165,7 +171,7 @@ class PlacedMeanSnr(MeanSnr):
     radio : Radio
     powers_dbm : tuple of float
         Transmit power of each node [dBm].
-    positions_m : (N, 2) float64
+    positions_m : (N, 2) or (N, 3) float64
         Where they start [m].
     streams : Streams
     range_m : float
@@ -203,17 +209,15 @@ class PlacedMeanSnr(MeanSnr):
         self._cut = self._searches and not radio.mac.interferes
         self.moving = track is not None and track.fastest_m_per_s > 0
         self._track = track if self.moving else None
+        self._space = track if isinstance(track, SpaceTrack) else None
         self._fastest_m_per_s = track.fastest_m_per_s if track is not None else 0.0
         self._step_ns = self._epoch_ns = 0
         if self.moving:
-            step_s = longest_step_m(radio) / self._fastest_m_per_s
+            step_m = longest_step_m(radio) if self._space is None else self._space.step_m
+            step_s = step_m / self._fastest_m_per_s
             self._step_ns = max(1, to_ns(step_s))
             # Two nodes that move towards each other approach at twice the speed.
-            steps = (
-                max(1, int(_SLACK * range_m / (2.0 * longest_step_m(radio))))
-                if self._searches
-                else 1
-            )
+            steps = max(1, int(_SLACK * range_m / (2.0 * step_m))) if self._searches else 1
             self._epoch_ns = steps * self._step_ns
         self._row = lru_cache(maxsize=EVERY_PAIR_UP_TO)(self._of_all)
         self._pair = lru_cache(maxsize=1 << 16)(self._of_pair)
@@ -264,9 +268,8 @@ class PlacedMeanSnr(MeanSnr):
             return None
         steps = 1
         if self._cut and self.pair(src, dst, time_ns) == 0.0:
-            distance_m = float(
-                np.hypot(*np.diff(self._at([src, dst], self._step(time_ns)), axis=0)[0])
-            )
+            ends_m = self._at([src, dst], self._step(time_ns))
+            distance_m = float(lengths_m(np.diff(ends_m, axis=0))[0])
             closing_m = 2.0 * self._fastest_m_per_s * self._step_ns * 1e-9
             steps = max(1, min(_LONGEST, int((distance_m - self._range_m) / closing_m)))
         return (self._step(time_ns) + steps) * self._step_ns
@@ -279,7 +282,7 @@ class PlacedMeanSnr(MeanSnr):
         return time_ns // self._step_ns if self._step_ns else 0
 
     def _at(self, nodes: Sequence[int] | NDArray[np.int64], step: int) -> NDArray[np.float64]:
-        """Positions of nodes at a step [m]: (len(nodes), 2)."""
+        """Positions of nodes at a step [m]: (len(nodes), 2) or (len(nodes), 3)."""
         if self._track is None:
             return np.asarray(self._positions_m[nodes])
         return self._track.at([int(i) for i in nodes], step * self._step_ns)
@@ -294,7 +297,7 @@ class PlacedMeanSnr(MeanSnr):
         radio, streams = self._radio, self._streams
         at = self._at(np.append(others, src), step)
         mine, theirs = at[-1], at[:-1]
-        distance_m = np.hypot(*(theirs - mine).T)
+        distance_m = lengths_m(theirs - mine)
         low, high = np.minimum(src, others), np.maximum(src, others)
         sight = streams.uniform_array("sight", low, high) if radio.path_loss.sighted else 0.0
         heights_m = self._heights_m
@@ -314,6 +317,10 @@ class PlacedMeanSnr(MeanSnr):
         snr = np.asarray(10.0 ** ((self._powers_dbm[src] - loss_db - radio.noise_dbm) / 10.0))
         if self._cut:
             snr[distance_m > self._range_m] = 0.0
+        if self._space is not None:
+            begins_ns = step * self._step_ns
+            ends_ns = begins_ns + self._step_ns
+            snr[~self._space.in_sight(src, others, begins_ns, ends_ns)] = 0.0
         return snr
 
     def _shadow_db(

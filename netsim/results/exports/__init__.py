@@ -39,7 +39,7 @@ class Layout:
         How long the run lasts.
     step_ns : int
         Time between samples, in formats that sample.
-    positions_m : (N, 2) float64 or None
+    positions_m : (N, 2) or (N, 3) float64 or None
         At the start; None where nodes have no places.
     track : Track or None
         How they move; None: nobody does.
@@ -77,11 +77,16 @@ class Layout:
         Raises
         ------
         ScenarioError
-            If nodes have no places.
+            If nodes have no places, or places in space.
         """
         if self.positions_m is None:
             raise ScenarioError(
                 f"{self.name}: nodes have no places, and this format is one of places"
+            )
+        if self.positions_m.shape[1] > 2:
+            raise ScenarioError(
+                f"{self.name}: nodes are in space, and this format is one of places on a plane; "
+                '"gains" has the gain of every link'
             )
         for node in range(self.nodes):
             if self.track is None:

@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 Places = Callable[[Sequence[float]], Floats | None]
-"""Times [s] -> positions [m] at each of them, (times, nodes, 2); None where nobody moves."""
+"""Times [s] -> positions [m] at each of them, (times, nodes, 2 or 3); None where nobody moves."""
 
 
 def nowhere(_: Sequence[float]) -> None:

@@ -7,7 +7,7 @@ for, it is the same.
 from abc import abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Protocol, runtime_checkable
+from typing import Annotated, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,36 @@ class Track(Protocol):
     fastest_m_per_s: float
 
     def at(self, nodes: Sequence[int], time_ns: int) -> NDArray[np.float64]:
-        """Positions [m] of some nodes at one instant; shape (len(nodes), 2)."""
+        """Positions [m] of some nodes at one instant; (len(nodes), 2), in space (len(nodes), 3)."""
+
+
+@runtime_checkable
+class SpaceTrack(Track, Protocol):
+    """Trajectories in space, (len(nodes), 3), around a body that blocks the sight.
+
+    Attributes
+    ----------
+    step_m : float
+        Motion over which no distance that occurs changes noticeably.
+    """
+
+    step_m: float
+
+    def in_sight(
+        self, src: int, others: NDArray[np.int64], from_ns: int, to_ns: int
+    ) -> NDArray[np.bool_]:
+        """Mask of the nodes that may have sight of `src` at some instant of an interval.
+
+        Parameters
+        ----------
+        src : int
+        others : (n,) int64
+        from_ns, to_ns : int
+
+        Returns
+        -------
+        (n,) bool
+        """
 
 
 @runtime_checkable
@@ -50,7 +79,15 @@ Speed = Annotated[
 
 
 class Mobility(Component):
-    """Base of the mobility models."""
+    """Base of the mobility models.
+
+    Attributes
+    ----------
+    states_places : bool
+        Whether it says where all nodes are, so that `[nodes]` may not.
+    """
+
+    states_places: ClassVar[bool] = False
 
     def turn_every_s(self, radius_m: float) -> float | None:
         """About how long a node goes straight on in a disc [s]; None: a file says."""

@@ -1,4 +1,4 @@
-"""Six small runs with one thing wrong each: the first three lines have it, every query holds."""
+"""Seven small runs with one thing wrong each: the first three lines have it, every query holds."""
 
 import math
 from pathlib import Path
@@ -15,6 +15,7 @@ from netsim.results.explain.node_story import story
 PLANTED = Path(__file__).parent / "planted"
 CAUSES = {
     "battery": "Empty battery: node 2 was off for good from 10 s on",
+    "harvest": "for want of energy, and were off for",
     "hidden_terminal": "Hidden terminals: senders 0 and 2 lost messages at one receiver",
     "slow_device": "the slowest: node 5 in 15 of 15 rounds. Its local step takes 10 times as long",
     "too_little_bandwidth": "of the time rounds waited for messages",

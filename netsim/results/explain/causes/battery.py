@@ -20,8 +20,9 @@ def has_battery(run: RunTables) -> bool:
 
 
 def find(run: RunTables) -> list[Finding]:
-    """Nodes whose battery was empty before the end."""
-    if not has_battery(run) or not run.end_s:
+    """Nodes whose battery was empty before the end, and which nothing fills."""
+    harvest = run.scenario.get("energy", {}).get("harvest", {})
+    if harvest.get("kind", "none") != "none" or not has_battery(run) or not run.end_s:
         return []
     switches = run.wakes[run.wakes.what.isin(["on", "off"])].groupby("node")
     last = switches.agg(what=("what", "last"), t_s=("t_s", "last"))

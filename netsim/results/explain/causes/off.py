@@ -1,7 +1,7 @@
 """Nodes that were switched off for some time, and what was lost to it.
 
 Measure: the share of the nodes' time for which they were off; nodes that never came back because
-their battery was empty are told of by `battery`.
+their battery was empty are told of by `battery`, those that harvest by `harvest`.
 """
 
 from typing import Any
