@@ -70,6 +70,43 @@ CHAPTERS = {
                 r"then $0.32\, e^{-(d - 6.5) / 32.6}$",
                 "3GPP TR 38.901, InH - Office",
             ),
+            "uma": Model(
+                r"In sight $L = 28 + 22 \log_{10} d + 20 \log_{10} f_{\mathrm{GHz}}$ up to the "
+                r"breakpoint, out of sight at least $13.54 + 39.08 \log_{10} d + 20 \log_{10} "
+                r"f_{\mathrm{GHz}} - 0.6 (h_{UT} - 1.5)$; in sight with probability "
+                r"$\frac{18}{d} + e^{-d/63} (1 - \frac{18}{d})$ beyond 18 m",
+                "3GPP TR 38.901, UMa",
+            ),
+            "rma": Model(
+                r"In sight $L = 20 \log_{10} \frac{40 \pi d f_{\mathrm{GHz}}}{3} + \min(0.03 "
+                r"h^{1.72}, 10) \log_{10} d - \min(0.044 h^{1.72}, 14.77) + 0.002\, d \log_{10} h$ "
+                r"up to the breakpoint; in sight with probability $e^{-(d - 10) / 1000}$ beyond 10 m",
+                "3GPP TR 38.901, RMa",
+            ),
+            "okumura_hata": Model(
+                r"$L = 69.55 + 26.16 \log_{10} f_{\mathrm{MHz}} - 13.82 \log_{10} h_b - a(h_m) + "
+                r"(44.9 - 6.55 \log_{10} h_b) \log_{10} d_{\mathrm{km}}$, corrected for suburbs and "
+                r"open country; above 1500 MHz $46.3 + 33.9 \log_{10} f_{\mathrm{MHz}}$ in place of "
+                "the first two terms",
+                "Hata, IEEE Trans. Veh. Technol. 1980; COST 231, 1999",
+            ),
+            "two_ray": Model(
+                r"$L = 20 \log_{10} \frac{4 \pi f}{c} - 20 \log_{10} \left\lvert \frac{1}{d_1} + "
+                r"\Gamma \frac{e^{-j k (d_2 - d_1)}}{d_2} \right\rvert$",
+                "Rappaport, Wireless Communications, 2002, 4.6",
+            ),
+            "v2v": Model(
+                r"In sight $L = 32.4 + 20 \log_{10} d + 20 \log_{10} f_{\mathrm{GHz}}$ on a highway, "
+                r"$38.77 + 16.7 \log_{10} d + 18.2 \log_{10} f_{\mathrm{GHz}}$ in a city; behind a "
+                r"vehicle 0, 5 or 9 dB more, beyond 541 m and $15 \log_{10} d - 41$ dB; behind a "
+                r"corner at least $36.85 + 30 \log_{10} d + 18.9 \log_{10} f_{\mathrm{GHz}}$",
+                "3GPP TR 37.885",
+            ),
+            "air_to_ground": Model(
+                r"Free space and $\eta_{LOS}$ or $\eta_{NLOS}$; in sight with probability "
+                r"$\frac{1}{1 + a\, e^{-b (\theta - a)}}$ at an elevation of $\theta$ degrees",
+                "Al-Hourani, Kandeepan and Lardner, IEEE Wireless Commun. Lett. 2014",
+            ),
             "gains": Model("The gain of each link over time, from a file.", "Colosseum's format"),
             "sionna_rt": Model("Gains of the paths that Sionna RT traced.", "Sionna RT"),
             "deepmimo": Model("Gains of a ray-traced scenario.", "DeepMIMO v4"),
