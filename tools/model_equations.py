@@ -80,14 +80,15 @@ CHAPTERS = {
             "rma": Model(
                 r"In sight $L = 20 \log_{10} \frac{40 \pi d f_{\mathrm{GHz}}}{3} + \min(0.03 "
                 r"h^{1.72}, 10) \log_{10} d - \min(0.044 h^{1.72}, 14.77) + 0.002\, d \log_{10} h$ "
-                r"up to the breakpoint; in sight with probability $e^{-(d - 10) / 1000}$ beyond 10 m",
+                r"up to the breakpoint; in sight with probability $e^{-(d - 10) / 1000}$ "
+                "beyond 10 m",
                 "3GPP TR 38.901, RMa",
             ),
             "okumura_hata": Model(
                 r"$L = 69.55 + 26.16 \log_{10} f_{\mathrm{MHz}} - 13.82 \log_{10} h_b - a(h_m) + "
-                r"(44.9 - 6.55 \log_{10} h_b) \log_{10} d_{\mathrm{km}}$, corrected for suburbs and "
-                r"open country; above 1500 MHz $46.3 + 33.9 \log_{10} f_{\mathrm{MHz}}$ in place of "
-                "the first two terms",
+                r"(44.9 - 6.55 \log_{10} h_b) \log_{10} d_{\mathrm{km}}$, corrected for suburbs "
+                r"and open country; above 1500 MHz $46.3 + 33.9 \log_{10} f_{\mathrm{MHz}}$ in place "
+                "of the first two terms",
                 "Hata, IEEE Trans. Veh. Technol. 1980; COST 231, 1999",
             ),
             "two_ray": Model(
@@ -96,8 +97,8 @@ CHAPTERS = {
                 "Rappaport, Wireless Communications, 2002, 4.6",
             ),
             "v2v": Model(
-                r"In sight $L = 32.4 + 20 \log_{10} d + 20 \log_{10} f_{\mathrm{GHz}}$ on a highway, "
-                r"$38.77 + 16.7 \log_{10} d + 18.2 \log_{10} f_{\mathrm{GHz}}$ in a city; behind a "
+                r"In sight $L = 32.4 + 20 \log_{10} d + 20 \log_{10} f_{\mathrm{GHz}}$ on a "
+                r"highway, $38.77 + 16.7 \log_{10} d + 18.2 \log_{10} f_{\mathrm{GHz}}$ in a city; behind a "
                 r"vehicle 0, 5 or 9 dB more, beyond 541 m and $15 \log_{10} d - 41$ dB; behind a "
                 r"corner at least $36.85 + 30 \log_{10} d + 18.9 \log_{10} f_{\mathrm{GHz}}$",
                 "3GPP TR 37.885",
@@ -367,6 +368,11 @@ CHAPTERS = {
             "gauss_markov": Model(
                 r"$v' = a v + \sqrt{1 - a^2}\, \sigma w$ by axis", "Liang and Haas 2003, eq. (2)"
             ),
+            "circle": Model(
+                r"round the place of each, at its height: $c + r (\cos, \sin)(\phi + v t / r)$",
+                "Zeng and Zhang, IEEE Trans. Wireless Commun. 2017",
+            ),
+            "waypoints": Model("straight from one place in space to the next, heights included"),
             "trace": Model("from a CSV file"),
             "bonnmotion": Model("from a file of BonnMotion"),
             "ns2": Model("from a movement file of ns-2"),

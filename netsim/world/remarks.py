@@ -37,8 +37,9 @@ def remarks(world: World) -> list[str]:
 
 def _of_movement(world: World) -> list[str]:
     """Of the fastest node of a file; the keys of models of movement have limits of their own."""
-    mobility, track = world.scenario.mobility, world.track
-    if track is None or "path" not in type(mobility).model_fields:
+    track = world.track
+    laws = world.scenario.per_node("mobility")
+    if track is None or not any("path" in type(law).model_fields for law in laws):
         return []
     if track.fastest_m_per_s <= FASTEST_M_PER_S:
         return []

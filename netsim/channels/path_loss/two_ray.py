@@ -1,6 +1,6 @@
 """Two rays: the direct one and the one reflected by flat ground (Rappaport 2002, 4.6).
 
-With d1 and d2 the lengths of the two rays, k = 2 pi f / c and G the ground's reflection coefficient,
+With d1 and d2 the lengths of the two rays, k = 2 pi f / c and G the ground's reflection:
 
 L = 20 log10(4 pi f / c) - 20 log10 |1/d1 + G exp(-j k (d2 - d1)) / d2|.
 

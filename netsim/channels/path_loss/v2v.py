@@ -62,8 +62,10 @@ class VehicleToVehicle(Sighted):
 
     @property
     def own_shadowing(self) -> tuple[OwnShadowing, OwnShadowing]:  # type: ignore[override]
-        """Shadowing of the standard (with, without) line of sight, blockage of antennas of
-        `antenna_height_m` included; decorrelation after TR 36.885, table A.1.4-1."""
+        """Shadowing (with, without) line of sight, the spread of a blockage included.
+
+        It is that of antennas at `antenna_height_m`; decorrelation after TR 36.885, A.1.4.
+        """
         decorrelation_m = 25.0 if self.scene == "highway" else 10.0
         behind_db = 4.0
         if self.without_sight == "vehicle":
@@ -114,7 +116,7 @@ class VehicleToVehicle(Sighted):
         return np.where(u < self.sight_probability(distance_m), los_db, behind_db)[()]
 
     def _blockage(self, one_m: Any, other_m: Any) -> tuple[Any, Any]:
-        """Blockage near by and its deviation [dB]: both antennas over the blocker, below it, else."""
+        """Mean blockage near by, and its deviation [dB]."""
         over = np.minimum(one_m, other_m) > self.blocker_height_m
         below = np.maximum(one_m, other_m) < self.blocker_height_m
         return (
