@@ -63,7 +63,7 @@ def test_a_circle_has_its_centre_radius_and_speed(phase):
     moved_m = np.hypot(*(track.at(every, 10**6) - at_0).T)
     assert moved_m == pytest.approx([0.01] * 3, rel=1e-6)
     if phase == "aligned":
-        assert at_0 == pytest.approx(START_M + [50.0, 0.0])
+        assert at_0 == pytest.approx(START_M + np.array([50.0, 0.0]))
 
 
 def test_a_route_takes_as_long_as_it_is_in_space():

@@ -63,7 +63,8 @@ class TwoRay(PathLoss):
         """Both rays in phase, and, farther away, no farther apart than their paths and G allow."""
         h_m, k = self.antenna_height_m, 2.0 * math.pi * carrier_hz / SPEED_OF_LIGHT_M_PER_S
         d1_m, d2_m, reflection = self._rays(distance_m, h_m, h_m)
-        apart = k * (d2_m - d1_m) + (1.0 + reflection) + (1.0 - d1_m / d2_m)
+        later_m = 4.0 * h_m * h_m / (d1_m + d2_m)  # d2 - d1, to all digits
+        apart = k * later_m + (1.0 + reflection) + later_m / d2_m
         least_db: Real = 20.0 * np.log10(2.0 * k * d1_m / np.minimum(apart, 2.0))
         return least_db
 

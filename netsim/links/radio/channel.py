@@ -184,8 +184,8 @@ class RadioChannel:
     def overhead_ns(self, packet_bits: int) -> float:
         """Time of an attempt at a packet beside its bits [ns]."""
         radio = self._radio
-        own_s = radio.rate.overhead_s(packet_bits, radio.bandwidth_hz)
-        return radio.attempt_overhead_s * NS_PER_S + own_s * NS_PER_S
+        own_s: float = radio.rate.overhead_s(packet_bits, radio.bandwidth_hz)
+        return float(radio.attempt_overhead_s * NS_PER_S + own_s * NS_PER_S)
 
     def heard_dbm(self, src: int, time_ns: int) -> NDArray[np.float64]:
         """Mean power that each node receives from one [dBm], fading aside; shape (N,)."""

@@ -151,9 +151,9 @@ class Radio(Table):
     def _a_preset_lies_below(cls, given: Any) -> Any:
         if not isinstance(given, dict) or not given.get("preset"):
             return given
-        known = TypeAdapter(cls.model_fields["preset"].annotation)
+        kinds: Any = cls.model_fields["preset"].annotation
         try:
-            preset: Preset = known.validate_python(given["preset"])
+            preset: Preset = TypeAdapter(kinds).validate_python(given["preset"])
         except ValidationError:
             return given  # what is wrong with it is told with the other keys
         return below(given, preset.radio())
