@@ -100,7 +100,8 @@ CHAPTERS = {
                 r"In sight $L = 32.4 + 20 \log_{10} d + 20 \log_{10} f_{\mathrm{GHz}}$ on a "
                 r"highway, $38.77 + 16.7 \log_{10} d + 18.2 \log_{10} f_{\mathrm{GHz}}$ in a city; "
                 r"behind a vehicle 0, 5 or 9 dB more, beyond 541 m and $15 \log_{10} d - 41$ dB; "
-                r"behind a corner at least $36.85 + 30 \log_{10} d + 18.9 \log_{10} f_{\mathrm{GHz}}$",
+                r"behind a corner at least $36.85 + 30 \log_{10} d + 18.9 \log_{10} "
+                r"f_{\mathrm{GHz}}$",
                 "3GPP TR 37.885",
             ),
             "air_to_ground": Model(

@@ -130,7 +130,16 @@ class Reservations(ABC):
 
     @abstractmethod
     def begins_ns(self, src: int, ready_ns: float, packet_ns: float) -> float:
-        """Time at which a node sends its next packet, of a length, that is ready from a time on."""
+        """Time at which a node sends its next packet.
+
+        Parameters
+        ----------
+        src : int
+        ready_ns : float
+            From when on it could be.
+        packet_ns : float
+            Its time on the air.
+        """
 
     @abstractmethod
     def begun(self, src: int, time_ns: int) -> int:
@@ -221,11 +230,21 @@ class Mac(Component):
         return ready_ns
 
     def silence_ns(self, packet_ns: float) -> float:
-        """How long a sender has to be silent after a packet of a length, under random access."""
+        """Silence of a sender after a packet of a length, under random access [ns]."""
         return 0.0
 
     def reservations(self, nodes: int, streams: Streams, hearing: Hearing) -> Reservations | None:
-        """What senders have reserved, under random access; None: they reserve nothing."""
+        """Reservations of all senders, under random access; None: they reserve nothing.
+
+        Parameters
+        ----------
+        nodes : int
+            How many nodes there are.
+        streams : Streams
+            The only randomness.
+        hearing : callable
+            Who hears whom how well.
+        """
         return None
 
     @property

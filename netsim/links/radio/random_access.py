@@ -48,19 +48,48 @@ class OnAir:
         self._silent_until_ns: dict[int, float] = {}
 
     def set_mac(self, mac: Mac, nodes: int, streams: Streams, hearing: Hearing) -> None:
-        """Send by a rule from now on."""
+        """Send by a rule from now on.
+
+        Parameters
+        ----------
+        mac : Mac
+        nodes : int
+        streams : Streams
+        hearing : callable
+            Who hears whom how well.
+        """
         self._mac = mac
         self.reservations = mac.reservations(nodes, streams, hearing)
 
     def begins_ns(self, src: int, ready_ns: float, packet_ns: float, draw: float) -> float:
-        """Time at which a node sends a packet, of a length, that is ready from a time on."""
+        """Time at which a node sends a packet.
+
+        Parameters
+        ----------
+        src : int
+        ready_ns : float
+            From when on it could be.
+        packet_ns : float
+            Its time on the air.
+        draw : float
+            Uniform on [0, 1).
+        """
         if self.reservations is not None:
             return self.reservations.begins_ns(src, ready_ns, packet_ns)
         ready_ns = max(ready_ns, self._silent_until_ns.get(src, 0.0))
         return self._mac.begins_ns(ready_ns, packet_ns, draw)
 
     def begin(self, flight: Flight, at_ns: float, packet_ns: float) -> None:
-        """Send a packet of a flight, which meets all others that are on the air."""
+        """Send a packet of a flight, which meets all others that are on the air.
+
+        Parameters
+        ----------
+        flight : Flight
+        at_ns : float
+            Now, not rounded.
+        packet_ns : float
+            Its time on the air.
+        """
         silence_ns, channel = self._mac.silence_ns(packet_ns), 0
         if silence_ns:
             self._silent_until_ns[flight.src] = at_ns + packet_ns + silence_ns
