@@ -34,7 +34,7 @@ class VehicleToVehicle(Sighted):
     Attributes
     ----------
     scene : {"highway", "urban"}
-        The road.
+        The road, by which losses and line of sight go.
     sight : {"drawn", "always", "never"}
         Line of sight: by the standard's probability, everywhere, nowhere. A pair is drawn one
         uniform: it gains sight as it comes closer and keeps it.
@@ -69,8 +69,8 @@ class VehicleToVehicle(Sighted):
         decorrelation_m = 25.0 if self.scene == "highway" else 10.0
         behind_db = 4.0
         if self.without_sight == "vehicle":
-            height_m = self.antenna_height_m
-            behind_db = math.hypot(3.0, float(self._blockage(height_m, height_m)[1]))
+            over = self.antenna_height_m - self.blocker_height_m
+            behind_db = math.hypot(3.0, 0.0 if over > 0 else 4.5 if over < 0 else 4.0)
         return OwnShadowing(3.0, decorrelation_m), OwnShadowing(behind_db, decorrelation_m)
 
     def loss_db(self, distance_m: Real, carrier_hz: float, u: Real | float = 0.0) -> Real:

@@ -30,7 +30,7 @@ class LoraPreset(Preset):
     Attributes
     ----------
     spreading_factor : int
-        7 to 12.
+        SF: each step more doubles the time of a symbol and reaches 2.5 dB farther.
     """
 
     kind: Literal["lora"] = "lora"

@@ -30,11 +30,11 @@ class Lora(Rate):
     Attributes
     ----------
     spreading_factor : int
-        SF.
+        SF: a symbol has as many bits, and takes 2^SF over the bandwidth.
     coding_rate : int
         CR: 1 to 4 stand for 4/5 to 4/8.
     preamble_symbols : int
-        Symbols of the preamble.
+        How many symbols come before the 4.25 of synchronisation.
     header : bool
         Whether packets have an explicit header.
     crc : bool
