@@ -73,6 +73,45 @@ CHAPTERS = {
                 r"then $0.32\, e^{-(d - 6.5) / 32.6}$",
                 "3GPP TR 38.901, InH - Office",
             ),
+            "uma": Model(
+                r"In sight $L = 28 + 22 \log_{10} d + 20 \log_{10} f_{\mathrm{GHz}}$ up to the "
+                r"breakpoint, out of sight at least $13.54 + 39.08 \log_{10} d + 20 \log_{10} "
+                r"f_{\mathrm{GHz}} - 0.6 (h_{UT} - 1.5)$; in sight with probability "
+                r"$\frac{18}{d} + e^{-d/63} (1 - \frac{18}{d})$ beyond 18 m",
+                "3GPP TR 38.901, UMa",
+            ),
+            "rma": Model(
+                r"In sight $L = 20 \log_{10} \frac{40 \pi d f_{\mathrm{GHz}}}{3} + \min(0.03 "
+                r"h^{1.72}, 10) \log_{10} d - \min(0.044 h^{1.72}, 14.77) + 0.002\, d \log_{10} h$ "
+                r"up to the breakpoint; in sight with probability $e^{-(d - 10) / 1000}$ "
+                "beyond 10 m",
+                "3GPP TR 38.901, RMa",
+            ),
+            "okumura_hata": Model(
+                r"$L = 69.55 + 26.16 \log_{10} f_{\mathrm{MHz}} - 13.82 \log_{10} h_b - a(h_m) + "
+                r"(44.9 - 6.55 \log_{10} h_b) \log_{10} d_{\mathrm{km}}$, corrected for suburbs "
+                r"and open country; above 1500 MHz $46.3 + 33.9 \log_{10} f_{\mathrm{MHz}}$ in "
+                "place of the first two terms",
+                "Hata, IEEE Trans. Veh. Technol. 1980; COST 231, 1999",
+            ),
+            "two_ray": Model(
+                r"$L = 20 \log_{10} \frac{4 \pi f}{c} - 20 \log_{10} \left\lvert \frac{1}{d_1} + "
+                r"\Gamma \frac{e^{-j k (d_2 - d_1)}}{d_2} \right\rvert$",
+                "Rappaport, Wireless Communications, 2002, 4.6",
+            ),
+            "v2v": Model(
+                r"In sight $L = 32.4 + 20 \log_{10} d + 20 \log_{10} f_{\mathrm{GHz}}$ on a "
+                r"highway, $38.77 + 16.7 \log_{10} d + 18.2 \log_{10} f_{\mathrm{GHz}}$ in a city; "
+                r"behind a vehicle 0, 5 or 9 dB more, beyond 541 m and $15 \log_{10} d - 41$ dB; "
+                r"behind a corner at least $36.85 + 30 \log_{10} d + 18.9 \log_{10} "
+                r"f_{\mathrm{GHz}}$",
+                "3GPP TR 37.885",
+            ),
+            "air_to_ground": Model(
+                r"Free space and $\eta_{LOS}$ or $\eta_{NLOS}$; in sight with probability "
+                r"$\frac{1}{1 + a\, e^{-b (\theta - a)}}$ at an elevation of $\theta$ degrees",
+                "Al-Hourani, Kandeepan and Lardner, IEEE Wireless Commun. Lett. 2014",
+            ),
             "gains": Model("The gain of each link over time, from a file.", "Colosseum's format"),
             "sionna_rt": Model("Gains of the paths that Sionna RT traced.", "Sionna RT"),
             "deepmimo": Model("Gains of a ray-traced scenario.", "DeepMIMO v4"),
@@ -146,6 +185,11 @@ CHAPTERS = {
                 "$R = B$ times the efficiency of the highest channel quality indicator that "
                 "$\\gamma$ allows",
                 "3GPP TS 36.213, table 7.2.3-1",
+            ),
+            "lora": Model(
+                r"$\frac{2^{SF}}{B}$ a symbol, $8 + \left\lceil \frac{8 P - 4 SF + 28 + 16 CRC - "
+                r"20 IH}{4 (SF - 2 DE)} \right\rceil (CR + 4)$ symbols behind the preamble",
+                "Semtech AN1200.13",
             ),
             "minstrel": Model(
                 "The rate with the largest share of acknowledged attempts over their time, shares "
@@ -240,7 +284,8 @@ CHAPTERS = {
             "tdma": Model("a slot a node in every frame; half a frame is waited on average"),
             "aloha": Model(
                 r"slotted $S = n q (1 - q)^{n-1}$; pure $S = \frac{n q}{1 + q} \left( \frac{e^{-q}}"
-                r"{1 + q} \right)^{n-1}$",
+                r"{1 + q} \right)^{n-1}$; under a duty cycle $d$ silent for "
+                "$T (1/d - 1)$ after $T$",
                 "Abramson, AFIPS 1970; Roberts 1975",
             ),
             "csma": Model(
@@ -248,10 +293,41 @@ CHAPTERS = {
                 r"\tau)^{n-1}$; hidden senders solved beside it",
                 "Bianchi, IEEE JSAC 2000; Tinnirello, Bianchi and Xiao 2010",
             ),
+            "nr_sidelink_mode2": Model(
+                "a resource drawn among those that nobody in range has reserved (one in five at "
+                "least), kept for 5 to 15 packets; of two that pick blindly among $N$ a share "
+                "$1 / N$ collides",
+                "3GPP TR 37.985, TS 38.214, 8.1.4",
+            ),
             "ofdma": Model(
                 r"round robin, or sub-channel $k$ to $\mathrm{argmax}_f R_{fk} / T_f$ with "
                 r"$T \leftarrow (1 - w) T + w \cdot$ rate served",
                 "Kelly 1997; Viswanath, Tse and Laroia 2002",
+            ),
+        },
+    ),
+    "channels.presets": Chapter(
+        "Radios by name",
+        "Values for keys of `[radio]`; what the scenario states itself goes before them.",
+        {
+            "none": Model("the defaults"),
+            "lora": Model(
+                "868 MHz, 125 kHz, SF 7 to 12 with their sensitivities, 1 % of the time",
+                "Semtech SX1276; Georgiou and Raza, IEEE Wireless Commun. Lett. 2017",
+            ),
+            "ble": Model(
+                "connections over 1M, 2M or coded PHYs, packets of 251 bytes, each acknowledged",
+                "Bluetooth Core Specification 5.4",
+            ),
+            "lte": Model(
+                "resource blocks of 3 to 20 MHz by proportional fairness, CQI rates",
+                "3GPP TS 36.101, table 5.6-1",
+            ),
+            "wifi": Model("802.11a or g in 20 MHz under the DCF", "IEEE 802.11-2020"),
+            "wifi_p": Model(
+                r"802.11p in 10 MHz, 3 to 27 Mb/s, $\mathrm{AIFS} = 32 + 13\, \mathrm{AIFSN}$ "
+                "us and windows by access category",
+                "IEEE 802.11-2020; ETSI EN 302 663, table B.3",
             ),
         },
     ),
@@ -354,6 +430,11 @@ CHAPTERS = {
                 "stations on the turning Earth; sight over the least elevation and past the air",
                 "Walker, J. Brit. Interplanet. Soc. 1984",
             ),
+            "circle": Model(
+                r"round the place of each, at its height: $c + r (\cos, \sin)(\phi + v t / r)$",
+                "Zeng and Zhang, IEEE Trans. Wireless Commun. 2017",
+            ),
+            "waypoints": Model("straight from one place in space to the next, heights included"),
             "trace": Model("from a CSV file"),
             "bonnmotion": Model("from a file of BonnMotion"),
             "ns2": Model("from a movement file of ns-2"),

@@ -15,7 +15,7 @@ from netsim.scenario import load
 from netsim.scenario.kinds import kinds_of
 from netsim.traces.files import spelt_out
 from netsim.units import to_ns
-from netsim.world.placement import placed
+from netsim.world.placement import placed, starting_heights_m
 from netsim.world.radios import radios
 
 
@@ -90,7 +90,7 @@ def export(
         budget=on_air.budget,
         tx_power_dbm=on_air.tx_power_dbm,
         streams=streams,
-        heights_m=scenario.nodes.heights,
+        heights_m=starting_heights_m(scenario, track),
     )
     if simulator is not None:
         played = replays.Run(folder=folder, scenario=scenario, layout=layout)

@@ -13,6 +13,7 @@ from pydantic import AfterValidator, Field, model_validator
 from netsim.channels.sleep import Sleep
 from netsim.registry import Count, Finite, Plausible, Positive, Table, choice
 from netsim.topology.churn import Churn
+from netsim.topology.mobility import Mobility
 
 MOST_NAME = 100
 Label = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.=-]*$", max_length=MOST_NAME)]
@@ -36,9 +37,11 @@ SERVER = "server"
 
 if TYPE_CHECKING:
     ChurnChoice = Churn
+    MobilityChoice = Mobility
     SleepChoice = Sleep
 else:
     ChurnChoice = choice("netsim.topology.churn")
+    MobilityChoice = choice("netsim.topology.mobility")
     SleepChoice = choice("netsim.channels.sleep")
 
 
@@ -78,6 +81,8 @@ class Group(Table):
         Rate at which each of its nodes receives. Absent: that of `[link]`.
     churn
         When its nodes are on. Absent: as `[churn]` says.
+    mobility
+        How its nodes move. Absent: as `[mobility]` says.
     sleep
         When the radios of its nodes sleep. Absent: as `[radio.sleep]` says.
     battery_j
@@ -98,6 +103,7 @@ class Group(Table):
     uplink_bps: Annotated[Positive | None, Overrides("link.uplink_bps")] = None
     downlink_bps: Annotated[Positive | None, Overrides("link.downlink_bps")] = None
     churn: Annotated[ChurnChoice | None, Overrides("churn")] = None
+    mobility: Annotated[MobilityChoice | None, Overrides("mobility")] = None
     sleep: Annotated[SleepChoice | None, Overrides("radio.sleep")] = None
     battery_j: Annotated[
         Positive | None,
@@ -140,8 +146,8 @@ class Nodes(Table):
         Height of all nodes above the ground that no group gives one. Absent: distances are those
         along the ground.
     heights_m
-        Height of each node above the ground, in place of `height_m`; nodes that move keep theirs.
-        Example: `[10.0, 1.5, 1.5]`
+        Height of each node above the ground, in place of `height_m`; nodes that move keep theirs,
+        unless their mobility has heights of its own. Example: `[10.0, 1.5, 1.5]`
     groups
         Nodes that differ from the rest, from id 0 on. Example: `[{ name = "edge", count = 1, role =
         "server" }]`

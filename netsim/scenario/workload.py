@@ -52,8 +52,9 @@ def workload_problems(scenario: Scenario, draft: Draft) -> list[str]:
             problems.append(
                 _told(draft, path, value, f"{what} {mark.most:,.0f} are possible", remedy)
             )
-    turn_s = scenario.mobility.turn_every_s(scenario.nodes.radius_m)
-    turns = 0.0 if turn_s is None else nodes * horizon_s / max(turn_s, 1e-300)
+    laws = scenario.per_node("mobility")
+    each_s = [law.turn_every_s(scenario.nodes.radius_m) for law in laws]
+    turns = sum(horizon_s / max(turn_s, 1e-300) for turn_s in each_s if turn_s is not None)
     if turns > MOST_TURNS:
         problems.append(
             line(

@@ -39,7 +39,7 @@ from netsim.world.local_data import local_data, malicious_nodes
 from netsim.world.memory import Need, of_data
 from netsim.world.minibatch_check import require_trainable
 from netsim.world.neighbours import neighbours
-from netsim.world.placement import placed
+from netsim.world.placement import placed, starting_heights_m
 from netsim.world.radios import radios
 from netsim.world.wires import wires
 
@@ -215,7 +215,7 @@ def _built(
     radio = radios(scenario, positions_m, streams, track, folder)
     range_m = None if radio.budget is None else radio.budget.range_m
     servers = frozenset(i for i, role in enumerate(roles) if role == SERVER)
-    heights_m = scenario.nodes.heights
+    heights_m = starting_heights_m(scenario, track)
     site = Site(
         scenario.nodes.count, streams, positions_m, range_m, folder, servers, heights_m,
         track, to_ns(scenario.horizon_s),

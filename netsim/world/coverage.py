@@ -54,7 +54,7 @@ def range_m(radio: Radio, tx_power_dbm: float, threshold: float) -> float:
         total = 0.0
         for which, (share, u) in enumerate(((sight, 0.0), (1.0 - sight, 1.0))):
             if share > 0.0:
-                loss_db = float(radio.path_loss.loss_db(distance_m, radio.carrier_hz, u))
+                loss_db = float(radio.path_loss.least_beyond_db(distance_m, radio.carrier_hz, u))
                 total += share * decoded(best_db - loss_db, which)
         return total
 

@@ -13,7 +13,7 @@ from netsim.links.radio.mean_snr import IidMeanSnr, PlacedMeanSnr
 from netsim.links.radio.table import Radio
 from netsim.rng import Streams
 from netsim.scenario.tables import Scenario
-from netsim.topology.mobility import SpaceTrack, Track
+from netsim.topology.mobility import HighTrack, SpaceTrack, Track
 from netsim.traces.gains import Gains
 from netsim.units import db_to_linear, dbm_to_w, linear_to_db
 from netsim.world import calibration, coverage
@@ -102,9 +102,10 @@ def open_budget(
             'nodes move in space; set "none"'
         )
     heights_m, highest = nodes.heights, radio
-    if heights_m:
-        _require_height(radio, min(heights_m))
-        highest = radio.model_copy(update={"path_loss": radio.path_loss.of_farthest(heights_m)})
+    ever_m = track.height_span_m if isinstance(track, HighTrack) else heights_m
+    if ever_m:
+        _require_height(radio, min(ever_m))
+        highest = radio.model_copy(update={"path_loss": radio.path_loss.of_farthest(ever_m)})
     range_m = coverage.range_m(highest, max(powers), threshold)
     # What is too weak to be noticed still adds to the noise.
     heard_m = range_m

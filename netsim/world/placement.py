@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from netsim.errors import ScenarioError
 from netsim.rng import Streams
 from netsim.scenario.tables import Scenario
-from netsim.topology.mobility import Track
+from netsim.topology.mobility import HighTrack, Mobility, Track
+from netsim.topology.mobility._several import Several, SeveralHigh
 from netsim.topology.mobility.static import Static
 from netsim.traces.geodesy import degrees_problem
 
@@ -40,19 +41,78 @@ def placed(
         If a mobility model or an energy model needs places and nodes have none, or nodes move in a
         scenario without a radio, where places have no effect.
     """
-    positions, law = _positions(scenario, streams), scenario.mobility
-    _require_for_energy(scenario, positions is not None or law.states_places)
-    if isinstance(law, Static):
+    positions = _positions(scenario, streams)
+    laws: list[Mobility] = []
+    by_node = [_number_of(law, laws) for law in scenario.per_node("mobility")]
+    stated = any(law.states_places for law in laws)
+    _require_for_energy(scenario, positions is not None or stated)
+    if all(isinstance(law, Static) for law in laws):
         return positions, None
-    told = f'[mobility] kind = "{law.model_dump()["kind"]}"'
-    if law.states_places:
-        if positions is not None:
-            raise ScenarioError(
-                f"{told}: says where all nodes are, and [nodes] placement = "
-                f'"{scenario.nodes.placement}" says it, too; leave out placement'
-            )
+    if stated:
+        _require_alone(scenario, laws, positions is not None)
         positions = np.zeros((scenario.nodes.count, 2))
-    if positions is None:
+    for law in laws:
+        _require_places(scenario, law, positions is not None)
+    assert positions is not None
+    radius_m, tracks = scenario.nodes.radius_m, []
+    for number, law in enumerate(laws):
+        mine = np.array(by_node) == number  # others are none of its business
+        tracks.append(law.track(np.where(mine[:, None], positions, 0.0), radius_m, streams, folder))
+    track: Track | None = tracks[0]
+    if len(laws) > 1:
+        track = _together([tracks[number] for number in by_node], positions, scenario)
+    if track is not None:
+        positions = track.at(range(scenario.nodes.count), 0)
+    return positions, track
+
+
+def starting_heights_m(scenario: Scenario, track: Track | None) -> tuple[float, ...]:
+    """Height of each node at the start [m]; empty where none has one."""
+    if isinstance(track, HighTrack):
+        return tuple(track.heights_m(range(scenario.nodes.count), 0).tolist())
+    return scenario.nodes.heights
+
+
+def _number_of(law: Mobility, laws: list[Mobility]) -> int:
+    """Which of the laws it is; a new one becomes the last."""
+    if law not in laws:
+        laws.append(law)
+    return laws.index(law)
+
+
+def _together(
+    tracks: Sequence[Track | None], start_m: NDArray[np.float64], scenario: Scenario
+) -> Track | None:
+    """One track of nodes that have a law each, or stay."""
+    if not any(tracks):
+        return None
+    if not any(isinstance(track, HighTrack) for track in tracks):
+        return Several(tracks, start_m)
+    level_m = scenario.nodes.heights or np.zeros(len(start_m))
+    return SeveralHigh(tracks, start_m, np.array(level_m))
+
+
+def _require_alone(scenario: Scenario, laws: Sequence[Mobility], places: bool) -> None:
+    """Raise ScenarioError where something stands beside a law that says where all nodes are."""
+    law = next(law for law in laws if law.states_places)
+    told = f'[mobility] kind = "{law.model_dump()["kind"]}"'
+    if places:
+        raise ScenarioError(
+            f"{told}: says where all nodes are, and [nodes] placement = "
+            f'"{scenario.nodes.placement}" says it, too; leave out placement'
+        )
+    if len(laws) > 1:
+        raise ScenarioError(
+            f"{told}: says where all nodes are, and a group has a [mobility] of its own; leave one out"
+        )
+
+
+def _require_places(scenario: Scenario, law: Mobility, places: bool) -> None:
+    """Raise ScenarioError where a law of motion does not go with how nodes are placed."""
+    if isinstance(law, Static):
+        return
+    told = f'[mobility] kind = "{law.model_dump()["kind"]}"'
+    if not places:
         raise ScenarioError(
             f'{told}: nodes have no places under [nodes] placement = "iid_links"; set "disc", '
             '"square" or "given"'
@@ -64,10 +124,6 @@ def placed(
             f'{told}: moves nodes in the disc of nodes.radius_m, and [nodes] placement = "square" '
             'puts them into a square; set placement = "disc", or move them by a file'
         )
-    track = law.track(positions, scenario.nodes.radius_m, streams, folder)
-    if track is not None:
-        positions = track.at(range(scenario.nodes.count), 0)
-    return positions, track
 
 
 def distances(
@@ -84,7 +140,7 @@ def distances(
     track : Track or None
         How nodes move; None: nobody does.
     heights_m : sequence of float
-        Of each node; empty: distances are those along the ground.
+        Of each node, if `track` has none; empty: distances are those along the ground.
 
     Returns
     -------
@@ -98,6 +154,14 @@ def distances(
         one, other = positions_m[[i, j]] if track is None else track.at((i, j), time_ns)
         return math.dist(one, other)
 
+    if isinstance(track, HighTrack):
+        high = track
+
+        def in_space_m(i: int, j: int, time_ns: int) -> float:
+            one_m, other_m = high.heights_m((i, j), time_ns).tolist()
+            return math.hypot(distance_m(i, j, time_ns), one_m - other_m)
+
+        return in_space_m
     if not len(heights_m):
         return distance_m
 

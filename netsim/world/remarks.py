@@ -27,6 +27,7 @@ def remarks(world: World) -> list[str]:
     columns = world.samples.columns
     found = [
         *plausibility.remarks(world.scenario),
+        *_of_preset(world),
         *_of_radio(world),
         *_of_movement(world),
         *world.notes.remarks(world.scenario.horizon_s),
@@ -37,14 +38,27 @@ def remarks(world: World) -> list[str]:
 
 def _of_movement(world: World) -> list[str]:
     """Of the fastest node of a file; the keys of models of movement have limits of their own."""
-    mobility, track = world.scenario.mobility, world.track
-    if track is None or "path" not in type(mobility).model_fields:
+    track = world.track
+    laws = world.scenario.per_node("mobility")
+    if track is None or not any("path" in type(law).model_fields for law in laws):
         return []
     if track.fastest_m_per_s <= FASTEST_M_PER_S:
         return []
     return [
         f"[mobility]: the file moves a node at {track.fastest_m_per_s:,.0f} m/s, faster than "
         "sound: are its times in ms, or its places in another unit than m?"
+    ]
+
+
+def _of_preset(world: World) -> list[str]:
+    """Of keys of the radio that the scenario sets beside its preset."""
+    radio = world.scenario.radio
+    found = [] if radio is None else radio.beside_preset
+    if radio is None or not found:
+        return []
+    return [
+        f'[radio.preset] kind = "{radio.preset.kind}": {", ".join(found)} '
+        f"{'is' if len(found) == 1 else 'are'} the scenario's own, not the preset's"
     ]
 
 

@@ -155,6 +155,7 @@ CASES: list[tuple[str, str, Any]] = [
     ("radio", "radio.arq", {"kind": "abort", "max_attempts": 1}),
     ("radio star", "radio.broadcast", {"kind": "repeated", "feedback_bits": 100}),
     ("repeated", "radio.broadcast", {"kind": "once"}),
+    ("radio", "radio.preset", {"kind": "ble"}),
     ("radio", "radio.mac", {"kind": "shared"}),
     ("shared", "radio.mac", {"kind": "csma"}),
     ("csma", "radio.mac", {"kind": "orthogonal"}),

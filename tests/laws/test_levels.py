@@ -130,7 +130,11 @@ def test_delays_of_a_few_packets_a_second(ether, load):
 # -- random access ------------------------------------------------------------------------------
 
 RANDOM = (
-    [mac for mac in MEDIA if FAMILY[mac["kind"]].random_access]
+    [
+        mac
+        for mac in MEDIA
+        if FAMILY[mac["kind"]].random_access and not getattr(FAMILY[mac["kind"]], "reserves", False)
+    ]
     if hasattr(FAMILY["aloha"], "random_access")
     else [mac for mac in MEDIA if mac["kind"] == "aloha"]
 )

@@ -14,6 +14,7 @@ REQUIRED = {
     "netsim.channels.rate": {"rate_bps": 1e6, "min_rate_bps": 1e5},
     "netsim.schedules": {"rate_hz": 1.0, "period_s": 1.0},
     "netsim.topology.churn": {"mean_on_s": 5.0, "mean_off_s": 1.0},
+    "netsim.topology.mobility": {"waypoints_m": [[-40.0, 0.0, 30.0], [40.0, 0.0, 50.0]]},
     "netsim.topology": {"degree": 2, "probability": 0.5, "links": 2, "blocks": 2, "rewiring": 0.2},
     "netsim.data.drifts": {"at_s": 1.0, "classes": [[0, 1]], "partition": {"kind": "iid"}},
     "netsim.devices.speed": {"flops_per_s": 1e9},

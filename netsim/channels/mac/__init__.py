@@ -8,12 +8,14 @@ as well: `netsim.links.radio.background` has it as a function of time.
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from netsim.registry import Component
+from netsim.rng import Streams
 
 
 class Share(NamedTuple):
@@ -119,6 +121,31 @@ class Turns(NamedTuple):
         return before * frame_ns + min(within_ns, self.slot_ns) * self.slots
 
 
+Hearing = Callable[[int, int], NDArray[np.float64]]
+"""(sender, time [ns]) -> mean power that each node receives from it [dBm]; shape (N,)."""
+
+
+class Reservations(ABC):
+    """Who may send when and where, under a rule that remembers what it has heard."""
+
+    @abstractmethod
+    def begins_ns(self, src: int, ready_ns: float, packet_ns: float) -> float:
+        """Time at which a node sends its next packet.
+
+        Parameters
+        ----------
+        src : int
+        ready_ns : float
+            From when on it could be.
+        packet_ns : float
+            Its time on the air.
+        """
+
+    @abstractmethod
+    def begun(self, src: int, time_ns: int) -> int:
+        """Take note that a node sends now; returns in which sub-channel."""
+
+
 class Mac(Component):
     """Who may send when.
 
@@ -137,6 +164,8 @@ class Mac(Component):
         Whether `medium` depends on how many in range have something to send.
     random_access : bool
         Whether packets begin at random times (`begins_ns`), and are lost where they overlap.
+    reserves : bool
+        Whether senders reserve sub-channels (`reservations`), in which powers add up.
     has_base_stations : bool
         Whether nodes of role `server` are base stations: they send any number of messages at a
         time.
@@ -147,6 +176,7 @@ class Mac(Component):
     interferes: ClassVar[bool] = False
     contends: ClassVar[bool] = False
     random_access: ClassVar[bool] = False
+    reserves: ClassVar[bool] = False
     has_base_stations: ClassVar[bool] = False
 
     @abstractmethod
@@ -198,6 +228,29 @@ class Mac(Component):
             Uniform on [0, 1).
         """
         return ready_ns
+
+    def silence_ns(self, packet_ns: float) -> float:
+        """Silence of a sender after a packet of a length, under random access [ns]."""
+        return 0.0
+
+    def reservations(self, nodes: int, streams: Streams, hearing: Hearing) -> Reservations | None:
+        """Reservations of all senders, under random access; None: they reserve nothing.
+
+        Parameters
+        ----------
+        nodes : int
+            How many nodes there are.
+        streams : Streams
+            The only randomness.
+        hearing : callable
+            Who hears whom how well.
+        """
+        return None
+
+    @property
+    def plays_all(self) -> bool:
+        """Whether messages of any size are played packet by packet, under random access."""
+        return False
 
     def turns(self, nodes: int) -> Turns | None:
         """The slots in which a sender's attempts are made; None: it may send at any time."""

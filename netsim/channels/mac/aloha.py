@@ -12,15 +12,22 @@ Of fragments that begin at a rate of G in the time of one, however they are dela
 through without slots and exp(-G) with them: a fragment is lost if any other is on the air while it
 is. `arq` says how often a lost fragment is repeated. There is no capture.
 
+Regulation can demand silence: with a duty cycle d of at most `max_duty_cycle` a sender that was on
+the air for T is silent for T (1/d - 1) (ETSI EN 300 220-2; LoRaWAN 1.0.3, 7.2: T_off), and then
+waits as above. With c = 1/d - 1 in fragments' times, senders that always have one get
+
+pure: S = n p^(n-1) / (c + 1 + 1/q), p = (c + 1/q - 1) / (c + 1 + 1/q) for c >= 1, with a numerator
+of e^(-q (1 - c)) / q else; slotted: S = n s (1 - s)^(n-1), s = 1 / (c' + 1/q), c' = c rounded up.
+
 Messages of few fragments are played so, one by one (`netsim.links.radio.random_access`); of longer
 ones the numbers of attempts are drawn by the formulas above, those under way counting as senders
-that always have a fragment.
+that always have a fragment. With a duty cycle all are played.
 """
 
 import math
-from typing import ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from netsim.channels.mac import Mac, Medium
 from netsim.registry import Positive
@@ -37,6 +44,8 @@ class Aloha(Mac):
     slotted : bool
         Whether fragments begin at the beginning of slots only: at multiples of a fragment's time,
         so that those of one length share their slots.
+    max_duty_cycle : float
+        d: share of the time for which regulation lets a sender be on the air, in (0, 1].
     """
 
     kind: Literal["aloha"] = "aloha"
@@ -45,6 +54,7 @@ class Aloha(Mac):
     random_access: ClassVar[bool] = True
     attempt_rate: Positive = 0.1
     slotted: bool = False
+    max_duty_cycle: Annotated[float, Field(gt=0, le=1)] = 1.0
 
     @model_validator(mode="after")
     def _is_a_probability(self) -> Self:
@@ -57,12 +67,24 @@ class Aloha(Mac):
 
     def medium(self, contenders: int, nodes: int) -> Medium:
         """The wait before a fragment, and the probability that another overlaps it."""
-        q, others = self.attempt_rate, contenders - 1
+        q, others, silence = self.attempt_rate, contenders - 1, self.silence_ns(1.0)
         if self.slotted:
-            through = (1.0 - q) ** others
-            return Medium(slowdown=1.0 / q, collision=1.0 - through)
-        through = (math.exp(-q) / (1.0 + q)) ** others
-        return Medium(slowdown=1.0 + 1.0 / q, collision=1.0 - through)
+            cycle = 1.0 / q + math.ceil(silence - 1e-9)
+            return Medium(slowdown=cycle, collision=1.0 - (1.0 - 1.0 / cycle) ** others)
+        if silence == 0.0:
+            through = (math.exp(-q) / (1.0 + q)) ** others
+            return Medium(slowdown=1.0 + 1.0 / q, collision=1.0 - through)
+        cycle = 1.0 + silence + 1.0 / q
+        idle = silence + 1.0 / q - 1.0 if silence >= 1.0 else math.exp(-q * (1.0 - silence)) / q
+        return Medium(slowdown=cycle, collision=1.0 - (idle / cycle) ** others)
+
+    def silence_ns(self, packet_ns: float) -> float:
+        """T (1/d - 1)."""
+        return packet_ns * (1.0 / self.max_duty_cycle - 1.0)
+
+    @property
+    def plays_all(self) -> bool:
+        return self.max_duty_cycle < 1.0
 
     def begins_ns(self, ready_ns: float, packet_ns: float, draw: float) -> float:
         """After Exp(1/q), or in a slot with probability q, in fragments' times."""

@@ -90,8 +90,24 @@ class PathLoss(Component):
         Returns
         -------
         float or ndarray
-            Loss [dB], shaped as `distance_m`; it does not fall with distance.
+            Loss [dB], shaped as `distance_m`; it does not fall with distance, unless the model has
+            a `least_beyond_db` of its own.
         """
+
+    def least_beyond_db(self, distance_m: Real, carrier_hz: float, u: Real | float = 0.0) -> Real:
+        """A bound of the loss at a distance and farther away.
+
+        Parameters
+        ----------
+        distance_m, carrier_hz, u
+            As of `loss_db`.
+
+        Returns
+        -------
+        float or ndarray
+            [dB]; it does not fall with distance, and `loss_db` is at least that.
+        """
+        return self.loss_db(distance_m, carrier_hz, u)
 
     def loss_between_db(
         self,

@@ -7,17 +7,16 @@ NLOS: at least that, and 17.3 + 38.3 log10 d + 24.9 log10 f. LOS in a mixed offi
 """
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from netsim.channels import Real
 from netsim.channels.path_loss import NEAREST_M, OwnShadowing, PathLoss
+from netsim.channels.path_loss._sighted import BaseAndDevice, Sight
 from netsim.registry import Positive
 
 
-class IndoorOffice(PathLoss):
+class IndoorOffice(BaseAndDevice):
     """A mixed office with line of sight drawn once a pair.
 
     Attributes
@@ -32,45 +31,24 @@ class IndoorOffice(PathLoss):
     """
 
     kind: Literal["inh"] = "inh"
-    sight: Literal["drawn", "always", "never"] = "drawn"
+    sight: Sight = "drawn"
     base_height_m: Positive = 3.0
     device_height_m: Positive = 1.0
-    sighted: ClassVar[bool] = True
     own_shadowing = (OwnShadowing(3.0, 10.0), OwnShadowing(8.03, 6.0))
 
-    def loss_db(self, distance_m: Real, carrier_hz: float, u: Real | float = 0.0) -> Real:
-        loss_db: Real = self._loss_db(
-            distance_m, self.base_height_m - self.device_height_m, carrier_hz, u
-        )
-        return loss_db
-
-    def loss_between_db(
-        self,
-        ground_m: NDArray[np.float64],
-        one_m: NDArray[np.float64],
-        other_m: NDArray[np.float64],
-        carrier_hz: float,
-        u: NDArray[np.float64] | float = 0.0,
-    ) -> NDArray[np.float64]:
-        """Line of sight goes by the distance along the ground, the loss by that in space."""
-        return np.asarray(self._loss_db(ground_m, one_m - other_m, carrier_hz, u))
+    def losses_db(
+        self, ground_m: Any, base_m: Any, device_m: Any, carrier_hz: float
+    ) -> tuple[Any, Any]:
+        log_d = np.log10(np.hypot(np.maximum(ground_m, NEAREST_M), base_m - device_m))
+        log_f = np.log10(carrier_hz / 1e9)
+        los_db = 32.4 + 17.3 * log_d + 20.0 * log_f
+        return los_db, 17.3 + 38.3 * log_d + 24.9 * log_f
 
     def of_farthest(self, heights_m: Sequence[float]) -> PathLoss:
         return self.model_copy(update={"device_height_m": self.base_height_m})  # one level
 
-    def _loss_db(self, distance_m: Any, rise_m: Any, carrier_hz: float, u: Any) -> Any:
-        log_d = np.log10(np.hypot(np.maximum(distance_m, NEAREST_M), rise_m))
-        log_f = np.log10(carrier_hz / 1e9)
-        los_db = 32.4 + 17.3 * log_d + 20.0 * log_f
-        nlos_db = np.maximum(los_db, 17.3 + 38.3 * log_d + 24.9 * log_f)
-        in_sight = u < self.sight_probability(distance_m)
-        return np.where(in_sight, los_db, nlos_db)[()]
-
-    def sight_probability(self, distance_m: Real) -> Real:
-        """Probability of line of sight in a mixed office; 1 or 0 if `sight` is not "drawn"."""
-        if self.sight != "drawn":
-            return 0.0 * distance_m + (1.0 if self.sight == "always" else 0.0)
+    def sight_drawn(self, distance_m: Any) -> Any:
+        """In a mixed office: exp(-(d - 1.2) / 4.7) up to 6.5 m, .32 exp(-(d - 6.5) / 32.6) then."""
         near = np.exp(-(np.maximum(distance_m, 1.2) - 1.2) / 4.7)
         far = 0.32 * np.exp(-(np.maximum(distance_m, 6.5) - 6.5) / 32.6)
-        found: Real = np.where(distance_m <= 6.5, near, far)[()]
-        return found
+        return np.where(distance_m <= 6.5, near, far)[()]

@@ -9,24 +9,19 @@ Warning: the model is measured between a base station at 10 m and a device on th
 to 5000 m. Between two devices it is an extrapolation.
 """
 
-from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
-from netsim.channels import Real
-from netsim.channels.path_loss import NEAREST_M, OwnShadowing, PathLoss
+from netsim.channels.path_loss import NEAREST_M, OwnShadowing
+from netsim.channels.path_loss._sighted import C_M_PER_S, BaseAndDevice, Sight
 
 Height = Annotated[float, Field(gt=1, allow_inf_nan=False)]
 """An antenna's height [m]; the street's effective level is at 1 m."""
 
-C_M_PER_S = 3.0e8
-"""The speed of light as the standard has it (table 7.4.1-1, note 1): 5.7e-3 dB in the far loss."""
 
-
-class UrbanMicro(PathLoss):
+class UrbanMicro(BaseAndDevice):
     """A street canyon with line of sight drawn once a pair.
 
     Attributes
@@ -41,10 +36,9 @@ class UrbanMicro(PathLoss):
     """
 
     kind: Literal["umi"] = "umi"
-    sight: Literal["drawn", "always", "never"] = "drawn"
+    sight: Sight = "drawn"
     base_height_m: Height = 10.0
     device_height_m: Height = 1.5
-    sighted: ClassVar[bool] = True
     least_height_m: ClassVar[float] = 1.0
     own_shadowing = (OwnShadowing(4.0, 10.0), OwnShadowing(7.82, 13.0))
     assumes: ClassVar[str | None] = (
@@ -52,32 +46,10 @@ class UrbanMicro(PathLoss):
         "between two devices it is an extrapolation"
     )
 
-    def loss_db(self, distance_m: Real, carrier_hz: float, u: Real | float = 0.0) -> Real:
-        loss_db: Real = self._loss_db(
-            distance_m, self.base_height_m, self.device_height_m, carrier_hz, u
-        )
-        return loss_db
-
-    def loss_between_db(
-        self,
-        ground_m: NDArray[np.float64],
-        one_m: NDArray[np.float64],
-        other_m: NDArray[np.float64],
-        carrier_hz: float,
-        u: NDArray[np.float64] | float = 0.0,
-    ) -> NDArray[np.float64]:
-        """That of the higher end as base station and the other as device."""
-        high_m, low_m = np.maximum(one_m, other_m), np.minimum(one_m, other_m)
-        return np.asarray(self._loss_db(ground_m, high_m, low_m, carrier_hz, u))
-
-    def of_farthest(self, heights_m: Sequence[float]) -> PathLoss:
-        top_m = max(heights_m)  # the higher, the farther the breakpoint
-        return self.model_copy(update={"base_height_m": top_m, "device_height_m": top_m})
-
-    def _loss_db(
-        self, distance_m: Any, base_m: Any, device_m: Any, carrier_hz: float, u: Any
-    ) -> Any:
-        ground_m = np.maximum(distance_m, NEAREST_M)
+    def losses_db(
+        self, ground_m: Any, base_m: Any, device_m: Any, carrier_hz: float
+    ) -> tuple[Any, Any]:
+        ground_m = np.maximum(ground_m, NEAREST_M)
         rise_m = base_m - device_m
         log_d = np.log10(np.hypot(ground_m, rise_m))
         log_f = np.log10(carrier_hz / 1e9)
@@ -87,14 +59,9 @@ class UrbanMicro(PathLoss):
         far_db = 32.4 + 40.0 * log_d + 20.0 * log_f
         far_db = far_db - 9.5 * np.log10(breakpoint_m**2 + rise_m**2)
         los_db = np.where(ground_m <= breakpoint_m, near_db, far_db)
-        nlos_db = 22.4 + 35.3 * log_d + 21.3 * log_f - 0.3 * (device_m - 1.5)
-        in_sight = u < self.sight_probability(distance_m)
-        return np.where(in_sight, los_db, np.maximum(los_db, nlos_db))[()]
+        return los_db, 22.4 + 35.3 * log_d + 21.3 * log_f - 0.3 * (device_m - 1.5)
 
-    def sight_probability(self, distance_m: Real) -> Real:
-        """18/d + exp(-d/36) (1 - 18/d) beyond 18 m, else 1; 1 or 0 if `sight` is not "drawn"."""
-        if self.sight != "drawn":
-            return 0.0 * distance_m + (1.0 if self.sight == "always" else 0.0)
+    def sight_drawn(self, distance_m: Any) -> Any:
+        """18/d + exp(-d/36) (1 - 18/d) beyond 18 m, else 1."""
         near = 18.0 / np.maximum(distance_m, 18.0)
-        found: Real = near + np.exp(-np.maximum(distance_m, 18.0) / 36.0) * (1.0 - near)
-        return found
+        return near + np.exp(-np.maximum(distance_m, 18.0) / 36.0) * (1.0 - near)

@@ -35,6 +35,10 @@ class Rate(Component):
             Rate [bit/s]; 0.0 where the link cannot be used.
         """
 
+    def overhead_s(self, packet_bits: int, bandwidth_hz: float) -> float:
+        """Time that a packet of so many bits takes beside them [s], `attempt_overhead_s` aside."""
+        return 0.0
+
     def needed_snr(self, rate_bps: float, bandwidth_hz: float) -> float | None:
         """Least SNR, linear, at which a rate [bit/s] is chosen; None: the rate ignores the SNR."""
         return None

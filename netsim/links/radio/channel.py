@@ -8,6 +8,9 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 
+import numpy as np
+from numpy.typing import NDArray
+
 from netsim.channels.block import ChannelBlock
 from netsim.channels.mac import ALONE, WHOLE, Medium
 from netsim.links.radio.background import Background, Interferer
@@ -59,7 +62,7 @@ class RadioChannel:
         streams: Streams,
     ) -> None:
         self._radio, self._budget, self._streams = radio, budget, streams
-        self._mean_snr = budget.mean_snr
+        self._mean_snr, self._nodes = budget.mean_snr, len(budget.tx_power_w)
         self._by_rate = radio.packet_error.by_rate
         fading = self._fading = FadingGains(radio, last_wakeup, streams)
         self.loudness = Loudness(budget.mean_snr, fading)
@@ -175,8 +178,19 @@ class RadioChannel:
         """
         if rate_bps <= 0:
             return 0.0
-        alone_ns = self._radio.attempt_overhead_s * NS_PER_S + packet_bits / rate_bps * NS_PER_S
+        alone_ns = self.overhead_ns(packet_bits) + packet_bits / rate_bps * NS_PER_S
         return alone_ns * medium.slowdown + medium.wait_ns
+
+    def overhead_ns(self, packet_bits: int) -> float:
+        """Time of an attempt at a packet beside its bits [ns]."""
+        radio = self._radio
+        own_s: float = radio.rate.overhead_s(packet_bits, radio.bandwidth_hz)
+        return float(radio.attempt_overhead_s * NS_PER_S + own_s * NS_PER_S)
+
+    def heard_dbm(self, src: int, time_ns: int) -> NDArray[np.float64]:
+        """Mean power that each node receives from one [dBm], fading aside; shape (N,)."""
+        snr = self._mean_snr.snr(src, range(self._nodes), time_ns)
+        return 10.0 * np.log10(np.maximum(snr, 1e-30)) + self._radio.noise_dbm
 
     def noise_rise(self, dst: int, interferers: Sequence[Interferer], time_ns: int) -> float:
         """Interference and noise over noise at a receiver.

@@ -150,9 +150,9 @@ class RadioLink(RadioSetup):
             src, radios, receptions, packets, packet_bits, begins_ns, deadline_ns, rate_bps, missed
         )
         flight.power = flight.power_now = power
-        flight.sampler, flight.overhead_ns = self._sampler, self._overhead_ns
+        flight.sampler, flight.overhead_ns = self._sampler, self._channel.overhead_ns(packet_bits)
         if self._one_by_one is not None and (
-            packets <= PLAYED or flight.sampler is self._one_by_one
+            packets <= PLAYED or self._mac.plays_all or flight.sampler is self._one_by_one
         ):
             flight.sampler, flight.played = self._one_by_one, True
         if rounds is not None:

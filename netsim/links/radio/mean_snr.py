@@ -18,7 +18,7 @@ from scipy.spatial import cKDTree
 from netsim.links.radio.shadowing import longest_step_m, shadow_db, shadowing_sizes
 from netsim.links.radio.table import Radio
 from netsim.rng import Streams
-from netsim.topology.mobility import SpaceTrack, Track
+from netsim.topology.mobility import HighTrack, SpaceTrack, Track
 from netsim.units import db_to_linear, to_ns
 
 Nodes = Sequence[int] | NDArray[np.int64]
@@ -180,7 +180,7 @@ class PlacedMeanSnr(MeanSnr):
     track : Track or None
         How they move; None: none does.
     heights_m : sequence of float
-        Of each node [m]; empty: distances are those along the ground.
+        Of each node [m], if `track` has none; empty: distances are those along the ground.
 
     Raises
     ------
@@ -287,6 +287,12 @@ class PlacedMeanSnr(MeanSnr):
             return np.asarray(self._positions_m[nodes])
         return self._track.at([int(i) for i in nodes], step * self._step_ns)
 
+    def _heights_at(self, nodes: NDArray[np.int64], step: int) -> NDArray[np.float64] | None:
+        """Heights of nodes at a step [m]; None where none has one."""
+        if isinstance(self._track, HighTrack):
+            return self._track.heights_m([int(i) for i in nodes], step * self._step_ns)
+        return None if self._heights_m is None else np.asarray(self._heights_m[nodes])
+
     def _of_all(self, src: int) -> NDArray[np.float64]:
         return self._of_some(src, np.arange(len(self._positions_m)), 0)
 
@@ -295,17 +301,18 @@ class PlacedMeanSnr(MeanSnr):
 
     def _of_some(self, src: int, others: NDArray[np.int64], step: int) -> NDArray[np.float64]:
         radio, streams = self._radio, self._streams
-        at = self._at(np.append(others, src), step)
+        ends = np.append(others, src)
+        at = self._at(ends, step)
         mine, theirs = at[-1], at[:-1]
         distance_m = lengths_m(theirs - mine)
         low, high = np.minimum(src, others), np.maximum(src, others)
         sight = streams.uniform_array("sight", low, high) if radio.path_loss.sighted else 0.0
-        heights_m = self._heights_m
+        heights_m = self._heights_at(ends, step)
         if heights_m is None:
             loss_db = radio.path_loss.loss_db(distance_m, radio.carrier_hz, sight)
         else:
             loss_db = radio.path_loss.loss_between_db(
-                distance_m, heights_m[others], heights_m[src], radio.carrier_hz, sight
+                distance_m, heights_m[:-1], heights_m[-1], radio.carrier_hz, sight
             )
         if radio.shadowing.drawn:
             ends_m = np.where(

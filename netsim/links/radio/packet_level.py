@@ -10,7 +10,7 @@ beginning. The two differ in the attempt under way where other senders slow it d
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from operator import attrgetter
 
@@ -20,11 +20,12 @@ from numpy.typing import NDArray
 from netsim.channels.block import ChannelBlock
 from netsim.clock import LAST, Clock, then
 from netsim.links.link import Report
+from netsim.links.radio.background import Interferer
 from netsim.links.radio.channel import RadioChannel
 from netsim.links.radio.conditions import blocks_met, transmit_share
 from netsim.links.radio.flight import Flight, Reception
 from netsim.links.radio.held import rate_under_way
-from netsim.links.radio.random_access import OnAir
+from netsim.links.radio.random_access import OnAir, Overlap
 from netsim.links.radio.rate_adaptation import RateAdaptation
 from netsim.links.radio.table import Radio
 from netsim.rng import Streams
@@ -213,7 +214,7 @@ class PacketLevelSampler:
             self._ended(flight, flight.leg)
             return
         if waited:
-            self._on_air.begin(flight)
+            self._on_air.begin(flight, at_ns, attempt_ns)
         at_ns += attempt_ns
         flight.attempt_ns = attempt_ns
         flight.transmit_share = transmit_share(flight.medium, attempt_ns)
@@ -234,7 +235,7 @@ class PacketLevelSampler:
         """Begin the next attempt at a random time."""
         flight.waits += 1
         draw = self._streams.uniform("random access", flight.src, flight.begins_ns, flight.waits)
-        at_ns = self._radio.mac.begins_ns(ready_ns, packet_ns, draw)
+        at_ns = self._on_air.begins_ns(flight.src, ready_ns, packet_ns, draw)
         now, begins_ns = self._env.now, max(self._env.now, round(at_ns))
         if begins_ns > now:
             flight.pauses = [*flight.pauses, (now, begins_ns)]
@@ -246,7 +247,7 @@ class PacketLevelSampler:
         """Sample the attempt's success for each receiver."""
         if leg != flight.leg:
             return
-        over, spoilt = False, self._on_air.end(flight)
+        over, met = False, self._on_air.end(flight)
         if flight.broadcast:
             flight.packets_left -= 1
             over = flight.packets_left == 0
@@ -255,7 +256,7 @@ class PacketLevelSampler:
                 continue
             counts, block = self._counts[reception], reception.blocks[0]
             assert reception.rng is not None
-            if spoilt:
+            if met and self._spoil(flight, reception, block, met):
                 block.per = block.erasure = 1.0
                 reception.sampled_medium = reception.medium._replace(collision=1.0)
             reception.block_attempts = [1]
@@ -275,6 +276,27 @@ class PacketLevelSampler:
             self._ended(flight, flight.leg)
         else:
             self._attempt(flight, leg, at_ns)
+
+    def _spoil(
+        self, flight: Flight, reception: Reception, block: ChannelBlock, met: Sequence[Overlap]
+    ) -> bool:
+        """Whether others that were on the air make a receiver lose an attempt for sure.
+
+        Where senders reserve sub-channels, powers in the same one are noise, and a receiver that
+        sent meanwhile heard nothing.
+        """
+        if self._on_air.reservations is None:
+            return True
+        dst, begins_ns = reception.tx.dst, flight.leg_begins_ns
+        if any(other.src == dst for other in met):
+            return True
+        beside = [Interferer(o.src, o.power, begins_ns) for o in met if not o.beside]
+        rise = self._channel.noise_rise(dst, beside, begins_ns)
+        if rise > 1.0 and block.per < 1.0:
+            block.snr, block.noise_rise = block.snr / rise, rise
+            rate_bps = flight.rate_bps or self._channel.rate_bps(block.snr * rise)
+            block.per = self._channel.error(block.snr, flight.packet_bits, rate_bps)
+        return False
 
     def _count_attempt(self, counts: _PacketCounts, through: bool, snr: float) -> bool:
         """Count an attempt at the packet in turn; whether the message is given up."""

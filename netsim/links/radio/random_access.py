@@ -8,31 +8,104 @@ ones.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
-from netsim.channels.mac import Medium
+from netsim.channels.mac import Hearing, Mac, Medium, Reservations
 from netsim.links.radio.flight import Flight
 from netsim.links.radio.interference import Interference
+from netsim.rng import Streams
 
 PLAYED = 32
 """Messages of up to so many packets are played packet by packet."""
 
 
+class Overlap(NamedTuple):
+    """A packet that was on the air at the same time as another one.
+
+    Attributes
+    ----------
+    src : int
+        Its sender.
+    power : float
+        Over the sender's full one.
+    beside : bool
+        Whether it was in another sub-channel.
+    """
+
+    src: int
+    power: float
+    beside: bool
+
+
 class OnAir:
-    """Packets on the air, and which of them overlap."""
+    """Packets on the air, which of them overlap, and from when on senders may send again."""
 
     def __init__(self) -> None:
-        self._spoilt: dict[Flight, bool] = {}
+        self.reservations: Reservations | None = None
+        self._met: dict[Flight, list[Overlap]] = {}
+        self._channels: dict[Flight, int] = {}
+        self._silent_until_ns: dict[int, float] = {}
 
-    def begin(self, flight: Flight) -> None:
-        """Send a packet of a flight: it and all others that are on the air spoil each other."""
-        for other in self._spoilt:
-            self._spoilt[other] = True
-        self._spoilt[flight] = bool(self._spoilt)
+    def set_mac(self, mac: Mac, nodes: int, streams: Streams, hearing: Hearing) -> None:
+        """Send by a rule from now on.
 
-    def end(self, flight: Flight) -> bool:
-        """End the packet of a flight that is on the air; whether another one overlapped it."""
-        return self._spoilt.pop(flight, False)
+        Parameters
+        ----------
+        mac : Mac
+        nodes : int
+        streams : Streams
+        hearing : callable
+            Who hears whom how well.
+        """
+        self._mac = mac
+        self.reservations = mac.reservations(nodes, streams, hearing)
+
+    def begins_ns(self, src: int, ready_ns: float, packet_ns: float, draw: float) -> float:
+        """Time at which a node sends a packet.
+
+        Parameters
+        ----------
+        src : int
+        ready_ns : float
+            From when on it could be.
+        packet_ns : float
+            Its time on the air.
+        draw : float
+            Uniform on [0, 1).
+        """
+        if self.reservations is not None:
+            return self.reservations.begins_ns(src, ready_ns, packet_ns)
+        ready_ns = max(ready_ns, self._silent_until_ns.get(src, 0.0))
+        return self._mac.begins_ns(ready_ns, packet_ns, draw)
+
+    def begin(self, flight: Flight, at_ns: float, packet_ns: float) -> None:
+        """Send a packet of a flight, which meets all others that are on the air.
+
+        Parameters
+        ----------
+        flight : Flight
+        at_ns : float
+            Now, not rounded.
+        packet_ns : float
+            Its time on the air.
+        """
+        silence_ns, channel = self._mac.silence_ns(packet_ns), 0
+        if silence_ns:
+            self._silent_until_ns[flight.src] = at_ns + packet_ns + silence_ns
+        if self.reservations is not None:
+            channel = self.reservations.begun(flight.src, round(at_ns))
+        here = []
+        for other, met in self._met.items():
+            beside = self._channels[other] != channel
+            met.append(Overlap(flight.src, flight.power_now, beside))
+            here.append(Overlap(other.src, other.power_now, beside))
+        self._met[flight], self._channels[flight] = here, channel
+
+    def end(self, flight: Flight) -> Sequence[Overlap]:
+        """End the packet of a flight, if it is on the air; returns what it has met there."""
+        self._channels.pop(flight, None)
+        return self._met.pop(flight, ())
 
 
 class RandomAccess(Interference):

@@ -30,7 +30,7 @@ from netsim.links.radio.table import Radio
 from netsim.recording.recorder import Recorder
 from netsim.rng import Streams
 from netsim.traces.contacts import Meetings
-from netsim.units import NS_PER_S, to_ns
+from netsim.units import to_ns
 
 
 class RadioSetup(PhysicalLink):
@@ -129,12 +129,13 @@ class RadioSetup(PhysicalLink):
             )  # fmt: skip
         else:
             parts = radio, channel, env, streams, self._end
+            if mac.random_access:
+                self._packets_on_air.set_mac(mac, nodes, streams, channel.heard_dbm)
             if mac.random_access or radio.fidelity == "packet":
                 self._sampler = PacketLevelSampler(*parts, self._packets_on_air, self._adaptation)
                 self._one_by_one = self._sampler if mac.random_access else None
             if radio.fidelity == "message":
                 self._sampler = MessageLevelSampler(*parts, self._goes_on, self._adaptation)
-        self._overhead_ns = radio.attempt_overhead_s * NS_PER_S
         self._overhears = mac.one_channel and meter.listens and self._frames is None
         self._distance_m = distance_m if radio.propagation_delay else None
         return channel

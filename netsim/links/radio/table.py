@@ -4,11 +4,13 @@ Power budget, path loss, shadowing, fading, rate, packet errors, retransmission 
 `netsim.links.radio.link` puts it to work.
 """
 
-from typing import Annotated, Literal, Self
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import model_validator
+from pydantic import TypeAdapter, ValidationError, model_validator
 
 from netsim.channels.bursts import Bursts
+from netsim.channels.presets import Preset, below
 from netsim.errors import ScenarioError
 from netsim.registry import (
     Bits,
@@ -34,6 +36,8 @@ class Radio(Table):
 
     Attributes
     ----------
+    preset
+        Radios by name: what this table does not say itself is as the preset has it.
     carrier_hz
         Carrier frequency: path loss and Doppler shift follow from it.
     bandwidth_hz
@@ -109,6 +113,7 @@ class Radio(Table):
         Losses that come in bursts, whatever the SNR. Absent: there are none.
     """
 
+    preset: choice("netsim.channels.presets") = {"kind": "none"}  # type: ignore[valid-type]
     carrier_hz: Annotated[Positive, Plausible(1e6, 1e13, "radio is from MHz to THz")] = 2.4e9
     bandwidth_hz: Annotated[Positive, Plausible(1e3, 1e11, "channels are from kHz to GHz")] = 20e6
     tx_power_dbm: Annotated[Finite, Plausible(-60.0, 60.0, "60 dBm is a kilowatt")] = 20.0
@@ -140,6 +145,23 @@ class Radio(Table):
     mac: choice("netsim.channels.mac") = {"kind": "orthogonal"}  # type: ignore[valid-type]
     sleep: choice("netsim.channels.sleep") = {"kind": "none"}  # type: ignore[valid-type]
     bursts: Bursts | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _a_preset_lies_below(cls, given: Any) -> Any:
+        if not isinstance(given, dict) or not given.get("preset"):
+            return given
+        kinds: Any = cls.model_fields["preset"].annotation
+        try:
+            preset: Preset = TypeAdapter(kinds).validate_python(given["preset"])
+        except ValidationError:
+            return given  # what is wrong with it is told with the other keys
+        return below(given, preset.radio())
+
+    @property
+    def beside_preset(self) -> list[str]:
+        """Keys that differ from the preset's, in its order."""
+        return _differing(self.model_dump(), self.preset.radio())
 
     @model_validator(mode="after")
     def _endless_patience_needs_an_end(self) -> Self:
@@ -193,7 +215,7 @@ class Radio(Table):
     def _resource_blocks_have_no_interference(self) -> Self:
         if self.fading.kind != "frequency_selective":
             return self
-        if self.mac.interferes:
+        if self.mac.interferes or self.mac.reserves:
             raise ValueError(
                 f'mac "{self.mac.kind}" adds the power of other senders over the whole band: it '
                 'does not go with fading.kind = "frequency_selective"; set "orthogonal" or "tdma"'
@@ -291,3 +313,19 @@ class Radio(Table):
             raise ScenarioError(f'[radio.shadowing] kind = "{self.shadowing.kind}": {remedy}')
         if self.mac.range_m is not None:
             raise ScenarioError(f"[radio.mac] carrier_sense_m = {self.mac.range_m:g}: {remedy}")
+
+
+def _differing(found: Mapping[str, Any], preset: Mapping[str, Any]) -> list[str]:
+    """Dotted keys whose values are not the preset's."""
+    keys = []
+    for key, value in preset.items():
+        mine = found.get(key)
+        if (
+            isinstance(value, dict)
+            and isinstance(mine, dict)
+            and "kind" not in (of for of in value if mine.get(of) != value[of])
+        ):
+            keys += [f"{key}.{inner}" for inner in _differing(mine, value)]
+        elif mine != value:
+            keys.append(key)
+    return keys

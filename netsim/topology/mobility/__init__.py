@@ -70,6 +70,22 @@ class StraightTrack(Track, Protocol):
         """Where a node turns: (time [ns], x [m], y [m]), the last at `until_ns`."""
 
 
+@runtime_checkable
+class HighTrack(Track, Protocol):
+    """Trajectories whose heights change, too.
+
+    Attributes
+    ----------
+    height_span_m : (float, float)
+        No node is ever lower or higher [m].
+    """
+
+    height_span_m: tuple[float, float]
+
+    def heights_m(self, nodes: Sequence[int], time_ns: int) -> NDArray[np.float64]:
+        """Heights above the ground [m] of some nodes at one instant; shape (len(nodes),)."""
+
+
 Speed = Annotated[
     float,
     Field(gt=0, le=SPEED_OF_LIGHT_M_PER_S, allow_inf_nan=False),
