@@ -235,6 +235,11 @@ CHAPTERS = {
                 "who send"
             ),
             "tdma": Model("a slot a node in every frame; half a frame is waited on average"),
+            "tdma_reuse": Model(
+                r"slot$(i) \neq$ slot$(j)$ where $1 \le d_G(i, j) \le$ `hops`; SINR of those who "
+                "share one",
+                "Nelson and Kleinrock, IEEE Trans. Commun. 1985; Ramanathan 1999",
+            ),
             "aloha": Model(
                 r"slotted $S = n q (1 - q)^{n-1}$; pure $S = \frac{n q}{1 + q} \left( \frac{e^{-q}}"
                 r"{1 + q} \right)^{n-1}$",

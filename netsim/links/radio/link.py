@@ -44,6 +44,7 @@ from netsim.links.radio.interference import Interference
 from netsim.links.radio.random_access import PLAYED
 from netsim.links.radio.repeated_broadcast import BroadcastRounds
 from netsim.links.radio.setup import RadioSetup
+from netsim.links.radio.slot_interference import SlotInterference
 from netsim.units import NS_PER_S, SPEED_OF_LIGHT_M_PER_S, to_ns
 
 
@@ -133,7 +134,7 @@ class RadioLink(RadioSetup):
             packets, packet_bits = len(rounds.sending), rounds.packet_bits
         elif self._rounds > 1 and message.broadcast and first.envelope.request is None:
             rounds = BroadcastRounds(group, packets, packet_bits, self._rounds, self._feedback_bits)
-        begins_ns = now + self._mac.wait_ns(src, self._nodes, now)
+        begins_ns = now + self._mac.wait_ns(self._slot_of[src], self._slots, now)
         rate_bps: float | None = None
         missed: list[Report] = []
         power = 1.0
@@ -162,16 +163,18 @@ class RadioLink(RadioSetup):
             flight.expected_bps = self._adaptation.best_bps(src, first.dst, attempt_ns)
         for radio in radios:
             self._queue.free[radio] = False
-        if self._interference is not None:
-            self._interference.join(flight, self._flights, now)
-        elif not self._alone:
+        flight.turns = self._turns
+        if not self._alone and (self._interference is None or self._turns is not None):
             flight.medium = self._medium
             for reception in receptions:
                 reception.medium = self._medium
+        if self._interference is not None and begins_ns == now:
+            self._interference.join(flight, self._flights, now)
+        elif self._interference is not None:  # last: those whose slot it was have ended
+            then(self.env.due(begins_ns - now, LAST), partial(self._join_in_slot, flight))
         if rounds is not None and rounds.feedback_bits and rate_bps:
             told_ns = self._channel.attempt_ns(rounds.feedback_bits, rate_bps, flight.medium)
             flight.feedback_ns = round(told_ns * len(receptions))
-        flight.turns = self._turns
         self._flights[flight] = None
         flight.sampler.begin(flight)
         self._accounting.airtime(flight, flight.ends_ns)
@@ -204,6 +207,13 @@ class RadioLink(RadioSetup):
             if at_ns is not None:
                 self._look_planned = True
                 self.env.after(at_ns - self.env.now, self._look_again)
+
+    def _join_in_slot(self, flight: Flight, _: object) -> None:
+        """Let a flight that has waited for its slot interfere, if it has not ended."""
+        interference = self._interference
+        if flight in self._flights and isinstance(interference, SlotInterference):
+            interference.join_late(flight, self._flights, self.env.now)
+            self._settle(interference)
 
     def _look_again(self) -> None:
         """Let links that have changed matter for those on the air."""

@@ -113,11 +113,13 @@ class RadioSetup(PhysicalLink):
             channel, radio.packets, off, self._free, self._rhythms, self._serial
         )
         self._base_stations = self._servers if mac.has_base_stations else frozenset()
+        self._slot_of = mac.slot_of_each(nodes, distance_m)
+        self._slots = max(self._slot_of, default=0) + 1
         self._interference = interference_of(
-            radio, channel, nodes, distance_m, self._servers, streams
+            radio, channel, nodes, distance_m, self._servers, streams, self._slot_of
         )
-        self._medium = mac.medium(1, nodes)  # of every attempt, where nobody interferes
-        self._alone, self._turns = self._medium == ALONE, mac.turns(nodes)
+        self._medium = mac.medium(1, self._slots)  # of every attempt, unless senders contend
+        self._alone, self._turns = self._medium == ALONE, mac.turns(self._slots)
         self._adaptation = adaptation_of(radio, streams)
         self._frames: FrameLevelSampler | None = None
         self._sampler: MessageLevelSampler | PacketLevelSampler | FrameLevelSampler

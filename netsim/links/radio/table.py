@@ -290,4 +290,4 @@ class Radio(Table):
         if self.shadowing.shared:
             raise ScenarioError(f'[radio.shadowing] kind = "{self.shadowing.kind}": {remedy}')
         if self.mac.range_m is not None:
-            raise ScenarioError(f"[radio.mac] carrier_sense_m = {self.mac.range_m:g}: {remedy}")
+            raise ScenarioError(f"[radio.mac] {self.mac.range_key} = {self.mac.range_m:g}: {remedy}")
