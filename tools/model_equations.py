@@ -272,6 +272,23 @@ CHAPTERS = {
             ),
         },
     ),
+    "channels.routing": Chapter(
+        "Relaying",
+        "By which way a unicast goes to a node out of reach: the least sum of costs of its links. "
+        "Relays store a message and send it on: M packets of t over h hops take h M t.",
+        {
+            "none": Model("no relays"),
+            "hops": Model("1 a link whose mean SNR is over the threshold"),
+            "etx": Model(
+                r"$\mathrm{ETX} = 1 / d$, $d$ the mean share of attempts that get through; an "
+                r"outage under Rayleigh fading: $e^{\theta / \bar\gamma}$",
+                "De Couto et al., MobiCom 2003",
+            ),
+            "latency": Model(
+                r"$\mathrm{ETT} = \mathrm{ETX} \cdot S / B$", "Draves, Padhye and Zill, MobiCom 2004"
+            ),
+        },
+    ),
     "channels.sleep": Chapter(
         "Sleeping radios",
         "A radio that sleeps hears nothing; its node computes on.",

@@ -17,13 +17,15 @@ The life of a message, in the order of `RadioLink`'s methods:
 
 A message whose time to live, patience or contact ends while it waits is given up (`_give_up`). A
 flight is cut short when a node is switched off or a contact ends (`switched`, `_lose_contact`).
-What several nodes send at once (`OverTheAir`) is `superposition.Superposition`'s.
+What several nodes send at once (`OverTheAir`) is `superposition.Superposition`'s; what goes by relays
+is `relaying.Relaying`'s, hop by hop.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import pairwise
 
 from netsim.channels.mac import ALONE
 from netsim.clock import LAST, then
@@ -52,14 +54,21 @@ class RadioLink(RadioSetup):
     """One half-duplex radio a node, as the table `[radio]` describes it."""
 
     def in_reach(self, src: int, others: Sequence[int]) -> list[int]:
-        return self._channel.in_reach(src, others, self.env.now)
+        if self._relaying is None:
+            return self._channel.in_reach(src, others, self.env.now)
+        routes, now = self._relaying.routes, self.env.now
+        return [j for j in others if routes.way(src, j, now)]
 
     def collection_s(self, senders: Sequence[int], dst: int, bits: int) -> float:
         channel, now = self._channel, self.env.now
+        hops = [(src, dst) for src in senders]
+        if self._relaying is not None:
+            ways = [self._relaying.routes.way(src, dst, now) for src in senders]
+            hops = [hop for way in ways for hop in pairwise(way)]
         packets, packet_bits = self._packets(bits)
         total_ns = 0.0
-        for src in senders:  # one after the other: the receiver has one radio
-            rate_bps = channel.mean_rate_bps(src, dst, now)
+        for src, to in hops:  # one after the other: the receiver has one radio
+            rate_bps = channel.mean_rate_bps(src, to, now)
             if rate_bps > 0:
                 total_ns += packets * channel.attempt_ns(packet_bits, rate_bps, ALONE)
         return total_ns / NS_PER_S
@@ -70,6 +79,8 @@ class RadioLink(RadioSetup):
     # -- 1. admission ----------------------------------------------------------------------------
 
     def unicast(self, tx: Transmission) -> None:
+        if self._relaying is not None and self._relaying.takes(tx):
+            return
         self._in_flight += 1
         group: Sequence[Transmission] = (tx,)
         if self.meetings is None or (group := self.in_contact(group)):

@@ -24,7 +24,9 @@ from netsim.links.radio.parts import adaptation_of, interference_of, rejoin
 from netsim.links.radio.random_access import OnAir
 from netsim.links.radio.rate_adaptation import RateAdaptation
 from netsim.links.radio.receivers import Receivers
+from netsim.links.radio.relaying import Relaying
 from netsim.links.radio.repeated_broadcast import BroadcastRounds
+from netsim.links.radio.routes import Routes
 from netsim.links.radio.superposition import Superposition
 from netsim.links.radio.table import Radio
 from netsim.recording.recorder import Recorder
@@ -136,6 +138,11 @@ class RadioSetup(PhysicalLink):
                 self._one_by_one = self._sampler if mac.random_access else None
             if radio.fidelity == "message":
                 self._sampler = MessageLevelSampler(*parts, self._goes_on, self._adaptation)
+        self._relaying: Relaying | None = None
+        if radio.routing.relays:
+            apart = None if self.meetings is None else self._are_apart
+            routes = Routes(radio, budget, channel, nodes, off, apart)
+            self._relaying = Relaying(self, radio, routes)
         self._overhead_ns = radio.attempt_overhead_s * NS_PER_S
         self._overhears = mac.one_channel and meter.listens and self._frames is None
         self._distance_m = distance_m if radio.propagation_delay else None
@@ -170,6 +177,10 @@ class RadioSetup(PhysicalLink):
         if not (alike and self._interference.goes_on_from(interference)):  # type: ignore[arg-type]
             rejoin(self._interference, self._flights, self.env.now)
             self._settle(self._interference)
+
+    def _are_apart(self, one: int, other: int) -> bool:
+        """Whether two nodes are not in contact now."""
+        return self.meetings is not None and self.meetings.left_ns(one, other, self.env.now) == 0
 
     @abstractmethod
     def _end(self, flight: Flight, leg: int, cut: bool = False) -> None:

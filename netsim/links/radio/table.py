@@ -103,6 +103,8 @@ class Radio(Table):
         What a sender does about receivers that lack something of a broadcast.
     mac
         Who may send when, and what senders do to each other.
+    routing
+        Whether unicasts go by relays to nodes out of reach, and by which way.
     sleep
         When radios sleep; what is sent to one meanwhile is lost.
     bursts
@@ -138,6 +140,7 @@ class Radio(Table):
     arq: choice("netsim.channels.arq") = {"kind": "abort"}  # type: ignore[valid-type]
     broadcast: choice("netsim.channels.broadcast") = {"kind": "once"}  # type: ignore[valid-type]
     mac: choice("netsim.channels.mac") = {"kind": "orthogonal"}  # type: ignore[valid-type]
+    routing: choice("netsim.channels.routing") = {"kind": "none"}  # type: ignore[valid-type]
     sleep: choice("netsim.channels.sleep") = {"kind": "none"}  # type: ignore[valid-type]
     bursts: Bursts | None = None
 
@@ -254,6 +257,15 @@ class Radio(Table):
     def _bursts_are_drawn_by_message(self) -> Self:
         if self.bursts is not None and self.fidelity == "packet":
             raise ValueError('bursts are drawn for whole messages: set fidelity = "message"')
+        return self
+
+    @model_validator(mode="after")
+    def _cells_have_no_relays(self) -> Self:
+        if self.routing.relays and self.mac.has_base_stations:
+            raise ValueError(
+                f'routing "{self.routing.kind}": every message of mac "{self.mac.kind}" goes to a '
+                'base station or comes from one; set routing.kind = "none" or another mac'
+            )
         return self
 
     @property
