@@ -198,6 +198,10 @@ class PhysicalLink(Link):
     def switched(self, node: int, on: bool) -> None:
         """Do nothing; a link whose transmissions can be cut short extends this."""
 
+    def is_asleep(self, node: int) -> bool:
+        """Whether a node hears nothing now because its radio sleeps."""
+        return False
+
     def keep_waiting(self, more: int) -> None:
         """Count transmissions that no radio or wire has now as in flight; negative: no longer."""
         self._in_flight += more

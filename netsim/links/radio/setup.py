@@ -178,6 +178,10 @@ class RadioSetup(PhysicalLink):
             rejoin(self._interference, self._flights, self.env.now)
             self._settle(self._interference)
 
+    def is_asleep(self, node: int) -> bool:
+        rhythm = self._rhythms[node] if self._rhythms else None
+        return rhythm is not None and rhythm.wakes_ns(self.env.now) > self.env.now
+
     def _are_apart(self, one: int, other: int) -> bool:
         """Whether two nodes are not in contact now."""
         return self.meetings is not None and self.meetings.left_ns(one, other, self.env.now) == 0
