@@ -2,17 +2,16 @@
 
 Source: Michelusi, "Decentralized Federated Learning via Non-Coherent Over-the-Air Consensus", IEEE
 ICC 2023 (arXiv:2210.15806), and "Non-Coherent Over-the-Air Decentralized Gradient Descent", IEEE
-Trans. Signal Process. 2024 (arXiv:2211.10777). Both abstracts and records were read, which give the
-scheme (energies over a codebook, half-duplex frames without coordination, average channel gains as
-mixing weights, decreasing steps, an error that vanishes as k^(-1/2)); the formulas below are derived
-from them, and the choices marked * are this file's.
+Trans. Signal Process. 2024 (arXiv:2211.10777). What was read of them are the abstracts: energies
+over a codebook, half-duplex frames without coordination, average channel gains as mixing weights,
+decreasing steps. The formulas below follow from these; the choices marked * are assumed, not read.
 
-Symbols: w_i a node's model (`w`), D its parameters, r the radius of the ball W that holds all models
-(`params.radius`), z_m a codeword, p_im its share of the energy, S_ij mean SNRs, S_ref the one that
-counts as 1 (`params.reference_snr_db`), l_ij = S_ij / S_ref. In round k
+Symbols: w_i a node's model (`w`), D its parameters, r the radius of the ball W that holds all
+models (`params.radius`), z_m a codeword, p_im its share of the energy, S_ij mean SNRs, S_ref the
+one that counts as 1 (`params.reference_snr_db`), l_ij = S_ij / S_ref. In round k
 
     1. transmit with probability q (`params.transmit`), else listen: all at the same time
-    2. encode: w_i = sum over m of p_im z_m, p_im >= 0, sum p_im = 1; codewords z = +-sqrt(D) r e_d *
+    2. encode: w_i = sum over m of p_im z_m, p_im >= 0, sum p_im = 1; codewords +-sqrt(D) r e_d *
     3. receive r_im, of mean sum over senders j of l_ij p_jm  (`node.superposed`; the noise is out)
     4. consensus: d_i = sum over m of r_im (z_m - w_i), so that E d_i = sum of l_ij (w_j - w_i)
     5. w_i <- projection onto W of w_i + gamma_k d_i - (what local training takes off)
@@ -22,14 +21,14 @@ w_i): nobody needs to know the weights, who sends, or a channel. Of one symbol t
 varies as its square, (1 + a)^2 with a = M sum of S_ij p_jm under Rayleigh fading, less the sum of
 the squares of the senders' without fading.
 
-Readings: codewords along the axes make W's ball, whose 1-norm is at most sqrt(D) r, a part of their
-hull; what |w|_1 leaves of the energy is shared out evenly. For w of D parameters M = 2 D symbols are
-sent, with the full transmit power on average. A phase is drawn anew for each symbol.
+Readings: W, whose 1-norms are at most sqrt(D) r, lies in the hull of codewords along the axes; what
+|w|_1 leaves of the energy is shared out evenly. For D parameters M = 2 D symbols are sent, with the
+full transmit power on average. A phase is drawn anew for each symbol.
 
 Departures: a gradient step is local training as in all methods here, at the learning rate of the
-scenario, which the paper lets fall as 1 / k. A frame in which nobody sends is not heard: the paper's
-listeners hear its noise, of mean 0. Running statistics (BatchNorm) stay with their node. Over wires
-the shares come as numbers, and l_ij = 1.
+scenario; where that is constant the error does not vanish. A frame in which nobody sends is not
+heard: its listeners would hear noise, of mean 0. Running statistics (BatchNorm) stay with their
+node. Over wires the shares come as numbers, and l_ij = 1.
 
 Personalizes: nothing: one model for all.
 Shares: the model's parameters.
@@ -120,11 +119,12 @@ def shares(w: Tensor, radius: float) -> Tensor:
     inside, size = in_ball(w, radius), w.numel()
     scaled = inside / (size**0.5 * radius)
     both = torch.cat([scaled.clamp_min(0.0), (-scaled).clamp_min(0.0)])
-    return both + (1.0 - scaled.abs().sum()) / (2 * size)
+    found: Tensor = both + (1.0 - scaled.abs().sum()) / (2 * size)
+    return found
 
 
 def consensus(w: Tensor, energy: Tensor, radius: float) -> Tensor:
-    """d = sum of r_m (z_m - w), the direction of consensus.
+    """The direction of consensus, the sum of r_m (z_m - w).
 
     Parameters
     ----------
@@ -161,4 +161,5 @@ def step(
 
 def in_ball(w: Tensor, radius: float) -> Tensor:
     """The nearest vector of 2-norm up to `radius`."""
-    return w * (radius / w.norm().clamp_min(1e-30)).clamp_max(1.0)
+    inside: Tensor = w * (radius / w.norm().clamp_min(1e-30)).clamp_max(1.0)
+    return inside

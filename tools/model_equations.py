@@ -285,7 +285,8 @@ CHAPTERS = {
                 "De Couto et al., MobiCom 2003",
             ),
             "latency": Model(
-                r"$\mathrm{ETT} = \mathrm{ETX} \cdot S / B$", "Draves, Padhye and Zill, MobiCom 2004"
+                r"$\mathrm{ETT} = \mathrm{ETX} \cdot S / B$",
+                "Draves, Padhye and Zill, MobiCom 2004",
             ),
         },
     ),

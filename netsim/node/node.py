@@ -499,16 +499,18 @@ class Node:
 
             total = sum of 1{g_k >= g_th} row_k + nu z,    Var z = E[1/g; g >= g_th] / min S_k
 
-        S_k being their mean SNRs. Of `Energies` it is the received energy over the noise's, a mean
-        of sum S_k / S_ref row_k (`netsim.node.superposition.sum_of_energies`). A frame takes D / bandwidth, and no bits; nu and the counts come
+        S_k being their mean SNRs. A frame takes D / bandwidth, and no bits; nu and the counts come
         by a control channel that costs nothing. Of several frames the sum is returned; of rows that
         came over wires, as bits, it is exact.
+
+        Of `Energies` it is the received energy over the noise's, of mean sum S_k / S_ref row_k
+        (`netsim.node.superposition.sum_of_energies`).
 
         Parameters
         ----------
         received : mapping of int to Received
-            `OverTheAir` or `Energies` messages by sender, as `exchange` or `gather` give them; one that was
-            truncated everywhere is an outage, and not among them.
+            `OverTheAir` or `Energies` messages by sender, as `exchange` or `gather` give them; one
+            that was truncated everywhere is an outage, and not among them.
 
         Returns
         -------

@@ -71,7 +71,7 @@ def test_energies_add_up_on_average_and_vary_as_derived(fading):
         else:
             found.append(heard(w, snrs, frame)[0])
     r = torch.stack(found).numpy()
-    a = np.array([size * snr * shares(one, RADIUS).numpy() for snr, one in zip(snrs, w, strict=True)])
+    a = size * np.array(snrs)[:, None] * np.array([shares(one, RADIUS).numpy() for one in w])
     mean, scale = a.sum(0) / (size * 100.0), size * 100.0
     variance = ((1.0 + a.sum(0)) ** 2 - (0.0 if fading else (a**2).sum(0))) / scale**2
     assert (np.abs(r.mean(0) - mean) < 5 * np.sqrt(variance / n)).all()
@@ -91,7 +91,7 @@ def test_noise_alone_has_no_mean():
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", ["line", "ring"])
 def test_models_come_together_and_their_mean_stays(shape):
-    """Six nodes, coins of 1/2: the spread falls to noise; equal gains leave the mean in the mean."""
+    """Six nodes, coins of 1/2: the spread falls; equal gains leave the mean where it is."""
     n, rounds = 6, 1_500
     w = models(n)
     apart = np.abs(np.subtract.outer(range(n), range(n)))

@@ -22,7 +22,8 @@ VALUES = {
     "mean_off_s": 0.3, "tx_w": 1.3, "rx_w": 0.9, "idle_w": 0.1, "awake_fraction": 0.1,
     "cycles_per_sample": 1e5, "clock_hz": 1e9, "joules": 0.0, "target_snr_db": 20.0, "loss": 0.1,
     "interval_s": 0.3, "slot_s": 2e-3, "p_good_to_bad": 0.05,
-    "p_bad_to_good": 0.3, "interference_m": 40.0, "max_rounds": 2, "sigma_db": 4.0, "decorrelation_m": 20.0,
+    "p_bad_to_good": 0.3, "max_rounds": 2, "sigma_db": 4.0, "decorrelation_m": 20.0,
+    "interference_m": 40.0,
 }  # fmt: skip
 """By key; others keep their defaults, or are 1 where they have none."""
 BASE: dict[str, Any] = {

@@ -76,5 +76,6 @@ def colours(graph: nx.Graph, hops: int) -> list[int]:
     ordered = nx.empty_graph(len(graph))
     ordered.add_edges_from(sorted(tuple(sorted(edge)) for edge in apart.edges))
     found = nx.greedy_color(ordered, strategy="DSATUR")
-    number = {colour: k for k, colour in enumerate(dict.fromkeys(map(found.get, range(len(graph)))))}
+    first = dict.fromkeys(found[node] for node in range(len(graph)))
+    number = {colour: k for k, colour in enumerate(first)}
     return [number[found[node]] for node in range(len(graph))]

@@ -17,8 +17,8 @@ The life of a message, in the order of `RadioLink`'s methods:
 
 A message whose time to live, patience or contact ends while it waits is given up (`_give_up`). A
 flight is cut short when a node is switched off or a contact ends (`switched`, `_lose_contact`).
-What several nodes send at once (`OverTheAir`) is `superposition.Superposition`'s; what goes by relays
-is `relaying.Relaying`'s, hop by hop.
+What several nodes send at once (`OverTheAir`) is `superposition.Superposition`'s; what goes by
+relays is `relaying.Relaying`'s, hop by hop.
 """
 
 from __future__ import annotations

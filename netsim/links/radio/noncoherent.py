@@ -1,10 +1,10 @@
 """Frames of energies: all who send at the same time, heard by all who listen.
 
 Non-coherent over-the-air consensus (Michelusi, "Non-Coherent Over-the-Air Decentralized Gradient
-Descent", IEEE Trans. Signal Process. 2024, arXiv:2211.10777): no sender knows a channel, no receiver
-a phase. A sender spreads the energy of a frame, M symbols at its full power on average, over the
-symbols; a receiver measures each one's energy, in which those of all senders add up, scaled by
-their average channel gains, beside the noise's, which it takes away. The arithmetic is
+Descent", IEEE Trans. Signal Process. 2024, arXiv:2211.10777): no sender knows a channel, and no
+receiver a phase. A sender spreads the energy of a frame, M symbols at its full power on average,
+over the symbols; a receiver measures each one's energy, in which those of all senders add up,
+scaled by their average channel gains, beside the noise's, which it takes away. The arithmetic is
 `netsim.node.superposition.sum_of_energies`.
 
 Radios are half duplex: who sends in a frame hears nothing of it (`busy`), nor does one whose radio
@@ -60,7 +60,17 @@ class NonCoherent:
     def set_radio(
         self, radio: Radio, channel: RadioChannel, free: list[bool] | None, ttl_ns: int | None
     ) -> None:
-        """Send by this table from now on; see `Superposition.set_radio`."""
+        """Send by this table from now on.
+
+        Parameters
+        ----------
+        radio : Radio
+        channel : RadioChannel
+        free : list of bool or None
+            By node, whether its radio is free; None: radios are not taken.
+        ttl_ns : int or None
+            A message that has not arrived this long after it was sent is given up; None: never.
+        """
         self._radio, self._channel, self._free, self._ttl_ns = radio, channel, free, ttl_ns
 
     def add(self, tx: Transmission) -> None:
@@ -142,9 +152,7 @@ class NonCoherent:
         link.recorder.airtime_ns += airtime_ns
         for tx, came in frame.items():
             late = self._ttl_ns is not None and link.env.now - tx.envelope.sent_ns > self._ttl_ns
-            link.finish(
-                tx, DEADLINE if late else DELIVERED, 1, 0, linear_to_db(came.snr), came
-            )
+            link.finish(tx, DEADLINE if late else DELIVERED, 1, 0, linear_to_db(came.snr), came)
         self._released(radios)
 
 
@@ -173,9 +181,7 @@ def gains_in(
     if radio.fading.hold == "exchange" or radio.fading.kind == "none":
         count = 1
     times = [begins_ns + k * length_ns for k in range(count)]
-    return tuple(
-        tuple(np.atleast_1d(channel.gain(tx.src, tx.dst, t)).tolist()) for t in times
-    )
+    return tuple(tuple(np.atleast_1d(channel.gain(tx.src, tx.dst, t)).tolist()) for t in times)
 
 
 def _message(tx: Transmission) -> Energies:

@@ -55,7 +55,17 @@ class Journey:
     measured: int = 0
 
     def count(self, attempts: int, lost: int, snr_db: float | None, bits: int) -> None:
-        """Add what a hop has cost."""
+        """Add what a hop has cost.
+
+        Parameters
+        ----------
+        attempts, lost : int
+            Of packets.
+        snr_db : float or None
+            Their mean.
+        bits : int
+            Transmitted.
+        """
         self.attempts += attempts
         self.packets_lost += lost
         self.bits_transmitted += bits
@@ -104,7 +114,14 @@ class Hop(Transmission):
     def recorded(
         self, attempts: int, packets_lost: int, snr_db: float | None, bits_transmitted: int
     ) -> None:
-        """Take what it has cost, which stands in the row of its message."""
+        """Take what it has cost, which stands in the row of its message.
+
+        Parameters
+        ----------
+        attempts, packets_lost : int
+        snr_db : float or None
+        bits_transmitted : int
+        """
         self.costs = attempts, packets_lost, snr_db, bits_transmitted
 
 

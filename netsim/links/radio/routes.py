@@ -78,7 +78,14 @@ class Routes:
         return way[1] if way else None
 
     def way(self, src: int, dst: int, time_ns: int) -> list[int]:
-        """The nodes of a way, both ends included; empty: there is none."""
+        """The nodes of a way, both ends included; empty: there is none.
+
+        Parameters
+        ----------
+        src, dst : int
+        time_ns : int
+            Now.
+        """
         self._keep_up(time_ns)
         before = self._before(src)
         found, at = [dst], dst

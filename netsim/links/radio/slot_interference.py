@@ -45,11 +45,27 @@ class SlotInterference(Interference):
         return False
 
     def join(self, flight: Flight, others: Iterable[Flight], now_ns: int) -> None:
-        """Add a flight whose first slot begins; others that wait for theirs are left out."""
+        """Add a flight whose first slot begins; others that wait for theirs are left out.
+
+        Parameters
+        ----------
+        flight : Flight
+        others : iterable of Flight
+            Those that have begun, or wait for their slots.
+        now_ns : int
+        """
         super().join(flight, self._in_slot_of(flight, others), now_ns)
 
     def join_late(self, flight: Flight, others: Iterable[Flight], now_ns: int) -> None:
-        """Add a flight that was sampled when it came, and is told of what it meets in its slot."""
+        """Add a flight that was sampled when it came, and is told of what it meets in its slot.
+
+        Parameters
+        ----------
+        flight : Flight
+        others : iterable of Flight
+            As in `join`; this flight may be among them.
+        now_ns : int
+        """
         self.join(flight, (other for other in others if other is not flight), now_ns)
         flight.told_medium = flight.medium
         for reception in flight.receptions:

@@ -302,4 +302,5 @@ class Radio(Table):
         if self.shadowing.shared:
             raise ScenarioError(f'[radio.shadowing] kind = "{self.shadowing.kind}": {remedy}')
         if self.mac.range_m is not None:
-            raise ScenarioError(f"[radio.mac] {self.mac.range_key} = {self.mac.range_m:g}: {remedy}")
+            own = f"{self.mac.range_key} = {self.mac.range_m:g}"
+            raise ScenarioError(f"[radio.mac] {own}: {remedy}")

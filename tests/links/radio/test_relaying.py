@@ -5,8 +5,10 @@ from itertools import pairwise
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 
+from netsim import engine, scenario, world
 from netsim.channels.routing import LinkQuality
 from netsim.channels.routing.etx import Etx
 from netsim.channels.routing.hops import Hops
@@ -254,3 +256,42 @@ def test_etx_takes_two_good_links_instead_of_a_bad_one(hops_of):
 def test_cells_are_refused():
     with pytest.raises(ValueError, match="goes to a base station"):
         Radio.model_validate({"mac": {"kind": "ofdma"}, "routing": {"kind": "hops"}})
+
+
+def test_what_hops_took_is_what_their_messages_took(tmp_path):
+    """Attempts, bits and ends, message by message, of a network with churn, fading and movement."""
+    loaded = scenario.from_dict(
+        {
+            "horizon_s": 20.0, "seed": 4,
+            "nodes": {"count": 12, "placement": "disc", "radius_m": 80.0},
+            "mobility": {"kind": "random_waypoint"},
+            "churn": {"kind": "exponential", "mean_on_s": 10.0, "mean_off_s": 2.0},
+            "exchange": {"schedule": "poisson", "rate_hz": 0.2},
+            "data": {"kind": "digits", "partition": {"kind": "iid", "train_samples": 10}},
+            "model": {"kind": "mlp", "hidden": [8]}, "metrics": {"every_s": 5.0},
+            "radio": {"ttl_s": 3.0, "tx_power_dbm": -5.0, "routing": {"kind": "etx"}},
+            "algorithm": [{"kind": "dpsgd", "local_steps": 2}],
+        }
+    )  # fmt: skip
+    engine.play(world.build(loaded), loaded.algorithm[0], tmp_path / "run", timing_only=True,
+                check=True)  # fmt: skip
+    messages = pd.read_parquet(tmp_path / "run" / "messages")
+    hops = pd.read_parquet(tmp_path / "run" / "hops")
+    key = ["src", "dst", "t_sent_s"]
+    by_hop = hops.groupby(key).agg(
+        attempts=("attempts", "sum"), bits=("bits_transmitted", "sum"), end_s=("t_end_s", "max"),
+        hops=("outcome", "size"), first=("relay", "first"), last=("to", "last"),
+        before=("t_begin_s", "min"),
+    )  # fmt: skip
+    relayed = messages.set_index(key).join(by_hop, how="inner", rsuffix="_of_hops")
+    assert len(relayed) > 100
+    assert (relayed.attempts == relayed.attempts_of_hops).all()
+    assert (relayed.bits_transmitted == relayed.bits_of_hops).all()
+    assert (relayed.t_done_s == relayed.end_s).all()
+    found = relayed.reset_index()
+    assert (found["first"] == found.src).all()
+    arrived = found[found.outcome == "delivered"]
+    assert len(arrived) > 50
+    assert (arrived["last"] == arrived.dst).all()
+    assert (arrived.hops >= 2).all()
+    assert {"off", "delivered"} <= set(found.outcome)

@@ -1,4 +1,4 @@
-"""Slots that nodes far apart share: colours, their share of the rate, and who disturbs in a slot."""
+"""Slots that nodes far apart share: colours, shares of the rate, and who disturbs in a slot."""
 
 import math
 
@@ -87,7 +87,7 @@ def test_a_node_has_one_slot_of_as_many_as_there_are_colours(ether, fidelity):
 
 @FIDELITIES
 def test_where_all_are_in_range_it_is_tdma(ether, fidelity):
-    """Slots by colour: node k of a clique has slot k; what happens is the same to the nanosecond."""
+    """Slots by colour: node k of a clique has slot k; all is the same to the nanosecond."""
     found = []
     for mac in ({"kind": "tdma"}, REUSE):
         e = ether({"mac": mac, "fidelity": fidelity, "ttl_s": 0.09, "threshold_db": 15.0,
