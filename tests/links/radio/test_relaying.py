@@ -258,6 +258,7 @@ def test_cells_are_refused():
         Radio.model_validate({"mac": {"kind": "ofdma"}, "routing": {"kind": "hops"}})
 
 
+@pytest.mark.slow
 def test_what_hops_took_is_what_their_messages_took(tmp_path):
     """Attempts, bits and ends, message by message, of a network with churn, fading and movement."""
     loaded = scenario.from_dict(
@@ -279,11 +280,11 @@ def test_what_hops_took_is_what_their_messages_took(tmp_path):
     hops = pd.read_parquet(tmp_path / "run" / "hops")
     key = ["src", "dst", "t_sent_s"]
     by_hop = hops.groupby(key).agg(
-        attempts=("attempts", "sum"), bits=("bits_transmitted", "sum"), end_s=("t_end_s", "max"),
+        attempts_of_hops=("attempts", "sum"), bits_of_hops=("bits_transmitted", "sum"), end_s=("t_end_s", "max"),
         hops=("outcome", "size"), first=("relay", "first"), last=("to", "last"),
         before=("t_begin_s", "min"),
     )  # fmt: skip
-    relayed = messages.set_index(key).join(by_hop, how="inner", rsuffix="_of_hops")
+    relayed = messages.set_index(key).join(by_hop, how="inner")
     assert len(relayed) > 100
     assert (relayed.attempts == relayed.attempts_of_hops).all()
     assert (relayed.bits_transmitted == relayed.bits_of_hops).all()
