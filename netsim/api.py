@@ -14,7 +14,8 @@ take part, whether its course depends on computed values.
 - Declarations: `algorithm` above `processes`, `loss` above a loss that needs random draws,
   `batched` above a function of values that may run for many nodes at once.
 - Messages: `Message` is the base; `Model`, `Update`, `Share` and `Mean` are what most methods send;
-  `OverTheAir` is a row that a radio adds to those of others (`node.superposed`). `Encoded` is a
+  `OverTheAir` is a row that a radio adds to those of others, `Energies` one whose energies add up
+  (`node.superposed`). `Encoded` is a
   value with its size on the air; `Compression` is a type for Params, whose `compress(node, value)`
   gives one (`NoCompression` for a default), `Compressor` its base; `ErrorFeedback` sends later what
   a compressor has left out; `masked` and `answered` have the sizes of secure aggregation.
@@ -81,7 +82,7 @@ from netsim.learning.select import batched_greedy_collaborators, greedy_collabor
 from netsim.learning.shards import Batch
 from netsim.messaging.encoded import Encoded
 from netsim.messaging.message import Message, Received
-from netsim.messaging.over_the_air import OverTheAir
+from netsim.messaging.over_the_air import Energies, OverTheAir
 from netsim.node.live_model import Held
 from netsim.node.node import Node, Process
 from netsim.node.training_verbs import Trained
@@ -182,6 +183,7 @@ __all__ = [
     "Downloads",
     "Edges",
     "Encoded",
+    "Energies",
     "ErrorFeedback",
     "FallingRate",
     "FilePath",

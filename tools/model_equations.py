@@ -282,6 +282,11 @@ CHAPTERS = {
                 "who send"
             ),
             "tdma": Model("a slot a node in every frame; half a frame is waited on average"),
+            "tdma_reuse": Model(
+                r"slot$(i) \neq$ slot$(j)$ where $1 \le d_G(i, j) \le$ `hops`; SINR of those who "
+                "share one",
+                "Nelson and Kleinrock, IEEE Trans. Commun. 1985; Ramanathan 1999",
+            ),
             "aloha": Model(
                 r"slotted $S = n q (1 - q)^{n-1}$; pure $S = \frac{n q}{1 + q} \left( \frac{e^{-q}}"
                 r"{1 + q} \right)^{n-1}$; under a duty cycle $d$ silent for "
@@ -343,6 +348,24 @@ CHAPTERS = {
             "inversion": Model(
                 r"$P = \min(P_{\max},\, \gamma_{\text{target}} + N + L)$",
                 "ElSawy and Hossain, IEEE Trans. Wireless Commun. 2014",
+            ),
+        },
+    ),
+    "channels.routing": Chapter(
+        "Relaying",
+        "By which way a unicast goes to a node out of reach: the least sum of costs of its links. "
+        "Relays store a message and send it on: M packets of t over h hops take h M t.",
+        {
+            "none": Model("no relays"),
+            "hops": Model("1 a link whose mean SNR is over the threshold"),
+            "etx": Model(
+                r"$\mathrm{ETX} = 1 / d$, $d$ the mean share of attempts that get through; an "
+                r"outage under Rayleigh fading: $e^{\theta / \bar\gamma}$",
+                "De Couto et al., MobiCom 2003",
+            ),
+            "latency": Model(
+                r"$\mathrm{ETT} = \mathrm{ETX} \cdot S / B$",
+                "Draves, Padhye and Zill, MobiCom 2004",
             ),
         },
     ),

@@ -105,11 +105,13 @@ def open_recorder(
         Whether the folder holds the tables of the past, which is played again first.
     """
     scenario = world.scenario
+    radios = [w.scenario.radio for w in (world, *(later for _, later in world.later))]
     recorder = Recorder(
         folder,
         log_messages=scenario.run.log_messages,
         is_replay=is_replay,
         timeline=scenario.metrics.timeline,
+        hops=any(radio is not None and radio.routing.relays for radio in radios),
     )
     parameter_bits = scenario.training_of(entry).parameter_bits
     recorder.traffic.model_bits = np.array(

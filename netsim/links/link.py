@@ -53,6 +53,9 @@ class Transmission:
 
     __slots__ = ("done", "dst", "envelope", "row", "src")
 
+    recorded: Callable[[int, int, float | None, int], None] | None = None
+    """Takes attempts, packets lost, SNR and bits of one that is no row of its own."""
+
     def __init__(
         self, envelope: Envelope, dst: int, done: Callable[[Transmission, str, Any], None]
     ) -> None:
@@ -195,6 +198,14 @@ class PhysicalLink(Link):
     def switched(self, node: int, on: bool) -> None:
         """Do nothing; a link whose transmissions can be cut short extends this."""
 
+    def is_asleep(self, node: int) -> bool:
+        """Whether a node hears nothing now because its radio sleeps."""
+        return False
+
+    def keep_waiting(self, more: int) -> None:
+        """Count transmissions that no radio or wire has now as in flight; negative: no longer."""
+        self._in_flight += more
+
     def longest_wait_ns(self, tx: Transmission) -> int | None:
         """How long a transmission may wait before it starts; None: as long as it takes."""
         patience_ns = tx.envelope.patience_ns
@@ -246,10 +257,37 @@ class PhysicalLink(Link):
             For the log; `count_transmitted` has counted them. Those of a broadcast come with the
             first of its transmissions that ends.
         """
-        envelope, now = tx.envelope, self.env.now
-        self._in_flight -= 1
         if self.off and outcome in ARRIVED and not self.off.isdisjoint((tx.src, tx.dst)):
             outcome, arrived = OFF, None
+        self.record(tx, outcome, attempts, packets_lost, snr_db, arrived, bits_transmitted)
+
+    def record(
+        self,
+        tx: Transmission,
+        outcome: str,
+        attempts: int,
+        packets_lost: int,
+        snr_db: float | None,
+        arrived: Any,
+        bits_transmitted: int,
+    ) -> None:
+        """End a transmission as `finish` does, whoever is off now.
+
+        Parameters
+        ----------
+        tx : Transmission
+        outcome : str
+        attempts, packets_lost : int
+        snr_db : float or None
+        arrived : ndarray of bool or None
+        bits_transmitted : int
+        """
+        envelope, now = tx.envelope, self.env.now
+        self._in_flight -= 1
+        if tx.recorded is not None:
+            tx.recorded(attempts, packets_lost, snr_db, bits_transmitted)
+            tx.done(tx, outcome, arrived)
+            return
         tx.row = self.recorder.message(
             envelope.sent_ns,
             now,

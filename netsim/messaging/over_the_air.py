@@ -7,8 +7,14 @@ from netsim.learning.refs import Ref
 from netsim.messaging.message import Message
 
 
+class Analogue(Message):
+    """Base of what is sent as analogue symbols, together with those of other nodes."""
+
+    over_the_air: ClassVar[bool] = True
+
+
 @dataclass(frozen=True)
-class OverTheAir(Message):
+class OverTheAir(Analogue):
     """A row of numbers sent as analogue symbols, together with those of other nodes.
 
     A radio holds it until `senders` of them wait for one receiver, or the first has waited
@@ -32,7 +38,28 @@ class OverTheAir(Message):
     senders: int
     wait_s: float
 
-    over_the_air: ClassVar[bool] = True
+
+@dataclass(frozen=True)
+class Energies(Analogue):
+    """How a sender shares the energy of a frame out among its symbols.
+
+    A radio holds it for `wait_s` after the first one that any node sends, and then sends all at
+    once, in one frame for all who listen (`netsim.links.radio.noncoherent`). A listener hands what
+    it got to `node.superposed`, and reads the rows in no other way.
+
+    Attributes
+    ----------
+    row : Ref
+        (M,) shares of the energy, not negative, of sum 1.
+    reference_snr : float
+        Mean SNR, linear, that counts as a weight of 1.
+    wait_s : float
+        How long the first sender waits for others [s].
+    """
+
+    row: Ref
+    reference_snr: float
+    wait_s: float
 
 
 class Superposed(NamedTuple):
@@ -60,3 +87,24 @@ class Superposed(NamedTuple):
         """Share of the blocks in which it was sent."""
         flags = [ok for row in self.sent for ok in row]
         return float(sum(flags) / len(flags))
+
+
+class HeardEnergy(NamedTuple):
+    """How one sender's symbols came through in a frame of `Energies`; the mask of its `Received`.
+
+    Attributes
+    ----------
+    frame : (int, int)
+        Receiver, and number of the frame in the network.
+    snr : float
+        Mean SNR, linear.
+    symbols : int
+        Symbols on each resource block in a coherence block.
+    gains : tuple of tuple of float
+        Power gains by coherence block and resource block.
+    """
+
+    frame: tuple[int, int]
+    snr: float
+    symbols: int
+    gains: tuple[tuple[float, ...], ...]

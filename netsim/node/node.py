@@ -539,11 +539,14 @@ class Node:
         by a control channel that costs nothing. Of several frames the sum is returned; of rows that
         came over wires, as bits, it is exact.
 
+        Of `Energies` it is the received energy over the noise's, of mean sum S_k / S_ref row_k
+        (`netsim.node.superposition.sum_of_energies`).
+
         Parameters
         ----------
         received : mapping of int to Received
-            `OverTheAir` messages by sender, as `exchange` or `gather` give them; one that was
-            truncated everywhere is an outage, and not among them.
+            `OverTheAir` or `Energies` messages by sender, as `exchange` or `gather` give them; one
+            that was truncated everywhere is an outage, and not among them.
 
         Returns
         -------

@@ -11,8 +11,11 @@ from torch import Tensor
 from netsim.errors import ProtocolError
 from netsim.learning.refs import Ref
 from netsim.messaging.message import Received
-from netsim.messaging.over_the_air import OverTheAir, Superposed
+from netsim.messaging.over_the_air import Energies, HeardEnergy, OverTheAir, Superposed
 from netsim.rng import Streams
+
+_ALL_SHARES = HeardEnergy((0, 0), 1.0, 1, ((1.0,),))
+"""Energies that came over a wire, as numbers."""
 
 _BY_WIRE = Superposed((0, 0), 0.0, 1, ((True,),))
 """A row that came over a wire: whole, without noise."""
@@ -37,6 +40,8 @@ def superposed(
     """
     if not received:
         raise ProtocolError("superposed: nothing has been received")
+    if all(isinstance(one.msg, Energies) for one in received.values()):
+        return _energies(compute, seed, received)
     frames: dict[tuple[int, int], list[tuple[Ref, Superposed]]] = {}
     for sender in sorted(received):
         one = received[sender]
@@ -51,6 +56,73 @@ def superposed(
         for frame, group in frames.items()
     ]
     total, count = compute(sum_of_frames, rows, how, seed, like=(first, first))
+    return total, count
+
+
+def _energies(
+    compute: Callable[..., Any], seed: int, received: Mapping[int, Received[Any]]
+) -> tuple[Ref, Ref]:
+    """Energies of a frame or several, and how many senders were heard."""
+    rows: dict[tuple[int, int], list[Ref]] = {}
+    how: dict[tuple[int, int], list[Any]] = {}
+    for sender in sorted(received):
+        one = received[sender]
+        came = one.arrived if isinstance(one.arrived, HeardEnergy) else None
+        weight = 1.0 if came is None else 1.0 / one.msg.reference_snr
+        snr, symbols, gains = (came or _ALL_SHARES)[1:]
+        frame = (came or _ALL_SHARES).frame
+        rows.setdefault(frame, []).append(one.msg.row)
+        how.setdefault(frame, []).append((snr, symbols, gains, None if came is None else weight))
+    first = next(iter(received.values())).msg.row
+    total, count = compute(
+        sum_of_energies, list(rows.values()), list(how.items()), seed, like=(first, first)
+    )
+    return total, count
+
+
+def sum_of_energies(rows: list[list[Tensor]], how: list[Any], seed: int) -> tuple[Tensor, Tensor]:
+    """Received energies over the noise, over the energy of a frame at the reference SNR.
+
+    With p_jm what sender j puts into symbol m of M, S_j its mean SNR, g_jm the power gain of its
+    fading there, phi a phase, uniform and independent for each symbol and sender, and n the
+    receiver noise, complex normal of variance 1,
+
+        y_m = sum over j of sqrt(M p_jm S_j g_jm) exp(i phi_jm) + n_m
+        r_m = (|y_m|^2 - 1) / (M S_ref),    E r_m = sum over j of S_j / S_ref p_jm
+
+    Parameters
+    ----------
+    rows : list of list of (M,) tensor
+        p, by frame and sender.
+    how : list of tuple
+        By frame: its key, and by sender S_j, symbols on a resource block in a coherence block,
+        gains by coherence and resource block, and 1 / S_ref (None: over a wire, r = p).
+    seed : int
+
+    Returns
+    -------
+    r, count : (M,) tensor
+        And how many senders there were.
+    """
+    total, count = torch.zeros_like(rows[0][0]), torch.zeros_like(rows[0][0])
+    for of_frame, (frame, senders) in zip(rows, how, strict=True):
+        count = count + len(of_frame)
+        if senders[0][3] is None:
+            total = total + sum(of_frame)
+            continue
+        size = total.numel()
+        rng = Streams(seed).generator("energy frame", *frame)
+        y = torch.from_numpy(rng.standard_normal((2, size))) * 0.5**0.5
+        entries = torch.arange(size)
+        for row, (snr, symbols, gains, _) in zip(of_frame, senders, strict=True):
+            table = torch.tensor(gains, dtype=torch.float64)
+            blocks, wide = table.shape
+            g = table[(entries // (wide * symbols)).clamp_max(blocks - 1), entries % wide]
+            amplitude = (size * snr * g * row.detach().to("cpu", torch.float64)).clamp_min(0).sqrt()
+            phase = torch.from_numpy(rng.uniform(0.0, 2.0 * torch.pi, size))
+            y = y + amplitude * torch.stack([phase.cos(), phase.sin()])
+        energy = (y.square().sum(0) - 1.0) * (senders[0][3] / size)
+        total = total + energy.to(total)
     return total, count
 
 

@@ -23,6 +23,7 @@ from netsim.recording.parquet_parts import Column, Extent, Parts, Rows, join, wr
 from netsim.recording.run_warnings import RunWarnings
 from netsim.recording.schema import (
     GRAPH_COLUMNS,
+    HOP_COLUMNS,
     INTERVAL_COLUMNS,
     MARK_COLUMNS,
     MESSAGE_COLUMNS,
@@ -58,6 +59,8 @@ class Recorder:
         Whether the folder holds the tables of the past, which is played again until `go_on`.
     timeline : bool
         Whether to write `intervals/`: what every node was at, and when.
+    hops : bool
+        Whether to write `hops/`, where messages go by relays.
 
     Attributes
     ----------
@@ -100,6 +103,7 @@ class Recorder:
         log_messages: bool = True,
         is_replay: bool = False,
         timeline: bool = False,
+        hops: bool = False,
     ) -> None:
         self.airtime_ns = 0
         self.bits_transmitted = 0
@@ -133,6 +137,9 @@ class Recorder:
         if timeline:
             self._tables["intervals"] = parts("intervals", INTERVAL_COLUMNS)
             self.intervals = Intervals(self._tables["intervals"])
+        self._hops: Parts | None = None
+        if hops:
+            self._hops = self._tables["hops"] = parts("hops", HOP_COLUMNS, log_messages)
         self.message, self.messages = self._log.message, self._log.messages
         self.traffic = self._log.traffic
         self.ages = Ages()
@@ -174,6 +181,14 @@ class Recorder:
         self._mark(t_ns, node, "on" if on else "off", 0)
         if self.intervals is not None:
             self.intervals.switched(t_ns, node, on)
+
+    def hop(self, *row: Any) -> None:
+        """Record a hop that has ended: the columns of `hops/` in order, times in ns."""
+        hops = self._hops
+        if hops is not None:
+            hops.values += row
+            if len(hops.values) >= hops.full:
+                hops.flush()
 
     def job(self, t_ns: int, node: int, steps: int) -> None:
         """Record that a node started a training job.
@@ -316,6 +331,8 @@ class Recorder:
             tables = (self._log, self._marks, self._metrics, self._spent, self._graph, self.uses)
             for table in tables:
                 table.close()
+            if self._hops is not None:
+                self._hops.close()
             if self.intervals is not None:
                 self.intervals.close()
             self._totals = self._count()
@@ -363,6 +380,8 @@ class Recorder:
         """What writes the waiting rows of each table."""
         tables = (self._log, self._marks, self._spent, self._graph, self.uses)
         flushes = (*(table.flush for table in tables), self._flush_metrics)
+        if self._hops is not None:
+            flushes = (*flushes, self._hops.flush)
         return flushes if self.intervals is None else (*flushes, self.intervals.flush)
 
     def _flush_metrics(self) -> None:

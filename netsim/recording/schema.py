@@ -136,6 +136,22 @@ INTERVAL_COLUMNS = (
 )
 """`busy_s`: for how long of it the radio was at work, where senders take turns or back off."""
 
+HOP_COLUMNS = (
+    Column("t_begin_s", "time"),
+    Column("t_end_s", "time"),
+    Column("relay", "id", is_node=True),
+    Column("to", "id", is_node=True),
+    Column("src", "id", is_node=True),
+    Column("dst", "id", is_node=True),
+    Column("t_sent_s", "time"),
+    Column("bits", "count"),
+    Column("outcome", "word", words=OUTCOMES),
+    Column("attempts", "count"),
+    Column("bits_transmitted", "count"),
+)
+"""Of `hops/`: one hop of a message by relays, from `relay` to `to`; `src`, `dst` and `t_sent_s` are
+those of its row in `messages/`, in which attempts and bits of all hops are summed up."""
+
 TABLES = {
     "messages": MESSAGE_COLUMNS,
     "wakes": MARK_COLUMNS,
@@ -144,6 +160,7 @@ TABLES = {
     "graph": GRAPH_COLUMNS,
     "uses": USE_COLUMNS,
     "intervals": INTERVAL_COLUMNS,
+    "hops": HOP_COLUMNS,
 }
 """The tables of a run folder that are written in parts."""
 
@@ -151,6 +168,7 @@ IN_ORDER = {
     "messages": ("t_sent_s", "t_done_s"),
     "uses": ("t_sent_s", "t_arrived_s"),
     "intervals": ("t_begin_s", "t_end_s"),
+    "hops": ("t_begin_s", "t_end_s"),
 }
 """Columns of a table of which the second is never less than the first."""
 

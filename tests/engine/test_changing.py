@@ -161,6 +161,8 @@ CASES: list[tuple[str, str, Any]] = [
     ("csma", "radio.mac", {"kind": "orthogonal"}),
     ("csma", "radio.mac", {"kind": "tdma"}),
     ("tdma", "radio.mac", {"kind": "aloha"}),
+    ("placed", "radio.mac", {"kind": "tdma_reuse", "interference_m": 40.0}),
+    ("placed", "radio.routing", {"kind": "etx"}),
     ("aloha", "radio.mac", {"kind": "orthogonal"}),
     ("fair cells", "radio.mac.subchannels", 2),
     ("cells", "radio.mac.scheduler", "proportional_fair"),

@@ -24,6 +24,7 @@ VALUES = {
     "interval_s": 0.3, "slot_s": 2e-3, "p_good_to_bad": 0.05,
     "p_bad_to_good": 0.3, "max_rounds": 2, "sigma_db": 4.0, "decorrelation_m": 20.0,
     "waypoints_m": [[-40.0, 0.0, 30.0], [40.0, 0.0, 50.0]],
+    "interference_m": 40.0,
 }  # fmt: skip
 """By key; others keep their defaults, or are 1 where they have none."""
 BASE: dict[str, Any] = {

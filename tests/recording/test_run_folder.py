@@ -22,7 +22,7 @@ EVIL = "(__import__('pathlib').Path('executed').touch() or '')"
 @pytest.fixture
 def run(tmp_path):
     """Three nodes, two rows of every table."""
-    recorder = Recorder(tmp_path, timeline=True)
+    recorder = Recorder(tmp_path, timeline=True, hops=True)
     recorder.nodes(
         {
             "node": range(3), "role": ["node"] * 3, "malicious": [False] * 3, "speed": [1.0] * 3,
@@ -42,6 +42,7 @@ def run(tmp_path):
         arrival = recorder.uses.arrived(k - 1, 0, k, "Model", 0, k * S)
         arrival.used(k * S, "mix", 0.5)
         recorder.intervals.works(0, k, "train", 0, k * S)
+        recorder.hop(0, k * S, 0, k, 0, 2, 0, 80, "delivered", 1, 90)
     recorder.intervals.end(2 * S)
     recorder.close()
     return tmp_path

@@ -8,7 +8,7 @@ as well: `netsim.links.radio.background` has it as a function of time.
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -169,6 +169,8 @@ class Mac(Component):
     has_base_stations : bool
         Whether nodes of role `server` are base stations: they send any number of messages at a
         time.
+    range_key : str
+        The key of `range_m` in a scenario.
     """
 
     exclusive: ClassVar[bool]
@@ -178,6 +180,7 @@ class Mac(Component):
     random_access: ClassVar[bool] = False
     reserves: ClassVar[bool] = False
     has_base_stations: ClassVar[bool] = False
+    range_key: ClassVar[str] = "carrier_sense_m"
 
     @abstractmethod
     def medium(self, contenders: int, nodes: int) -> Medium:
@@ -196,15 +199,34 @@ class Mac(Component):
         """Whether all nodes listen to one channel, and so hear what is not for them."""
         return self.interferes or self.contends
 
+    def slot_of_each(
+        self, nodes: int, distance_m: Callable[[int, int, int], float] | None
+    ) -> Sequence[int]:
+        """The slot of each node in a frame: one of its own, unless a rule lets several share it.
+
+        Parameters
+        ----------
+        nodes : int
+            How many nodes there are.
+        distance_m : callable or None
+            (node, node, time in ns) -> distance in m; None where nodes have no places.
+
+        Returns
+        -------
+        sequence of int
+            Each from 0 to one less than there are slots.
+        """
+        return range(nodes)
+
     def wait_ns(self, node: int, nodes: int, time_ns: int) -> int:
         """How long a message that could start now waits for its sender's turn.
 
         Parameters
         ----------
         node : int
-            The sender.
+            The slot of its sender, see `slot_of_each`.
         nodes : int
-            How many nodes there are.
+            How many slots nodes have.
         time_ns : int
             Now.
 
@@ -253,10 +275,13 @@ class Mac(Component):
         return False
 
     def turns(self, nodes: int) -> Turns | None:
-        """The slots in which a sender's attempts are made; None: it may send at any time."""
+        """The slots in which a sender's attempts are made; None: it may send at any time.
+
+        `nodes` is how many slots nodes have.
+        """
         return None
 
     @property
     def range_m(self) -> float | None:
-        """Carrier-sense range [m]; None: all senders are in range."""
+        """Range in which senders take account of each other [m]; None: all senders are in it."""
         return None

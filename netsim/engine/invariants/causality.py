@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from netsim.channels.rate.minstrel import Minstrel
 from netsim.engine.invariants import Invariant
 from netsim.links.radio.table import Radio
-from netsim.messaging.over_the_air import OverTheAir
+from netsim.messaging.over_the_air import Analogue
 from netsim.recording.parquet_parts import Rows
 from netsim.recording.schema import OUTCOMES
 from netsim.units import NS_PER_S, SPEED_OF_LIGHT_M_PER_S
@@ -106,7 +106,7 @@ def peak_bps(radio: Radio) -> float:
 
 def is_analogue(rows: Rows, kinds: Sequence[str]) -> NDArray[np.bool_]:
     """Mask of the messages whose values are sent as symbols, not as bits."""
-    names, classes = set(), [OverTheAir]
+    names, classes = set(), [Analogue]
     while classes:
         one = classes.pop()
         names.add(one.__name__)

@@ -308,7 +308,8 @@ class Flight:
     leg : int
         How many interruptions it has had.
     leg_begins_ns, ends_ns : int
-        When its leg began, and when it ends as things are.
+        When its leg began, in the spread time of `turns` where it has slots, and when it ends as
+        things are.
     held_ns : float
         Time of the attempt under way when interference fell last, which ends where the leg begins.
     packets_left : int
@@ -411,6 +412,23 @@ class Flight:
         self.missed = missed
         self.addressees = [r.tx.dst for r in receptions] + [report[0].dst for report in missed]
         self.broadcast = rate_bps is not None
+
+    def passed_ns(self, time_ns: int) -> float:
+        """How far its leg has come at an instant, in spread time where it has slots [ns].
+
+        Negative before the leg begins.
+        """
+        if self.turns is None or time_ns < self.begins_ns:
+            return time_ns - self.leg_begins_ns
+        before_ns = self.leg_begins_ns - self.begins_ns
+        return self.turns.spread_ns(time_ns - self.begins_ns) - before_ns
+
+    def true_ns(self, passed_ns: float) -> int:
+        """The instant at which its leg has come so far [ns]."""
+        if self.turns is None:
+            return self.leg_begins_ns + round(passed_ns)
+        before_ns = self.leg_begins_ns - self.begins_ns
+        return self.begins_ns + round(self.turns.elapsed_ns(before_ns + passed_ns))
 
     def set_first_attempt(self, held: bool = False) -> None:
         """Let the leg begin where its first attempt, made at once, ends when it has to.

@@ -49,7 +49,8 @@ def raise_held(flight: Flight, channel: RadioChannel) -> None:
 
 def rate_under_way(flight: Flight, attempt_ns: float) -> float:
     """The rate [bit/s] of an attempt that takes so long, with the medium to itself."""
-    bits_ns = attempt_ns - flight.overhead_ns
+    medium = flight.medium
+    bits_ns = (attempt_ns - medium.wait_ns) / medium.slowdown - flight.overhead_ns
     return flight.packet_bits / bits_ns * NS_PER_S if bits_ns > 0.0 else inf
 
 

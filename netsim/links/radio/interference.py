@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from operator import attrgetter
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from netsim.channels.mac import Mac
 from netsim.links.radio.channel import RadioChannel
@@ -59,7 +59,14 @@ class Interference:
         (node, node, time in ns) -> distance in m; None: nodes have no places, all are in range.
     by_snr : bool
         Whether the SNR of each attempt counts: attempts at a packet are combined, or rates differ.
+
+    Attributes
+    ----------
+    own_sending_drowns : bool
+        Whether the receiver's own power is interference, too; not where it takes turns otherwise.
     """
+
+    own_sending_drowns: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -183,10 +190,15 @@ class Interference:
             loudness = self._channel.loudness.at(dst, senders, now_ns)
             for other, loud in zip(apart, loudness, strict=True):
                 inr = loud * other.power_now
-                if inr >= self._least and other.src != dst:
+                if inr >= self._least and (other.src != dst or self.own_sending_drowns):
                     reception.interferers[other] = inr
                     self._raise(reception, inr * other.medium_share)
-        hearing = [(other, r) for other in apart for r in other.receptions if r.tx.dst != src]
+        hearing = [
+            (other, r)
+            for other in apart
+            for r in other.receptions
+            if r.tx.dst != src or self.own_sending_drowns
+        ]
         receivers = [reception.tx.dst for _, reception in hearing]
         loudness = self._channel.loudness.of(src, receivers, now_ns)
         for (other, reception), loud in zip(hearing, loudness, strict=True):

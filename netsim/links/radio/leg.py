@@ -30,14 +30,12 @@ class LegPosition(NamedTuple):
 
 def position_at(flight: Flight, time_ns: int) -> LegPosition:
     """How far a flight's leg has come at an instant after the leg's beginning."""
-    elapsed_ns: float = time_ns - flight.leg_begins_ns
+    elapsed_ns: float = flight.passed_ns(time_ns)
     if flight.leg_begins_ns < flight.begins_ns:  # in its first attempt, that is made at once
         attempt_ns = flight.at_once_ends_ns - flight.leg_begins_ns
         if time_ns < flight.at_once_ends_ns:
             elapsed_ns = (time_ns - flight.begins_ns) * flight.at_once_stretch
             return LegPosition(0, 0, elapsed_ns / attempt_ns, attempt_ns)
-    if flight.turns is not None:
-        elapsed_ns = flight.turns.spread_ns(elapsed_ns)
     if flight.broadcast:
         return _within_block(0, elapsed_ns, flight.attempt_ns, flight.packets_left)
     reception = flight.receptions[0]

@@ -17,13 +17,15 @@ The life of a message, in the order of `RadioLink`'s methods:
 
 A message whose time to live, patience or contact ends while it waits is given up (`_give_up`). A
 flight is cut short when a node is switched off or a contact ends (`switched`, `_lose_contact`).
-What several nodes send at once (`OverTheAir`) is `superposition.Superposition`'s.
+What several nodes send at once (`OverTheAir`) is `superposition.Superposition`'s; what goes by
+relays is `relaying.Relaying`'s, hop by hop.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import pairwise
 
 from netsim.channels.mac import ALONE
 from netsim.clock import LAST, then
@@ -44,6 +46,7 @@ from netsim.links.radio.interference import Interference
 from netsim.links.radio.random_access import PLAYED
 from netsim.links.radio.repeated_broadcast import BroadcastRounds
 from netsim.links.radio.setup import RadioSetup
+from netsim.links.radio.slot_interference import SlotInterference
 from netsim.units import NS_PER_S, SPEED_OF_LIGHT_M_PER_S, to_ns
 
 
@@ -51,14 +54,21 @@ class RadioLink(RadioSetup):
     """One half-duplex radio a node, as the table `[radio]` describes it."""
 
     def in_reach(self, src: int, others: Sequence[int]) -> list[int]:
-        return self._channel.in_reach(src, others, self.env.now)
+        if self._relaying is None:
+            return self._channel.in_reach(src, others, self.env.now)
+        routes, now = self._relaying.routes, self.env.now
+        return [j for j in others if routes.way(src, j, now)]
 
     def collection_s(self, senders: Sequence[int], dst: int, bits: int) -> float:
         channel, now = self._channel, self.env.now
+        hops = [(src, dst) for src in senders]
+        if self._relaying is not None:
+            ways = [self._relaying.routes.way(src, dst, now) for src in senders]
+            hops = [hop for way in ways for hop in pairwise(way)]
         packets, packet_bits = self._packets(bits)
         total_ns = 0.0
-        for src in senders:  # one after the other: the receiver has one radio
-            rate_bps = channel.mean_rate_bps(src, dst, now)
+        for src, to in hops:  # one after the other: the receiver has one radio
+            rate_bps = channel.mean_rate_bps(src, to, now)
             if rate_bps > 0:
                 total_ns += packets * channel.attempt_ns(packet_bits, rate_bps, ALONE)
         return total_ns / NS_PER_S
@@ -69,6 +79,8 @@ class RadioLink(RadioSetup):
     # -- 1. admission ----------------------------------------------------------------------------
 
     def unicast(self, tx: Transmission) -> None:
+        if self._relaying is not None and self._relaying.takes(tx):
+            return
         self._in_flight += 1
         group: Sequence[Transmission] = (tx,)
         if self.meetings is None or (group := self.in_contact(group)):
@@ -133,7 +145,7 @@ class RadioLink(RadioSetup):
             packets, packet_bits = len(rounds.sending), rounds.packet_bits
         elif self._rounds > 1 and message.broadcast and first.envelope.request is None:
             rounds = BroadcastRounds(group, packets, packet_bits, self._rounds, self._feedback_bits)
-        begins_ns = now + self._mac.wait_ns(src, self._nodes, now)
+        begins_ns = now + self._mac.wait_ns(self._slot_of[src], self._slots, now)
         rate_bps: float | None = None
         missed: list[Report] = []
         power = 1.0
@@ -162,16 +174,18 @@ class RadioLink(RadioSetup):
             flight.expected_bps = self._adaptation.best_bps(src, first.dst, attempt_ns)
         for radio in radios:
             self._queue.free[radio] = False
-        if self._interference is not None:
-            self._interference.join(flight, self._flights, now)
-        elif not self._alone:
+        flight.turns = self._turns
+        if not self._alone and (self._interference is None or self._turns is not None):
             flight.medium = self._medium
             for reception in receptions:
                 reception.medium = self._medium
+        if self._interference is not None and begins_ns == now:
+            self._interference.join(flight, self._flights, now)
+        elif self._interference is not None:  # last: those whose slot it was have ended
+            then(self.env.due(begins_ns - now, LAST), partial(self._join_in_slot, flight))
         if rounds is not None and rounds.feedback_bits and rate_bps:
             told_ns = self._channel.attempt_ns(rounds.feedback_bits, rate_bps, flight.medium)
             flight.feedback_ns = round(told_ns * len(receptions))
-        flight.turns = self._turns
         self._flights[flight] = None
         flight.sampler.begin(flight)
         self._accounting.airtime(flight, flight.ends_ns)
@@ -204,6 +218,13 @@ class RadioLink(RadioSetup):
             if at_ns is not None:
                 self._look_planned = True
                 self.env.after(at_ns - self.env.now, self._look_again)
+
+    def _join_in_slot(self, flight: Flight, _: object) -> None:
+        """Let a flight that has waited for its slot interfere, if it has not ended."""
+        interference = self._interference
+        if flight in self._flights and isinstance(interference, SlotInterference):
+            interference.join_late(flight, self._flights, self.env.now)
+            self._settle(interference)
 
     def _look_again(self) -> None:
         """Let links that have changed matter for those on the air."""

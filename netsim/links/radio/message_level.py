@@ -140,9 +140,7 @@ class MessageLevelSampler:
     def _plan(self, flight: Flight, duration_ns: int) -> None:
         """Plan what follows a leg, or the part of it that has been sampled."""
         now = self._env.now
-        if flight.turns is not None:
-            duration_ns = round(flight.turns.elapsed_ns(duration_ns))
-        ends_ns = flight.leg_begins_ns + duration_ns
+        ends_ns = flight.true_ns(duration_ns)
         if flight.deadline_ns is not None and (flight.expired or ends_ns > flight.deadline_ns):
             flight.expired = True
             ends_ns = flight.deadline_ns
@@ -163,7 +161,8 @@ class MessageLevelSampler:
         over = now >= flight.ends_ns and flight not in self._sampling
         if over or (worse and flight.met_worse and self._met_worse(flight)):
             return
-        if now > flight.leg_begins_ns:
+        passed_ns = flight.passed_ns(now)
+        if passed_ns > 0:
             position = position_at(flight, now)
             holds = position.fraction > 0.0 and (not worse or self._keeps_its_rate(flight))
             if holds:
@@ -185,12 +184,12 @@ class MessageLevelSampler:
             if now < flight.at_once_ends_ns:
                 flight.set_first_attempt(holds)
             else:
-                flight.leg_begins_ns = now - round(position.fraction * attempt_ns)
+                flight.leg_begins_ns += round(passed_ns) - round(position.fraction * attempt_ns)
             flight.held_ns = position.attempt_ns if holds else 0.0
             if worse and holds:
                 raise_held(flight, self._channel)
         else:
-            if worse and flight.held_ns and now < flight.leg_begins_ns and self._raises_held:
+            if worse and flight.held_ns and passed_ns < 0 and self._raises_held:
                 raise_held(flight, self._channel)
             for reception in flight.receptions:
                 reception.blocks, reception.block_attempts = [], []
@@ -217,7 +216,7 @@ class MessageLevelSampler:
         self._sampling.pop(flight, None)
         if cut or flight.expired:
             now = self._env.now
-            if now > flight.leg_begins_ns:
+            if flight.passed_ns(now) > 0:
                 position = position_at(flight, now)
                 under_way = max(0.0, position.fraction)
                 self._keep_up_to(flight, reception, position)
@@ -273,9 +272,7 @@ class MessageLevelSampler:
             return 0
         left_ns = None
         if flight.deadline_ns is not None:
-            left_ns = max(0, flight.deadline_ns - flight.leg_begins_ns)
-            if flight.turns is not None:
-                left_ns = round(flight.turns.spread_ns(left_ns))
+            left_ns = max(0, round(flight.passed_ns(flight.deadline_ns)))
         blocks = self._blocks(flight, reception)
         return self._sample_part(flight, reception, _Sampling(blocks, left_ns))
 
@@ -419,8 +416,7 @@ class MessageLevelSampler:
 
 def _true_ns(flight: Flight, passed_ns: int) -> int:
     """The instant at which so much of a leg, in spread time where there are slots, has passed."""
-    elapsed_ns = passed_ns if flight.turns is None else flight.turns.elapsed_ns(passed_ns)
-    return flight.leg_begins_ns + round(elapsed_ns)
+    return flight.true_ns(passed_ns)
 
 
 def _attempt(sending: Sending, rng: np.random.Generator, block: ChannelBlock) -> int:

@@ -122,6 +122,12 @@ class PacketLevelSampler:
         if since_ns is not None:
             self._env.after(0, self._resume, flight, flight.leg, since_ns)
             return
+        follows = self._rates_follow and flight.rate_bps is None  # its rate has been chosen
+        if not worse and self._env.now == flight.leg_begins_ns and not follows:
+            for reception in flight.receptions:  # it has begun now: it has met no one who has gone
+                if reception.blocks:
+                    reception.blocks = [self._current_block(flight, reception)]
+            return
         if not worse or self._env.now - flight.leg_begins_ns > flight.attempt_ns - 1.0:
             return  # the attempt under way meets the old ones, or is over at this instant
         for reception in flight.receptions:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 
 from netsim.channels.mac.ofdma import Ofdma
@@ -15,6 +15,7 @@ from netsim.links.radio.flight import Flight
 from netsim.links.radio.interference import Interference
 from netsim.links.radio.random_access import RandomAccess
 from netsim.links.radio.rate_adaptation import RateAdaptation
+from netsim.links.radio.slot_interference import SlotInterference
 from netsim.links.radio.table import Radio
 from netsim.rng import Streams
 
@@ -26,6 +27,7 @@ def interference_of(
     distance_m: Callable[[int, int, int], float] | None,
     base_stations: AbstractSet[int],
     streams: Streams,
+    slot_of: Sequence[int],
 ) -> Interference | Cells | None:
     """What flights do to each other; None: nothing, or the frame level sees to it.
 
@@ -39,6 +41,8 @@ def interference_of(
         (node, node, time in ns) -> distance in m; None where nodes have no places.
     base_stations : set of int
     streams : Streams
+    slot_of : sequence of int
+        The slot of each node, where they have slots.
     """
     mac = radio.mac
     if radio.plays_frames:
@@ -49,11 +53,17 @@ def interference_of(
     if isinstance(mac, Ofdma):
         block_s = radio.fading.constant_s(radio.carrier_hz)
         return Cells(mac, channel, nodes, base_stations, block_s, streams)
+    if mac.interferes and mac.turns(1) is not None:
+        return SlotInterference(mac, channel, nodes, slot_of, by_snr_of(radio))
     if mac.interferes or mac.contends:
-        by_snr = radio.arq.combines or radio.rate.adapts
         among = RandomAccess if mac.random_access else Interference
-        return among(mac, channel, nodes, distance_m, by_snr)
+        return among(mac, channel, nodes, distance_m, by_snr_of(radio))
     return None
+
+
+def by_snr_of(radio: Radio) -> bool:
+    """Whether the SNR of each attempt counts: attempts are combined, or rates differ."""
+    return bool(radio.arq.combines or radio.rate.adapts)
 
 
 def adaptation_of(radio: Radio, streams: Streams) -> RateAdaptation | None:
@@ -77,5 +87,6 @@ def rejoin(medium: Interference | Cells, flights: Iterable[Flight], now_ns: int)
     for flight in flights:
         for reception in flight.receptions:
             reception.interferers, reception.shifts, reception.rise = {}, {}, 1.0
-        medium.join(flight, joined, now_ns)
+        if not isinstance(medium, SlotInterference) or flight.begins_ns <= now_ns:
+            medium.join(flight, joined, now_ns)
         joined.append(flight)

@@ -24,7 +24,9 @@ from netsim.links.radio.parts import adaptation_of, interference_of, rejoin
 from netsim.links.radio.random_access import OnAir
 from netsim.links.radio.rate_adaptation import RateAdaptation
 from netsim.links.radio.receivers import Receivers
+from netsim.links.radio.relaying import Relaying
 from netsim.links.radio.repeated_broadcast import BroadcastRounds
+from netsim.links.radio.routes import Routes
 from netsim.links.radio.superposition import Superposition
 from netsim.links.radio.table import Radio
 from netsim.recording.recorder import Recorder
@@ -113,11 +115,13 @@ class RadioSetup(PhysicalLink):
             channel, radio.packets, off, self._free, self._rhythms, self._serial
         )
         self._base_stations = self._servers if mac.has_base_stations else frozenset()
+        self._slot_of = mac.slot_of_each(nodes, distance_m)
+        self._slots = max(self._slot_of, default=0) + 1
         self._interference = interference_of(
-            radio, channel, nodes, distance_m, self._servers, streams
+            radio, channel, nodes, distance_m, self._servers, streams, self._slot_of
         )
-        self._medium = mac.medium(1, nodes)  # of every attempt, where nobody interferes
-        self._alone, self._turns = self._medium == ALONE, mac.turns(nodes)
+        self._medium = mac.medium(1, self._slots)  # of every attempt, unless senders contend
+        self._alone, self._turns = self._medium == ALONE, mac.turns(self._slots)
         self._adaptation = adaptation_of(radio, streams)
         self._frames: FrameLevelSampler | None = None
         self._sampler: MessageLevelSampler | PacketLevelSampler | FrameLevelSampler
@@ -136,6 +140,11 @@ class RadioSetup(PhysicalLink):
                 self._one_by_one = self._sampler if mac.random_access else None
             if radio.fidelity == "message":
                 self._sampler = MessageLevelSampler(*parts, self._goes_on, self._adaptation)
+        self._relaying: Relaying | None = None
+        if radio.routing.relays:
+            apart = None if self.meetings is None else self._are_apart
+            routes = Routes(radio, budget, channel, nodes, off, apart)
+            self._relaying = Relaying(self, radio, routes)
         self._overhears = mac.one_channel and meter.listens and self._frames is None
         self._distance_m = distance_m if radio.propagation_delay else None
         return channel
@@ -169,6 +178,14 @@ class RadioSetup(PhysicalLink):
         if not (alike and self._interference.goes_on_from(interference)):  # type: ignore[arg-type]
             rejoin(self._interference, self._flights, self.env.now)
             self._settle(self._interference)
+
+    def is_asleep(self, node: int) -> bool:
+        rhythm = self._rhythms[node] if self._rhythms else None
+        return rhythm is not None and rhythm.wakes_ns(self.env.now) > self.env.now
+
+    def _are_apart(self, one: int, other: int) -> bool:
+        """Whether two nodes are not in contact now."""
+        return self.meetings is not None and self.meetings.left_ns(one, other, self.env.now) == 0
 
     @abstractmethod
     def _end(self, flight: Flight, leg: int, cut: bool = False) -> None:

@@ -25,7 +25,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-import numpy as np
 from scipy import integrate, special
 
 from netsim.channels.fading import Fading
@@ -36,8 +35,9 @@ from netsim.errors import ProtocolError
 from netsim.links.link import DEADLINE, DELIVERED, OFF, OUTAGE, PARTIAL, PhysicalLink, Transmission
 from netsim.links.radio.channel import RadioChannel
 from netsim.links.radio.energy_accounting import EnergyMeter
+from netsim.links.radio.noncoherent import NonCoherent, gains_in, symbols_in_a_block
 from netsim.links.radio.table import Radio
-from netsim.messaging.over_the_air import OverTheAir, Superposed
+from netsim.messaging.over_the_air import Energies, OverTheAir, Superposed
 from netsim.units import NS_PER_S, linear_to_db, to_ns
 
 _MACS = ("orthogonal", "ofdma")
@@ -99,6 +99,7 @@ class Superposition:
     ) -> None:
         self._env, self._recorder, self._meter = link.env, link.recorder, meter
         self._released, self._finish, self._off = released, link.finish, link.off
+        self._energies = NonCoherent(link, meter, released)
         self.set_radio(radio, channel, free, link.ttl_ns)
         self._waiting: dict[int, list[Transmission]] = {}
         self._due: dict[int, None] = {}
@@ -120,17 +121,21 @@ class Superposition:
             A message that has not arrived this long after it was sent is given up; None: never.
         """
         self._radio, self._channel, self._free, self._ttl_ns = radio, channel, free, ttl_ns
+        self._energies.set_radio(radio, channel, free, ttl_ns)
 
     def add(self, tx: Transmission) -> None:
         """Let a transmission wait for the others of its frame."""
-        group = self._waiting.setdefault(tx.dst, [])
-        group.append(tx)
-        message = _message(tx)
         if self._radio.mac.kind not in _MACS:
             raise ProtocolError(
                 f'over the air: [radio.mac] kind = "{self._radio.mac.kind}" has no time in which '
                 f"several nodes send at once; it must be one of {', '.join(_MACS)}"
             )
+        if isinstance(tx.envelope.message, Energies):
+            self._energies.add(tx)
+            return
+        group = self._waiting.setdefault(tx.dst, [])
+        group.append(tx)
+        message = _message(tx)
         if len(group) >= message.senders:
             self._make_due(tx.dst)
         elif len(group) == 1:
@@ -138,6 +143,7 @@ class Superposition:
 
     def retry(self) -> None:
         """Start the frames that are due and whose radios are free."""
+        self._energies.retry()
         for dst in list(self._due):
             group = self._waiting[dst]
             radios = [dst, *dict.fromkeys(tx.src for tx in group)]
@@ -150,6 +156,7 @@ class Superposition:
 
         A frame goes on without it for the others; what it has sent of its row is in no sum.
         """
+        self._energies.drop(node)
         for frame in self._on_air:
             for tx in [tx for tx in frame if node in (tx.src, tx.dst)]:
                 del frame[tx]
@@ -197,31 +204,19 @@ class Superposition:
         frame: dict[Transmission, Superposed] = {}
         for tx in heard:
             came = self._came(tx, now, duration_ns, truncation)
-            frame[tx] = Superposed((dst, number), noise, self._symbols, came)
+            frame[tx] = Superposed((dst, number), noise, symbols_in_a_block(self._radio), came)
             listeners = [dst] if tx is heard[0] else []
             self._meter.on_air(tx.src, listeners, now, now + duration_ns, duration_ns)
         snr_db = linear_to_db(snr) if 0.0 < snr < math.inf else None
         self._on_air.append(frame)
         self._env.after(duration_ns, self._end, frame, radios, snr_db, duration_ns)
 
-    @property
-    def _symbols(self) -> int:
-        """Symbols on each resource block in a coherence block."""
-        blocks = getattr(self._radio.fading, "resource_blocks", 1)
-        coherence_s = self._radio.fading.constant_s(self._radio.carrier_hz)
-        return max(1, round(float(coherence_s * self._radio.bandwidth_hz / blocks)))
-
     def _came(
         self, tx: Transmission, begins_ns: int, duration_ns: int, truncation: float
     ) -> tuple[tuple[bool, ...], ...]:
         """Whether a sender's channel is good enough, by coherence block and resource block."""
-        length_ns = to_ns(self._radio.fading.constant_s(self._radio.carrier_hz))
-        count = max(1, math.ceil(duration_ns / length_ns))
-        if self._radio.fading.hold == "exchange" or self._radio.fading.kind == "none":
-            count = 1
-        times = [begins_ns + k * length_ns for k in range(count)]
-        gains = [np.atleast_1d(self._channel.gain(tx.src, tx.dst, t)) for t in times]
-        return tuple(tuple((g >= truncation).tolist()) for g in gains)
+        gains = gains_in(self._radio, self._channel, tx, begins_ns, duration_ns)
+        return tuple(tuple(g >= truncation for g in block) for block in gains)
 
     def _end(
         self,

@@ -107,6 +107,8 @@ class Radio(Table):
         What a sender does about receivers that lack something of a broadcast.
     mac
         Who may send when, and what senders do to each other.
+    routing
+        Whether unicasts go by relays to nodes out of reach, and by which way.
     sleep
         When radios sleep; what is sent to one meanwhile is lost.
     bursts
@@ -143,6 +145,7 @@ class Radio(Table):
     arq: choice("netsim.channels.arq") = {"kind": "abort"}  # type: ignore[valid-type]
     broadcast: choice("netsim.channels.broadcast") = {"kind": "once"}  # type: ignore[valid-type]
     mac: choice("netsim.channels.mac") = {"kind": "orthogonal"}  # type: ignore[valid-type]
+    routing: choice("netsim.channels.routing") = {"kind": "none"}  # type: ignore[valid-type]
     sleep: choice("netsim.channels.sleep") = {"kind": "none"}  # type: ignore[valid-type]
     bursts: Bursts | None = None
 
@@ -278,6 +281,15 @@ class Radio(Table):
             raise ValueError('bursts are drawn for whole messages: set fidelity = "message"')
         return self
 
+    @model_validator(mode="after")
+    def _cells_have_no_relays(self) -> Self:
+        if self.routing.relays and self.mac.has_base_stations:
+            raise ValueError(
+                f'routing "{self.routing.kind}": every message of mac "{self.mac.kind}" goes to a '
+                'base station or comes from one; set routing.kind = "none" or another mac'
+            )
+        return self
+
     @property
     def noise_dbm(self) -> float:
         """Thermal noise over the bandwidth, noise figure included."""
@@ -312,7 +324,8 @@ class Radio(Table):
         if self.shadowing.shared:
             raise ScenarioError(f'[radio.shadowing] kind = "{self.shadowing.kind}": {remedy}')
         if self.mac.range_m is not None:
-            raise ScenarioError(f"[radio.mac] carrier_sense_m = {self.mac.range_m:g}: {remedy}")
+            own = f"{self.mac.range_key} = {self.mac.range_m:g}"
+            raise ScenarioError(f"[radio.mac] {own}: {remedy}")
 
 
 def _differing(found: Mapping[str, Any], preset: Mapping[str, Any]) -> list[str]:

@@ -1,0 +1,49 @@
+"""One routing metric a file; the file's name is its `kind` in a scenario.
+
+A metric gives each link a cost, from what the link is on average; a unicast goes the way of least
+total cost, hop by hop (`netsim.links.radio.relaying`). Broadcasts go to those who hear them.
+"""
+
+from abc import abstractmethod
+from typing import ClassVar, NamedTuple
+
+from netsim.registry import Component, Count, Positive
+
+
+class LinkQuality(NamedTuple):
+    """A link on average over its fading, without other senders.
+
+    Attributes
+    ----------
+    reachable : bool
+        Whether its mean SNR is at or over the radio's threshold.
+    delivery : float
+        d: probability that an attempt at a full packet gets through, in [0, 1].
+    attempt_s : float
+        Time of such an attempt at the rate of the mean SNR [s]; 0 where there is none.
+    """
+
+    reachable: bool
+    delivery: float
+    attempt_s: float
+
+
+class Routing(Component):
+    """Whether messages are relayed, and by which way.
+
+    Attributes
+    ----------
+    update_s : float
+        The table of routes is made anew for the first message after so long, where links change or
+        nodes are switched: from mean SNRs, and without the nodes that are off, at that moment [s].
+    max_hops : int
+        A message that has taken so many hops without coming to its receiver is lost (`outage`).
+    """
+
+    relays: ClassVar[bool] = True
+    update_s: Positive = 1.0
+    max_hops: Count = 32
+
+    @abstractmethod
+    def cost(self, link: LinkQuality) -> float:
+        """Cost of a link, over 0; `math.inf`: no route takes it."""
