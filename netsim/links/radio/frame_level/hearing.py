@@ -17,6 +17,9 @@ FAINT = 1e-3
 
 FOR_EVER = 1 << 62
 
+NO_ENERGY = 5e-324
+"""SNR that stands for a signal that is sensed however weak it is."""
+
 MOST_KEPT = 1 << 23
 """SNRs that are kept, of all senders together."""
 
@@ -42,6 +45,8 @@ class Heard:
     at_all, sensed, strong, noticed : (nodes,) bool array
         Who hears anything; who does and is in carrier-sense range; whom the signal reaches with the
         sensitivity; who is both, and finds the preambles of frames to others, too.
+    everywhere : bool
+        Whether all whom it reaches are in carrier-sense range.
     energy : (nodes,) float array
         SNR where carriers are sensed, 0 elsewhere.
     """
@@ -56,7 +61,8 @@ class Heard:
         self.sensed = near & self.at_all
         self.strong = strong & self.at_all
         self.noticed = strong & self.sensed
-        self.energy = np.where(self.sensed, self.snr, 0.0)
+        self.everywhere = bool((self.strong == self.noticed).all())
+        self.energy = np.where(self.sensed, np.maximum(self.snr, NO_ENERGY), 0.0)
 
 
 class Hearing:
@@ -120,13 +126,12 @@ class Hearing:
         return heard
 
     def _at(self, src: int, time_ns: int) -> Heard:
-        nodes, distance_m = self._nodes, self._distance_m
         channel, others = self._channel, [node for node in range(len(self._nodes)) if node != src]
         snr = self._mean_snr.snr(src, self._nodes, time_ns)
         if channel.fades:
             # Draws one by one: they are kept, and those of an array differ in the last digit.
             snr = snr.copy()
-            snr[others] *= [channel.gain(src, node, time_ns) for node in others]
+            snr[others] *= np.array([channel.gain(src, node, time_ns) for node in others])
         near = np.ones(len(snr), dtype=np.bool_)
         if self._range_m is not None and self._distance_m is not None:
             far_m = [self._distance_m(src, node, time_ns) for node in others]

@@ -76,16 +76,12 @@ class Medium:
         frame.begins_ns = env.now
         frame.number = self._sent[src] = self._sent.get(src, 0) + 1
         heard = frame.heard = self._hearing.of(src, env.now, frame.flight.begins_ns)
-        # Beyond carrier-sense range only those that it is for take notice.
         frame.noticed = heard.noticed
-        addressees = (
-            [frame.dst]
-            if frame.dst is not None
-            else [reception.tx.dst for reception in frame.flight.receptions]
-        )
-        if not heard.noticed[addressees].all():
+        if not heard.everywhere:  # those that it is for take notice beyond carrier-sense range
+            receptions = frame.flight.receptions
+            dst = [r.tx.dst for r in receptions] if frame.dst is None else [frame.dst]
             frame.noticed = heard.noticed.copy()
-            frame.noticed[addressees] = heard.strong[addressees]
+            frame.noticed[dst] = heard.strong[dst]
         self._begins(frame)
         if delay_ns:
             env.after(frame.duration_ns, self._sender_ends, frame)
@@ -111,13 +107,16 @@ class Medium:
         if frame.over:
             return
         self._receivers.detects(frame)
-        self.look()
+        for node in self._receivers.changes():
+            self._tell(node)
 
-    def look(self) -> None:
-        """Tell stations for which the medium has become busy or idle."""
-        receivers = self._receivers
-        for node in receivers.changes():
-            self.stations[node].finds_medium(bool(receivers.busy[node]))
+    def look(self, node: int) -> None:
+        """Tell a station whether the medium has become busy or idle by what it does itself."""
+        if self._receivers.change_of(node):
+            self._tell(node)
+
+    def _tell(self, node: int) -> None:
+        self.stations[node].finds_medium(bool(self._receivers.busy[node]))
 
     def _sender_ends(self, frame: Frame) -> None:
         if not frame.over:
@@ -139,7 +138,7 @@ class Medium:
                 if node in through and stations[node].receives(frame, through[node]):
                     concerned.append(node)
                 if node in changed:
-                    stations[node].finds_medium(bool(receivers.busy[node]))
+                    self._tell(node)
         self._ended(frame)
         for node in concerned:
             stations[node].acts_on(frame)

@@ -17,16 +17,16 @@ have come; a radio that is locked is looked at one by one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import lru_cache
 from math import expm1, inf, log1p
 
 import numpy as np
-from numpy.typing import NDArray
 
 from netsim.channels.mac.csma import PREAMBLE_SNR
 from netsim.links.radio.channel import RadioChannel
 from netsim.links.radio.frame_level.frame import DATA, DECODED, SPOILT, Frame
+from netsim.links.radio.frame_level.hearing import NO_ENERGY
 from netsim.rng import Streams
 
 
@@ -148,7 +148,7 @@ class Receivers:
         listens: Callable[[int, Frame], bool],
         earlier_snr: Callable[[Frame, int], float],
     ) -> None:
-        self._decoder, self._least_snr = decoder, least_snr
+        self._decoder, self._least_energy = decoder, max(least_snr, NO_ENERGY)
         self._listens, self._earlier_snr = listens, earlier_snr
         # Alone, what reaches the sensitivity is found.
         self._noise = min(1.0, least_snr / PREAMBLE_SNR)
@@ -157,9 +157,7 @@ class Receivers:
         self._sensed: dict[Frame, None] = {}  # those whose preamble has passed
         self.busy = np.zeros(nodes, dtype=np.bool_)
         self._occupied = np.zeros(nodes, dtype=np.bool_)  # sends or receives
-        self._sensing = np.zeros(nodes, dtype=np.int64)  # how many frames in range
-        self._energy = np.zeros(nodes)  # sum of their SNRs
-        self._silence = np.zeros(nodes)
+        self._energy = self._quiet = np.zeros(nodes)  # sum of the SNRs of those in range
 
     # -- what radios do --------------------------------------------------------------------------
 
@@ -179,10 +177,18 @@ class Receivers:
 
     def changes(self) -> list[int]:
         """Nodes for which the medium has become busy or idle, in ascending order; see `busy`."""
-        busy = (self._energy >= self._least_snr) & (self._sensing > 0) | self._occupied
-        changed = np.flatnonzero(busy != self.busy).tolist()
+        busy = (self._energy >= self._least_energy) | self._occupied
+        changed: list[int] = (busy != self.busy).nonzero()[0].tolist()
         self.busy = busy
         return changed
+
+    def change_of(self, node: int) -> bool:
+        """Whether the medium has become busy or idle for one node."""
+        busy = self._occupied[node] or self._energy[node] >= self._least_energy
+        if busy == self.busy[node]:
+            return False
+        self.busy[node] = busy
+        return True
 
     # -- frames ----------------------------------------------------------------------------------
 
@@ -191,20 +197,17 @@ class Receivers:
         if self._locks:
             self._close_pieces(frame, now_ns)
             for node, lock in self._locks.items():
-                if frame.noticed[node]:
-                    lock.overlapped = True
+                lock.overlapped = lock.overlapped or bool(frame.noticed[node])
         self._on_air[frame] = None
 
     def detects(self, frame: Frame) -> None:
         """A frame's preamble has passed: sense its energy, lock to it where it can be received."""
-        heard = frame.heard
+        heard, others = frame.heard, [other for other in self._on_air if other is not frame]
         self._sensed[frame] = None
-        self._sensing += heard.sensed
-        self._energy += heard.energy
-        others = [other for other in self._on_air if other is not frame]
-        least = PREAMBLE_SNR * (self._noise + self._sum(others))
-        found = frame.noticed & ~self._occupied & (heard.snr >= least)
-        for node in np.flatnonzero(found).tolist():
+        self._energy = self._energy + heard.energy if len(self._sensed) > 1 else heard.energy
+        noise = self._noise + sum(other.heard.snr for other in others)
+        found = frame.noticed & ~self._occupied & (heard.snr >= PREAMBLE_SNR * noise)
+        for node in found.nonzero()[0].tolist():
             if self._listens(node, frame):
                 overlapped = any(other.noticed[node] for other in others)
                 self._locks[node] = Lock(frame, float(heard.snr[node]), overlapped)
@@ -235,18 +238,8 @@ class Receivers:
         del self._on_air[frame]
         if frame in self._sensed:
             del self._sensed[frame]
-            self._sensing -= frame.heard.sensed
-            self._energy = np.zeros(len(self.busy))
-            for other in self._sensed:
-                self._energy += other.heard.energy
+            self._energy = sum((other.heard.energy for other in self._sensed), self._quiet)
         return through
-
-    def _sum(self, frames: Iterable[Frame]) -> NDArray[np.float64]:
-        """Sum of the SNRs of frames at every node."""
-        total = self._silence
-        for number, frame in enumerate(frames):
-            total = total + frame.heard.snr if number else frame.heard.snr
-        return total
 
     def _close_pieces(self, frame: Frame, now_ns: int) -> None:
         """Close the pieces of locked frames where another one that is heard comes or goes."""
@@ -257,7 +250,7 @@ class Receivers:
                 by_frame.setdefault(lock.frame, []).append(node)
         for locked, nodes in by_frame.items():
             rows = [other.heard.snr[nodes] for other in self._on_air if other is not locked]
-            noise = sum(rows[1:], rows[0]).tolist() if rows else [0.0] * len(nodes)
+            noise = sum(rows).tolist() if rows else [0.0] * len(nodes)
             for node, interference in zip(nodes, noise, strict=True):
                 self._locks[node].close_piece(decoder, interference, now_ns)
 

@@ -105,7 +105,7 @@ class Station:
         if self._sending is not None:
             self._medium.cut(self._sending)
         self._receivers.drop(self.node, self._sending is not None)
-        self._medium.look()
+        self._medium.look(self.node)
 
     # -- exchanges of frames ---------------------------------------------------------------------
 
@@ -144,7 +144,7 @@ class Station:
     def _send(self, frame: Frame) -> None:
         self._sending = frame
         self._receivers.sends(self.node)
-        self._medium.look()
+        self._medium.look(self.node)
         self._medium.send(frame)
 
     def _send_after_gap(self, frame: Frame) -> None:
@@ -206,7 +206,7 @@ class Station:
         if self._sending is frame:
             self._sending = None
             self._receivers.drop(self.node)
-            self._medium.look()
+            self._medium.look(self.node)
 
     def finds_medium(self, busy: bool) -> None:
         """The medium becomes busy or idle: let the backoff stand still or go on."""
