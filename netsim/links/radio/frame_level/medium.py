@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from netsim.clock import Clock
+from netsim.links.radio.frame_level.contention import Contention
 from netsim.links.radio.frame_level.frame import Frame
 from netsim.links.radio.frame_level.hearing import Hearing
 from netsim.links.radio.frame_level.receiver import Receivers
@@ -13,13 +14,12 @@ from netsim.links.radio.frame_level.timing import Timing
 
 
 class Listener(Protocol):
-    """What the medium tells a station."""
+    """What the medium tells a station; of busy and idle times, its contention."""
+
+    contention: Contention
 
     def stops_sending(self, frame: Frame) -> None:
         """Its own frame has ended."""
-
-    def finds_medium(self, busy: bool) -> None:
-        """The medium becomes busy or idle: let the backoff stand still or go on."""
 
     def receives(self, frame: Frame, through: bool) -> bool:
         """A frame that it was locked to ends, decoded or not; before the medium is idle.
@@ -108,15 +108,13 @@ class Medium:
             return
         self._receivers.detects(frame)
         for node in self._receivers.changes():
-            self._tell(node)
+            self.stations[node].contention.becomes_busy()
 
     def look(self, node: int) -> None:
         """Tell a station whether the medium has become busy or idle by what it does itself."""
         if self._receivers.change_of(node):
-            self._tell(node)
-
-    def _tell(self, node: int) -> None:
-        self.stations[node].finds_medium(bool(self._receivers.busy[node]))
+            contention, busy = self.stations[node].contention, self._receivers.busy[node]
+            (contention.becomes_busy if busy else contention.becomes_idle)()
 
     def _sender_ends(self, frame: Frame) -> None:
         if not frame.over:
@@ -138,7 +136,7 @@ class Medium:
                 if node in through and stations[node].receives(frame, through[node]):
                     concerned.append(node)
                 if node in changed:
-                    self._tell(node)
+                    stations[node].contention.becomes_idle()
         self._ended(frame)
         for node in concerned:
             stations[node].acts_on(frame)

@@ -205,11 +205,13 @@ class Receivers:
         heard, others = frame.heard, [other for other in self._on_air if other is not frame]
         self._sensed[frame] = None
         self._energy = self._energy + heard.energy if len(self._sensed) > 1 else heard.energy
-        noise = self._noise + sum(other.heard.snr for other in others)
-        found = frame.noticed & ~self._occupied & (heard.snr >= PREAMBLE_SNR * noise)
+        found = frame.noticed & ~self._occupied
+        if others or self._noise:
+            noise = self._noise + sum(other.heard.snr for other in others)
+            found &= heard.snr >= PREAMBLE_SNR * noise
         for node in found.nonzero()[0].tolist():
             if self._listens(node, frame):
-                overlapped = any(other.noticed[node] for other in others)
+                overlapped = bool(others) and any(other.noticed[node] for other in others)
                 self._locks[node] = Lock(frame, float(heard.snr[node]), overlapped)
                 self._occupied[node] = True
                 frame.listeners.append(node)
@@ -234,7 +236,8 @@ class Receivers:
                 lock = self._locks.get(node)
                 if lock is not None and lock.frame is frame:
                     through[node] = not frame.cut and self._decodes(lock, node)
-                    self.drop(node)
+                    del self._locks[node]
+                    self._occupied[node] = False
         del self._on_air[frame]
         if frame in self._sensed:
             del self._sensed[frame]
@@ -244,20 +247,24 @@ class Receivers:
     def _close_pieces(self, frame: Frame, now_ns: int) -> None:
         """Close the pieces of locked frames where another one that is heard comes or goes."""
         heard, decoder = frame.heard.at_all, self._decoder
+        if len(self._on_air) == 1 and frame in self._on_air:  # all are locked to it
+            for lock in self._locks.values():
+                lock.close_piece(decoder, 0.0, now_ns)
+            return
         by_frame: dict[Frame, list[int]] = {}
         for node, lock in self._locks.items():
             if heard[node]:
                 by_frame.setdefault(lock.frame, []).append(node)
         for locked, nodes in by_frame.items():
             rows = [other.heard.snr[nodes] for other in self._on_air if other is not locked]
-            noise = sum(rows).tolist() if rows else [0.0] * len(nodes)
+            noise = sum(rows[1:], rows[0]).tolist() if rows else [0.0] * len(nodes)
             for node, interference in zip(nodes, noise, strict=True):
                 self._locks[node].close_piece(decoder, interference, now_ns)
 
     def _decodes(self, lock: Lock, node: int) -> bool:
         """Sample whether the frame that ends was decoded; keep the result if it was for us."""
-        decoder, frame = self._decoder, lock.frame
-        hazard, alone = lock.hazard, decoder.hazard(frame, lock.snr, 1.0)
+        decoder, frame, hazard = self._decoder, lock.frame, lock.hazard
+        alone = decoder.hazard(frame, lock.snr, 1.0) if hazard or lock.overlapped else 0.0
         if decoder.combines and frame.kind == DATA:
             earlier = self._earlier_snr(frame, node)
             frame.sinr[node] = lock.worst
@@ -265,8 +272,10 @@ class Receivers:
             alone = decoder.combined_hazard(frame, earlier, lock.snr)
         if lock.overlapped and not decoder.capture:
             hazard = inf
-        lost, lost_alone = -expm1(-hazard), -expm1(-alone)
-        u = decoder.draw(frame, node) if max(lost, lost_alone) > 0.0 and lost_alone < 1.0 else 0.0
+        u = lost = lost_alone = 0.0
+        if hazard > 0.0 or alone > 0.0:
+            lost, lost_alone = -expm1(-hazard), -expm1(-alone)
+            u = decoder.draw(frame, node) if lost_alone < 1.0 else 0.0
         through = u >= lost
         if frame.is_for(node):
             if through:

@@ -48,6 +48,8 @@ class Station:
 
     Attributes
     ----------
+    contention : Contention
+        For the medium.
     flight : Flight or None
         The message under way.
     packet : int
@@ -74,7 +76,7 @@ class Station:
         self._listens, self._over = listens, over
         self._acknowledged, self._gives_up = radio.arq.acknowledged, radio.arq.gives_up
         self._limit, self._rts_bits = radio.arq.limit, mac.rts_threshold_bits
-        self._contention = Contention(
+        self.contention = Contention(
             node, mac, radio.arq.limit, timing, env, streams, self._has_turn
         )
         self._sending: Frame | None = None
@@ -89,7 +91,7 @@ class Station:
     def begin(self, flight: Flight) -> None:
         """Send a message; there is none under way."""
         self.flight, self.packet, self._tries = flight, 0, 0
-        self._contention.ask()
+        self.contention.ask()
 
     def stop(self) -> None:
         """Send no more of the message under way."""
@@ -98,7 +100,7 @@ class Station:
         sending = self._sending
         if sending is not None and sending.flight is flight and sending.kind in (DATA, RTS):
             self._medium.cut(sending)
-        self._contention.withdraw(under_way is not None)
+        self.contention.withdraw(under_way is not None)
 
     def switch_off(self) -> None:
         """Stop sending and receiving at once."""
@@ -139,7 +141,7 @@ class Station:
 
     def _try_again(self, flight: Flight, leg: int) -> None:
         if self.flight is flight and flight.leg == leg:
-            self._contention.ask()
+            self.contention.ask()
 
     def _send(self, frame: Frame) -> None:
         self._sending = frame
@@ -181,7 +183,7 @@ class Station:
         if self._tries == self._limit:
             self._settle(through=False)
         else:
-            self._contention.back_off(failed=True, again=True)
+            self.contention.back_off(failed=True, again=True)
 
     def _settle(self, through: bool) -> None:
         """Go on to the next packet: this one has arrived, as far as is known, or is given up."""
@@ -190,7 +192,7 @@ class Station:
         self._data, self._tries = None, 0
         self.packet += 1
         done = self.packet == flight.packets or (self._gives_up and not through)
-        self._contention.back_off(failed=not through, again=not done)
+        self.contention.back_off(failed=not through, again=not done)
         if done:
             self._finish()
 
@@ -208,10 +210,6 @@ class Station:
             self._receivers.drop(self.node)
             self._medium.look(self.node)
 
-    def finds_medium(self, busy: bool) -> None:
-        """The medium becomes busy or idle: let the backoff stand still or go on."""
-        (self._contention.becomes_busy if busy else self._contention.becomes_idle)()
-
     def receives(self, frame: Frame, through: bool) -> bool:
         """A frame that it was locked to ends, decoded or not; before the medium is idle.
 
@@ -221,7 +219,7 @@ class Station:
             Whether there is something to do about it, once it has ended for all.
         """
         mine = frame.dst == self.node
-        self._contention.understood(through)
+        self.contention.understood(through)
         if through and not mine:
             self._hold_back(frame)
         return (through and mine) or self._overdue
@@ -235,7 +233,7 @@ class Station:
             if frame.nav_ns:
                 self._send_after_gap(answer(self._timing, ACK, self.node, frame))
         elif frame.kind == RTS:
-            if self._env.now >= self._contention.nav_ns:
+            if self._env.now >= self.contention.nav_ns:
                 self._send_after_gap(answer(self._timing, CTS, self.node, frame))
         elif frame.answers is self._asked is not None:
             self._asked = None
@@ -250,14 +248,14 @@ class Station:
         """Respect the reservation in a frame to somebody else."""
         if frame.nav_ns:
             timing, now = self._timing, self._env.now
-            self._contention.reserve(now + frame.nav_ns)
+            self.contention.reserve(now + frame.nav_ns)
             if frame.kind == RTS:
                 wait_ns = 2 * (timing.sifs_ns + timing.slot_ns) + timing.cts_ns + to_ns(PREAMBLE_S)
                 self._env.after(wait_ns, self._check_use, frame, now + frame.nav_ns)
 
     def _check_use(self, frame: Frame, until_ns: int) -> None:
         """Forget the reservation of an RTS if nothing has followed it."""
-        contention = self._contention
+        contention = self.contention
         ended_ns = frame.begins_ns + frame.duration_ns
         busy = self._receivers.busy[self.node]
         if contention.nav_ns == until_ns and not busy and contention.busy_since_ns < ended_ns:
