@@ -27,6 +27,7 @@ def remarks(world: World) -> list[str]:
     columns = world.samples.columns
     found = [
         *plausibility.remarks(world.scenario),
+        *(world.fidelity.remarks() if world.fidelity else ()),
         *_of_radio(world),
         *_of_movement(world),
         *world.notes.remarks(world.scenario.horizon_s),

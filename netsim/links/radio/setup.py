@@ -132,7 +132,7 @@ class RadioSetup(PhysicalLink):
             if mac.random_access or radio.fidelity == "packet":
                 self._sampler = PacketLevelSampler(*parts, self._packets_on_air, self._adaptation)
                 self._one_by_one = self._sampler if mac.random_access else None
-            if radio.fidelity == "message":
+            if radio.fidelity != "packet":
                 self._sampler = MessageLevelSampler(*parts, self._goes_on, self._adaptation)
         self._overhead_ns = radio.attempt_overhead_s * NS_PER_S
         self._overhears = mac.one_channel and meter.listens and self._frames is None
