@@ -88,6 +88,11 @@ def _told(
     if scenario.sweep is not None:
         sweeps.plan(draft, scenario, Path(), components)
     notes = plausibility.remarks(scenario)
+    radio = scenario.radio
+    if radio is not None and radio.fidelity == "auto" and radio.mac.senses and not world:
+        notes.append(
+            '[radio] fidelity = "auto": netsim validate --world says how it is played, and why'
+        )
     if world:
         from netsim.engine import method_remarks  # here: they bring torch
         from netsim.world.remarks import remarks

@@ -34,12 +34,13 @@ from netsim.traces.input_files import InputFile, noting
 from netsim.units import to_ns
 from netsim.world.device import torch_device
 from netsim.world.drifting import DataChange
+from netsim.world.fidelity import Fidelity, chosen
 from netsim.world.initial_models import initial_models
 from netsim.world.local_data import local_data, malicious_nodes
 from netsim.world.memory import Need, of_data
 from netsim.world.minibatch_check import require_trainable
 from netsim.world.neighbours import neighbours
-from netsim.world.placement import placed, starting_heights_m
+from netsim.world.placement import distances, placed, starting_heights_m
 from netsim.world.radios import radios
 from netsim.world.wires import wires
 
@@ -83,6 +84,8 @@ class World:
         Transmit powers; empty without a radio.
     rhythms : tuple of Rhythm or None
         When each node's radio is awake; empty: all of them always.
+    fidelity : Fidelity or None
+        How closely the radio is played, and why; None without a radio.
     malicious : frozenset of int
         Nodes that attack.
     churn : Timeline or None
@@ -120,6 +123,7 @@ class World:
     threshold_db: float | None
     tx_power_dbm: tuple[float, ...]
     rhythms: tuple[Rhythm | None, ...]
+    fidelity: Fidelity | None
     malicious: frozenset[int]
     churn: Timeline | None
     batteries_j: tuple[float | None, ...]
@@ -221,6 +225,10 @@ def _built(
         track, to_ns(scenario.horizon_s),
     )  # fmt: skip
     known, meetings = neighbours(scenario, site)
+    level = None
+    if radio.budget is not None:
+        level = chosen(scenario, radio.budget, distances(positions_m, track, heights_m), known)
+        scenario = level.of(scenario)
 
     world = World(
         scenario=scenario,
@@ -242,6 +250,7 @@ def _built(
         threshold_db=radio.threshold_db,
         tx_power_dbm=radio.tx_power_dbm,
         rhythms=radio.rhythms,
+        fidelity=level,
         malicious=malicious,
         churn=churn,
         batteries_j=batteries_j,
@@ -262,7 +271,8 @@ def _later(world: World, site: Site) -> Iterator[tuple[int, World]]:
     ScenarioError
         If a change would make other nodes neighbours.
     """
-    for at_s, scenario in world.scenario.later:
+    for at_s, changed in world.scenario.later:
+        scenario = changed if world.fidelity is None else world.fidelity.of(changed)
         wiring = wires(scenario, world.roles, world.streams, site.folder)
         radio = radios(scenario, world.positions_m, world.streams, world.track, site.folder)
         range_m = None if radio.budget is None else radio.budget.range_m

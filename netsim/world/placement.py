@@ -103,7 +103,8 @@ def _require_alone(scenario: Scenario, laws: Sequence[Mobility], places: bool) -
         )
     if len(laws) > 1:
         raise ScenarioError(
-            f"{told}: says where all nodes are, and a group has a [mobility] of its own; leave one out"
+            f"{told}: says where all nodes are, and a group has a [mobility] of its own; leave one "
+            "out"
         )
 
 

@@ -28,6 +28,7 @@ def remarks(world: World) -> list[str]:
     found = [
         *plausibility.remarks(world.scenario),
         *_of_preset(world),
+        *(world.fidelity.remarks() if world.fidelity else ()),
         *_of_radio(world),
         *_of_movement(world),
         *world.notes.remarks(world.scenario.horizon_s),

@@ -138,7 +138,7 @@ class RadioSetup(PhysicalLink):
             if mac.random_access or radio.fidelity == "packet":
                 self._sampler = PacketLevelSampler(*parts, self._packets_on_air, self._adaptation)
                 self._one_by_one = self._sampler if mac.random_access else None
-            if radio.fidelity == "message":
+            if radio.fidelity != "packet":
                 self._sampler = MessageLevelSampler(*parts, self._goes_on, self._adaptation)
         self._relaying: Relaying | None = None
         if radio.routing.relays:

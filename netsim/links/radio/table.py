@@ -83,7 +83,8 @@ class Radio(Table):
     fidelity
         How closely messages are played: each is sampled as a whole ("message"), or every attempt is
         an event ("packet": slow, with the same distribution), and with `mac.kind = "csma"` every
-        frame and backoff.
+        frame and backoff. "auto": "packet" with `mac.kind = "csma"` where some senders are hidden
+        from each other at a receiver that both reach and there are up to 100 nodes, else "message".
     discovery
         How a node learns who is reachable: for nothing ("oracle"), or by a broadcast of
         `control_bits` that others answer ("probe").
@@ -133,7 +134,7 @@ class Radio(Table):
     ttl_s: Positive | None = None
     queue_limit: Index | None = None
     propagation_delay: bool = False
-    fidelity: Literal["message", "packet"] = "message"
+    fidelity: Literal["auto", "message", "packet"] = "auto"
     discovery: Literal["oracle", "probe"] = "oracle"
     probe_window_s: Positive = 0.05
     path_loss: choice("netsim.channels.path_loss") = {"kind": "log_distance"}  # type: ignore[valid-type]

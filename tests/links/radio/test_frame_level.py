@@ -9,6 +9,7 @@ import pytest
 
 from netsim.channels.mac.csma import Csma
 from netsim.channels.sleep import Rhythm
+from netsim.links.radio.frame_level.hearing import Heard
 from netsim.links.radio.frame_level.timing import Timing
 from netsim.links.radio.table import Radio
 
@@ -175,7 +176,15 @@ def sense_nothing_of_each_other(e, one, other):
     hearing = e.air._frames._stations[0]._medium._hearing
     at = hearing._at
     apart = {one: other, other: one}
-    hearing._at = lambda src, t: [h for h in at(src, t) if h[0] != apart.get(src)]
+
+    def partly(src, time_ns):
+        heard = at(src, time_ns)
+        near, snr = heard.sensed.copy(), heard.snr.copy()
+        if src in apart:
+            near[apart[src]], snr[apart[src]] = False, 0.0
+        return Heard(snr, near, src, hearing.least_snr)
+
+    hearing._at = partly
 
 
 def hidden_pair(frames, **mac):

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from netsim.links.radio.flight import Flight, Reception
+from netsim.links.radio.frame_level.hearing import Heard
 
 DATA = "data"
 ACK = "ack"
@@ -46,9 +50,10 @@ class Frame:
         When it was sent.
     arrives_ns : int or None
         When its beginning arrived elsewhere; None: not yet.
-    audience : list of (int, float, bool, bool)
-        Every node that it reaches: SNR there (linear, without interference), whether it can be
-        received, and whether it is in carrier-sense range.
+    heard : Heard
+        How loud it is everywhere; set when it is sent, as is `noticed`.
+    noticed : (nodes,) bool array
+        Who can find its preamble.
     listeners : list of int
         Nodes that have locked to it.
     results : dict of int to str
@@ -60,9 +65,9 @@ class Frame:
     """
 
     __slots__ = (
-        "answers", "arrives_ns", "audience", "begins_ns", "bits", "cut", "dst", "duration_ns",
-        "flight", "kind", "listeners", "nav_ns", "number", "over", "packet", "rate_bps", "results",
-        "sinr", "src",
+        "answers", "arrives_ns", "begins_ns", "bits", "cut", "dst", "duration_ns", "flight",
+        "heard", "kind", "listeners", "nav_ns", "noticed", "number", "over", "packet", "rate_bps",
+        "results", "sinr", "src",
     )  # fmt: skip
 
     def __init__(
@@ -82,7 +87,8 @@ class Frame:
         self.duration_ns, self.rate_bps, self.bits = duration_ns, rate_bps, bits
         self.nav_ns, self.answers, self.packet = nav_ns, answers, packet
         self.number, self.begins_ns = 0, 0
-        self.audience: list[tuple[int, float, bool, bool]] = []
+        self.heard: Heard
+        self.noticed: NDArray[np.bool_]
         self.listeners: list[int] = []
         self.results: dict[int, str] = {}
         self.sinr: dict[int, float] = {}

@@ -6,34 +6,29 @@ from collections.abc import Callable
 from typing import Protocol
 
 from netsim.clock import Clock
+from netsim.links.radio.frame_level.contention import Contention
 from netsim.links.radio.frame_level.frame import Frame
 from netsim.links.radio.frame_level.hearing import Hearing
+from netsim.links.radio.frame_level.receiver import Receivers
 from netsim.links.radio.frame_level.timing import Timing
 
 
 class Listener(Protocol):
-    """What the medium tells a station."""
+    """What the medium tells a station; of busy and idle times, its contention."""
+
+    contention: Contention
 
     def stops_sending(self, frame: Frame) -> None:
         """Its own frame has ended."""
 
-    def arrives(self, frame: Frame, snr: float, noticed: bool) -> None:
-        """A frame begins to arrive.
+    def receives(self, frame: Frame, through: bool) -> bool:
+        """A frame that it was locked to ends, decoded or not; before the medium is idle.
 
-        Parameters
-        ----------
-        frame : Frame
-        snr : float
-            Linear, without interference.
-        noticed : bool
-            Whether it is strong enough for its preamble to be found.
+        Returns
+        -------
+        bool
+            Whether there is something to do about it, once it has ended for all.
         """
-
-    def detects(self, frame: Frame, in_range: bool) -> None:
-        """The preamble of a frame has passed; `in_range`: of carrier sensing."""
-
-    def leaves(self, frame: Frame) -> bool:
-        """A frame ends; whether there is something to do about it, once it has ended for all."""
 
     def acts_on(self, frame: Frame) -> None:
         """Answer a frame, or go on with the exchange that it belongs to."""
@@ -50,6 +45,7 @@ class Medium:
     hearing : Hearing
     timing : Timing
     env : Clock
+    receivers : Receivers
     begins, ended : callable
         Called with each frame that begins, and with each that has ended, before any
         station acts on it.
@@ -65,11 +61,12 @@ class Medium:
         hearing: Hearing,
         timing: Timing,
         env: Clock,
+        receivers: Receivers,
         begins: Callable[[Frame], None],
         ended: Callable[[Frame], None],
     ) -> None:
         self._hearing, self._timing, self._env = hearing, timing, env
-        self._begins, self._ended = begins, ended
+        self._receivers, self._begins, self._ended = receivers, begins, ended
         self.stations: list[Listener] = []
         self._sent: dict[int, int] = {}
 
@@ -78,12 +75,13 @@ class Medium:
         env, src, delay_ns = self._env, frame.src, self._timing.propagation_ns
         frame.begins_ns = env.now
         frame.number = self._sent[src] = self._sent.get(src, 0) + 1
-        heard = self._hearing.of(src, env.now, frame.flight.begins_ns)
-        # Beyond carrier-sense range only those that it is for take notice.
-        frame.audience = [
-            (node, snr, strong and (near or frame.is_for(node)), near)
-            for node, snr, strong, near in heard
-        ]
+        heard = frame.heard = self._hearing.of(src, env.now, frame.flight.begins_ns)
+        frame.noticed = heard.noticed
+        if not heard.everywhere:  # those that it is for take notice beyond carrier-sense range
+            receptions = frame.flight.receptions
+            dst = [r.tx.dst for r in receptions] if frame.dst is None else [frame.dst]
+            frame.noticed = heard.noticed.copy()
+            frame.noticed[dst] = heard.strong[dst]
         self._begins(frame)
         if delay_ns:
             env.after(frame.duration_ns, self._sender_ends, frame)
@@ -99,10 +97,8 @@ class Medium:
     def _arrive(self, frame: Frame) -> None:
         if frame.over:
             return
-        stations = self.stations
         frame.arrives_ns = self._env.now
-        for node, snr, noticed, _ in frame.audience:
-            stations[node].arrives(frame, snr, noticed)
+        self._receivers.arrives(frame, self._env.now)
         detection_ns = min(self._timing.detection_ns, frame.duration_ns // 2)
         self._env.after(detection_ns, self._detect, frame)
         self._env.after(frame.duration_ns, self._end, frame)
@@ -110,10 +106,15 @@ class Medium:
     def _detect(self, frame: Frame) -> None:
         if frame.over:
             return
-        stations = self.stations
-        for node, _, noticed, in_range in frame.audience:
-            if noticed or in_range:
-                stations[node].detects(frame, in_range)
+        self._receivers.detects(frame)
+        for node in self._receivers.changes():
+            self.stations[node].contention.becomes_busy()
+
+    def look(self, node: int) -> None:
+        """Tell a station whether the medium has become busy or idle by what it does itself."""
+        if self._receivers.change_of(node):
+            contention, busy = self.stations[node].contention, self._receivers.busy[node]
+            (contention.becomes_busy if busy else contention.becomes_idle)()
 
     def _sender_ends(self, frame: Frame) -> None:
         if not frame.over:
@@ -128,7 +129,14 @@ class Medium:
         sender.stops_sending(frame)
         concerned = []
         if frame.arrives_ns is not None:
-            concerned = [node for node, _, _, _ in frame.audience if stations[node].leaves(frame)]
+            receivers = self._receivers
+            through = receivers.leaves(frame, self._env.now)
+            changed = set(receivers.changes())
+            for node in sorted(changed | through.keys()):
+                if node in through and stations[node].receives(frame, through[node]):
+                    concerned.append(node)
+                if node in changed:
+                    stations[node].contention.becomes_idle()
         self._ended(frame)
         for node in concerned:
             stations[node].acts_on(frame)

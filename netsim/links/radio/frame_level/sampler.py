@@ -17,7 +17,7 @@ from netsim.links.radio.flight import Flight, Reception
 from netsim.links.radio.frame_level.frame import DATA, SPOILT, Frame
 from netsim.links.radio.frame_level.hearing import Hearing
 from netsim.links.radio.frame_level.medium import Medium
-from netsim.links.radio.frame_level.receiver import Decoder, Receiver
+from netsim.links.radio.frame_level.receiver import Decoder, Receivers
 from netsim.links.radio.frame_level.station import Station
 from netsim.links.radio.frame_level.tally import Tally
 from netsim.links.radio.frame_level.timing import Timing
@@ -75,7 +75,9 @@ class FrameLevelSampler:
         timing = Timing(radio, mac)
         hearing = Hearing(radio, budget, channel, distance_m)
         decoder = Decoder(channel, streams, mac.capture, radio.arq.combines)
-        medium = Medium(hearing, timing, env, self._frame_begins, self._frame_ended)
+        nodes = len(budget.tx_power_w)
+        ears = Receivers(nodes, decoder, hearing.least_snr, self._listens, self._earlier_snr)
+        medium = Medium(hearing, timing, env, ears, self._frame_begins, self._frame_ended)
         self._stations = [
             Station(
                 node,
@@ -84,13 +86,13 @@ class FrameLevelSampler:
                 timing,
                 channel,
                 medium,
-                Receiver(node, decoder, hearing.least_snr, self._earlier_snr),
+                ears,
                 env,
                 streams,
                 self._listens,
                 self._over,
             )
-            for node in range(len(budget.tx_power_w))
+            for node in range(nodes)
         ]
         medium.stations.extend(self._stations)
 
@@ -174,11 +176,10 @@ class FrameLevelSampler:
         if frame.kind != DATA:
             return
         flight = frame.flight
-        snrs = {node: snr for node, snr, _, _ in frame.audience}
         for reception in flight.receptions:
             tally = self._tallies.get(reception)
             if tally is not None:
-                snr = snrs.get(reception.tx.dst, 0.0)
+                snr = float(frame.heard.snr[reception.tx.dst])
                 loss = self._channel.error(snr, flight.packet_bits, frame.rate_bps)
                 tally.sent(frame.packet, snr, hopeful=loss < 1.0)
 
@@ -189,13 +190,12 @@ class FrameLevelSampler:
             return
         self._recorder.airtime_ns += length_ns
         frame.flight.airtime_ns += length_ns
-        noticed = {node for node, _, noticed, _ in frame.audience if noticed}
         for reception in frame.flight.receptions:
             tally, node = self._tallies.get(reception), reception.tx.dst
             if tally is None:
                 continue
             asleep = reception.wakes_ns > frame.begins_ns
             reception.transmissions += length_ns / frame.duration_ns if frame.cut else 1.0
-            if node in noticed and node not in frame.listeners and node not in self._off:
+            if frame.noticed[node] and node not in frame.listeners and node not in self._off:
                 frame.results[node] = SPOILT  # its receiver was sending, or busy with another
             tally.ended(frame, node, asleep)

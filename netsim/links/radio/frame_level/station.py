@@ -19,7 +19,7 @@ from netsim.links.radio.frame_level.contention import Contention
 from netsim.links.radio.frame_level.frame import ACK, CTS, DATA, DECODED, RTS, Frame
 from netsim.links.radio.frame_level.framing import answer, data_frame, rts
 from netsim.links.radio.frame_level.medium import Medium
-from netsim.links.radio.frame_level.receiver import Receiver
+from netsim.links.radio.frame_level.receiver import Receivers
 from netsim.links.radio.frame_level.timing import PREAMBLE_S, Timing
 from netsim.links.radio.table import Radio
 from netsim.rng import Streams
@@ -37,7 +37,8 @@ class Station:
     timing : Timing
     channel : RadioChannel
     medium : Medium
-    receiver : Receiver
+    receivers : Receivers
+        Of all nodes.
     env : Clock
     streams : Streams
     listens : callable
@@ -47,6 +48,8 @@ class Station:
 
     Attributes
     ----------
+    contention : Contention
+        For the medium.
     flight : Flight or None
         The message under way.
     packet : int
@@ -61,7 +64,7 @@ class Station:
         timing: Timing,
         channel: RadioChannel,
         medium: Medium,
-        receiver: Receiver,
+        receivers: Receivers,
         env: Clock,
         streams: Streams,
         listens: Callable[[int, Frame], bool],
@@ -69,15 +72,14 @@ class Station:
     ) -> None:
         self.node = node
         self._timing, self._channel, self._medium = timing, channel, medium
-        self._receiver, self._env = receiver, env
+        self._receivers, self._env = receivers, env
         self._listens, self._over = listens, over
         self._acknowledged, self._gives_up = radio.arq.acknowledged, radio.arq.gives_up
         self._limit, self._rts_bits = radio.arq.limit, mac.rts_threshold_bits
-        self._contention = Contention(
+        self.contention = Contention(
             node, mac, radio.arq.limit, timing, env, streams, self._has_turn
         )
         self._sending: Frame | None = None
-        self._busy = False
         self.flight: Flight | None = None
         self.packet = self._tries = 0
         self._data: Frame | None = None  # of the exchange under way
@@ -89,7 +91,7 @@ class Station:
     def begin(self, flight: Flight) -> None:
         """Send a message; there is none under way."""
         self.flight, self.packet, self._tries = flight, 0, 0
-        self._contention.ask()
+        self.contention.ask()
 
     def stop(self) -> None:
         """Send no more of the message under way."""
@@ -98,14 +100,14 @@ class Station:
         sending = self._sending
         if sending is not None and sending.flight is flight and sending.kind in (DATA, RTS):
             self._medium.cut(sending)
-        self._contention.withdraw(under_way is not None)
+        self.contention.withdraw(under_way is not None)
 
     def switch_off(self) -> None:
         """Stop sending and receiving at once."""
         if self._sending is not None:
             self._medium.cut(self._sending)
-        self._receiver.drop()
-        self._look()
+        self._receivers.drop(self.node, self._sending is not None)
+        self._medium.look(self.node)
 
     # -- exchanges of frames ---------------------------------------------------------------------
 
@@ -139,12 +141,12 @@ class Station:
 
     def _try_again(self, flight: Flight, leg: int) -> None:
         if self.flight is flight and flight.leg == leg:
-            self._contention.ask()
+            self.contention.ask()
 
     def _send(self, frame: Frame) -> None:
         self._sending = frame
-        self._receiver.drop()
-        self._look()
+        self._receivers.sends(self.node)
+        self._medium.look(self.node)
         self._medium.send(frame)
 
     def _send_after_gap(self, frame: Frame) -> None:
@@ -169,7 +171,7 @@ class Station:
         """No answer has been received by the time that it should have begun."""
         if self._asked is not frame:
             return
-        if self._receiver.locked is not None:
+        if self._receivers.receives(self.node):
             self._overdue = True
         else:
             self._fail()
@@ -181,7 +183,7 @@ class Station:
         if self._tries == self._limit:
             self._settle(through=False)
         else:
-            self._contention.back_off(failed=True, again=True)
+            self.contention.back_off(failed=True, again=True)
 
     def _settle(self, through: bool) -> None:
         """Go on to the next packet: this one has arrived, as far as is known, or is given up."""
@@ -190,7 +192,7 @@ class Station:
         self._data, self._tries = None, 0
         self.packet += 1
         done = self.packet == flight.packets or (self._gives_up and not through)
-        self._contention.back_off(failed=not through, again=not done)
+        self.contention.back_off(failed=not through, again=not done)
         if done:
             self._finish()
 
@@ -205,37 +207,22 @@ class Station:
         """Its own frame has ended."""
         if self._sending is frame:
             self._sending = None
-            self._look()
+            self._receivers.drop(self.node)
+            self._medium.look(self.node)
 
-    def arrives(self, frame: Frame, snr: float, noticed: bool) -> None:
-        """A frame begins to arrive.
+    def receives(self, frame: Frame, through: bool) -> bool:
+        """A frame that it was locked to ends, decoded or not; before the medium is idle.
 
-        Parameters
-        ----------
-        frame : Frame
-        snr : float
-            Linear, without interference.
-        noticed : bool
-            Whether it is strong enough for its preamble to be found.
+        Returns
+        -------
+        bool
+            Whether there is something to do about it, once it has ended for all.
         """
-        self._receiver.arrives(frame, snr, noticed, self._env.now)
-
-    def detects(self, frame: Frame, in_range: bool) -> None:
-        """The preamble of a frame has passed; `in_range`: of carrier sensing."""
-        ready = self._sending is None and self._listens(self.node, frame)
-        self._receiver.detects(frame, in_range, ready)
-        self._look()
-
-    def leaves(self, frame: Frame) -> bool:
-        """A frame ends; whether there is something to do about it, once it has ended for all."""
-        through = self._receiver.leaves(frame, self._env.now)
         mine = frame.dst == self.node
-        if through is not None:
-            self._contention.understood(through)
-            if through and not mine:
-                self._hold_back(frame)
-        self._look()
-        return through is not None and ((through and mine) or self._overdue)
+        self.contention.understood(through)
+        if through and not mine:
+            self._hold_back(frame)
+        return (through and mine) or self._overdue
 
     def acts_on(self, frame: Frame) -> None:
         """Answer a frame, or go on with the exchange that it belongs to."""
@@ -246,7 +233,7 @@ class Station:
             if frame.nav_ns:
                 self._send_after_gap(answer(self._timing, ACK, self.node, frame))
         elif frame.kind == RTS:
-            if self._env.now >= self._contention.nav_ns:
+            if self._env.now >= self.contention.nav_ns:
                 self._send_after_gap(answer(self._timing, CTS, self.node, frame))
         elif frame.answers is self._asked is not None:
             self._asked = None
@@ -257,25 +244,19 @@ class Station:
         elif self._asked is not None and self._overdue:
             self._fail()
 
-    def _look(self) -> None:
-        """Let the backoff stand still or go on when the medium becomes busy or idle."""
-        busy = self._sending is not None or self._receiver.busy
-        if busy != self._busy:
-            self._busy = busy
-            (self._contention.becomes_busy if busy else self._contention.becomes_idle)()
-
     def _hold_back(self, frame: Frame) -> None:
         """Respect the reservation in a frame to somebody else."""
         if frame.nav_ns:
             timing, now = self._timing, self._env.now
-            self._contention.reserve(now + frame.nav_ns)
+            self.contention.reserve(now + frame.nav_ns)
             if frame.kind == RTS:
                 wait_ns = 2 * (timing.sifs_ns + timing.slot_ns) + timing.cts_ns + to_ns(PREAMBLE_S)
                 self._env.after(wait_ns, self._check_use, frame, now + frame.nav_ns)
 
     def _check_use(self, frame: Frame, until_ns: int) -> None:
         """Forget the reservation of an RTS if nothing has followed it."""
-        contention = self._contention
+        contention = self.contention
         ended_ns = frame.begins_ns + frame.duration_ns
-        if contention.nav_ns == until_ns and not self._busy and contention.busy_since_ns < ended_ns:
+        busy = self._receivers.busy[self.node]
+        if contention.nav_ns == until_ns and not busy and contention.busy_since_ns < ended_ns:
             contention.release()
