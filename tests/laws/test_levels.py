@@ -129,11 +129,7 @@ def test_delays_of_a_few_packets_a_second(ether, load):
 
 # -- random access ------------------------------------------------------------------------------
 
-RANDOM = (
-    [mac for mac in MEDIA if FAMILY[mac["kind"]].random_access]
-    if hasattr(FAMILY["aloha"], "random_access")
-    else [mac for mac in MEDIA if mac["kind"] == "aloha"]
-)
+RANDOM = [mac for mac in MEDIA if FAMILY[mac["kind"]].random_access]
 
 
 @many(RANDOM)
@@ -170,3 +166,16 @@ def test_poisson_packets_get_through_as_abramson_and_roberts_say(ether, mac, fid
     delays = [(x.at_ns - x.sent_ns) / MS for x in ended]
     want_ms = 1 / rate + (0.5 if mac.get("slotted") else 1.0)
     assert abs(np.mean(delays) - want_ms) < 0.03 * want_ms + 4 * np.std(delays) / math.sqrt(count)
+
+
+@many([mac for mac in RANDOM if mac.get("slotted")])
+@pytest.mark.parametrize("packets", [1, 32, 33, 50])
+@pytest.mark.parametrize("to", [0, [0, 2]])
+def test_the_first_packet_waits_for_a_slot_however_long_the_message(ether, mac, packets, to):
+    """Slots of 1 ms, each taken: from 2.3 ms on the next one begins at 3 ms."""
+    e = ether(
+        radio(mac | {"attempt_rate": 1.0}, arq={"kind": "none"}, fading={"kind": "none"}), nodes=3
+    )
+    e.send(1, to, 1_000 * packets, at_ns=2_300_000)
+    e.send(1, to, 1_000 * packets, at_ns=200 * MS)
+    assert {x.at_ns for x in e.run()} == {(3 + packets) * MS, (200 + packets) * MS}

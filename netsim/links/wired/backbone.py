@@ -186,7 +186,7 @@ class Backbone(Table):
                 )
 
     def _remark_unread(self, graph: Graph) -> None:
-        """Remark on numbers of lines that no key reads: in columns, or where none is read at all."""
+        """Remark on numbers of lines that no key reads, where columns or no number is read."""
         keys = {self.rate_attribute, self.latency_attribute}
         found = {
             name
@@ -205,8 +205,8 @@ class Backbone(Table):
         if unread:
             more = f" and {len(unread) - 20} more" if len(unread) > 20 else ""
             remarks.note_remark(
-                f"{graph.text.where}: no key reads {', '.join(unread[:20])}{more} of its lines; if "
-                "one is their rate or latency, name it by rate_attribute or latency_attribute"
+                f"{graph.text.where}: no key reads {', '.join(unread[:20])}{more} of its lines; "
+                "if one is their rate or latency, name it by rate_attribute or latency_attribute"
             )
 
     def _latency_ns(self, graph: Graph, edge: Edge) -> int:
