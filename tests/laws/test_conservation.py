@@ -19,6 +19,7 @@ def many(found):
     return pytest.mark.parametrize("mac", found, ids=named)
 
 
+@pytest.mark.thinned(2)
 @many(MEDIA)
 @pytest.mark.parametrize("senders", [2, 20, pytest.param(60, marks=pytest.mark.slow)])
 def test_one_receiver_gets_no_more_than_the_rate(ether, mac, senders):
@@ -34,6 +35,7 @@ def test_one_receiver_gets_no_more_than_the_rate(ether, mac, senders):
         assert max(e.spent.sending_ns) <= max(x.at_ns for x in ended) - MS + 20 * len(ended)
 
 
+@pytest.mark.thinned(2)
 @many(MEDIA)
 @pytest.mark.parametrize("fading", ["none", "rayleigh"])
 def test_no_step_takes_longer_because_a_message_is_long(ether, mac, fading, monkeypatch):
@@ -138,7 +140,7 @@ TOGETHER = [mac for mac in MEDIA if not FAMILY[mac["kind"]].exclusive]
 """Media in which a radio may be told to do several things at once."""
 
 
-@pytest.mark.thinned(4)
+@pytest.mark.thinned(6)
 @many(TOGETHER)
 @pytest.mark.parametrize("fidelity", ["message", "packet"])
 @pytest.mark.parametrize("kind", ["unicasts", "broadcasts"])

@@ -111,7 +111,7 @@ def test_broadcasts_of_one_instant_collide_where_the_medium_is_idle(ether, fidel
     assert {x.outcome for x in e.run()} == {"collision"}
 
 
-@pytest.mark.parametrize("load", [0.1, 0.4])
+@pytest.mark.parametrize("load", [pytest.param(0.1, marks=pytest.mark.slow), 0.4])
 def test_delays_of_a_few_packets_a_second(ether, load):
     """Ten senders of Poisson packets: mean delays of both levels."""
     delays = []
@@ -148,7 +148,7 @@ def test_of_two_that_overlap_the_later_fares_as_the_earlier(ether, mac, fidelity
     assert min(lost.values()) > 350
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(4)
 @many(RANDOM)
 @pytest.mark.parametrize("fidelity", BOTH)
 @pytest.mark.parametrize("rate", [0.1, 1.0])
