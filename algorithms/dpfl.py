@@ -195,10 +195,17 @@ def with_latecomers(
         )
     if not missing or room <= 0 or params.latecomers == "out":
         return list(omega)
+    asked = missing
     if params.candidates == "reachable":
         reach = yield node.reachable()
-        missing = [j for j in missing if j in reach]
-    found = yield from downloads.there(missing)
+        asked = [j for j in missing if j in reach]
+    found = yield from downloads.there(asked)
+    if len(found) < len(missing):
+        node.warn(
+            "candidates lost",
+            f"goes without {len(missing) - len(found)} of {len(node.neighbours)} neighbours that "
+            "could not be had before the first round, nor when a choice began: until they answer",
+        )
     joined = sorted(found)[:room]
     p |= {j: found[j] for j in joined}
     return sorted([*omega, *joined])

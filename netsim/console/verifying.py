@@ -1,6 +1,7 @@
 """The command `netsim verify`."""
 
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,6 +13,9 @@ from netsim.engine.sweep_definition import ARGUMENTS
 from netsim.engine.sweep_folder import UNFINISHED
 from netsim.errors import ScenarioError, one_line
 from netsim.scenario.kinds import kinds_of
+
+MOST_FOLDERS = 20_000
+"""Most folders that are searched for runs and are of none: a disk is searched for minutes."""
 
 
 def verify(path: Path, components: Sequence[Path], data: Path | None, rerun: bool) -> bool:
@@ -38,9 +42,9 @@ def verify(path: Path, components: Sequence[Path], data: Path | None, rerun: boo
     ScenarioError
         If there is no finished run, or some can't be checked here while nothing differs.
     """
+    folders = run_folders(path)
     modules = kinds_of(components)
     sets = [] if data is None else [f"data.path={json.dumps(str(data.absolute()))}"]
-    folders = run_folders(path)
     same, unchecked = True, []
     for folder in dict.fromkeys((path, *folders)):
         try:
@@ -65,19 +69,26 @@ def run_folders(path: Path) -> list[Path]:
     Raises
     ------
     ScenarioError
-        If there are none.
+        If there are none, or they lie among too many folders that are of no run.
     """
-    found = sorted(
-        {
-            file.parent
-            for file in path.rglob("status.json")
-            if not (file.parent / ARGUMENTS).is_file()  # of a sweep
-            and not any(UNFINISHED in name for name in file.relative_to(path).parts)
-        }
-    )
+    found, of_runs, others = [], set[str](), 0
+    for name, folders, files in os.walk(path):
+        folders[:] = [folder for folder in folders if UNFINISHED not in folder]
+        is_sweep = ARGUMENTS in files
+        if "status.json" in files and not is_sweep:
+            found.append(Path(name))
+        if is_sweep or "status.json" in files or os.path.dirname(name) in of_runs:
+            of_runs.add(name)
+            continue
+        others += 1
+        if others > MOST_FOLDERS:
+            raise ScenarioError(
+                f"{path}: more than {MOST_FOLDERS:,} folders here and below are of no run; name "
+                "the folder of a run, or one in which there are runs, as in runs/NAME or runs"
+            )
     if not found:
         raise ScenarioError(f"{path}: no run here or below (no status.json)")
-    return found
+    return sorted(found)
 
 
 def _told(report: verification.Report) -> bool:

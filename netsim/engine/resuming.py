@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from netsim.engine import runner, sweep_definition
-from netsim.engine.checkpoints.command import FILE, FOLDER, Command
+from netsim.engine.checkpoints.command import FILE, FOLDER, SCENARIO, Command
 from netsim.errors import ScenarioError, one_line
 from netsim.recording import checksums, folder_lock, run_folder
 from netsim.recording.whole_files import make_folder, recorded, write_text, written_into
@@ -21,7 +21,7 @@ from netsim.scenario.labels import shown
 from netsim.units import to_s
 
 if TYPE_CHECKING:
-    from netsim.engine.checkpoints.journal import Journal
+    from netsim.engine.checkpoints.journal import Journal, Kept
     from netsim.engine.playing import Ending
     from netsim.engine.progress import Watcher
     from netsim.recording.observers import Observers
@@ -106,6 +106,12 @@ def found(
             f"netsim run SCENARIO --out {folder}"
         )
     scenario = _scenario(path, modules)
+    if scenario.sweep is not None and not sweep_definition.definition(folder):
+        raise ScenarioError(
+            f"{path}: [sweep] is not of the run that was begun here, which is one run; take the "
+            "table out, and play the sweep in a folder of its own: netsim sweep SCENARIO --out "
+            "FOLDER"
+        )
     if scenario.sweep is not None:
         raise ScenarioError(
             f"{folder}: is the folder of a sweep; netsim sweep with the same --out goes on with it"
@@ -155,7 +161,7 @@ def _allowed_edits(
     for own, edits in found.items():
         kept = Journal(own).scenario()
         if kept is not None and edits and next(own.glob("journal/checkpoint-*.json"), None):
-            _changed_at(own / "scenario.toml", kept.text, edits, to_s(1), modules)
+            _changed_at(own / "scenario.toml", kept, edits, to_s(1), modules)
     return found
 
 
@@ -171,8 +177,14 @@ def _edits(folder: Path, modules: Mapping[str, ModuleType]) -> Edits:
     scenario = _scenario(path, modules)
     entry = scenario.algorithm[0] if len(scenario.algorithm) == 1 else None
     draft = draft_of(str(path), (), modules)
-    draft.raw = tomllib.loads(kept.text)
-    before = check(draft, modules)
+    draft.raw = kept.tables
+    try:
+        before = check(draft, modules)
+    except ScenarioError as error:
+        raise ScenarioError(
+            f"{folder / FOLDER / SCENARIO}: holds no scenario that can be played: "
+            f"{one_line(error)}; put it back, or play the run anew in another folder: netsim run"
+        ) from None
     own = before.algorithm[0] if len(before.algorithm) == 1 else None
     both = sweep_definition.pairs(
         tomllib.loads(to_toml(before, own)), tomllib.loads(to_toml(scenario, entry))
@@ -181,7 +193,7 @@ def _edits(folder: Path, modules: Mapping[str, ModuleType]) -> Edits:
 
 
 def _changed_at(
-    path: Path, begun: str, edits: Edits, at_s: float, modules: Mapping[str, ModuleType]
+    path: Path, begun: "Kept", edits: Edits, at_s: float, modules: Mapping[str, ModuleType]
 ) -> Scenario:
     """A scenario in which edits hold from a time on.
 
@@ -189,7 +201,7 @@ def _changed_at(
     ----------
     path : Path
         Of the file that was edited, for errors.
-    begun : str
+    begun : Kept
         What it held.
     edits : dict
     at_s : float
@@ -203,7 +215,7 @@ def _changed_at(
         If one of them can't change while a run goes on.
     """
     draft = draft_of(str(path), (), modules)
-    draft.raw = tomllib.loads(begun)
+    draft.raw = begun.tables
     if not edits:
         return check(draft, modules)
     gone = [key for key, (_, now) in edits.items() if now is None]
@@ -402,7 +414,7 @@ class _Going:
         for key, (was, now) in self.edits.items():
             held = f"{_shown(was)} until {at_s:g} s, {_shown(now)} from then on"
             self.tell(f"{path}: {key}: {held}")
-        return _changed_at(path, kept.text, self.edits, at_s, modules)
+        return _changed_at(path, kept, self.edits, at_s, modules)
 
     def _give_way(self, journal: "Journal", text: str | None) -> None:
         """Set aside a `scenario.toml` that somebody has edited, before it is written anew.

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from netsim.engine.checkpoints import command
 from netsim.errors import ScenarioError
 from netsim.recording import run_folder
 from netsim.recording.whole_files import write_text
@@ -30,7 +31,12 @@ SHOWN = 3
 
 
 def definition(folder: Path) -> dict[str, Any]:
-    """The tables of a folder's `scenario.toml`; empty where it is no folder of a sweep."""
+    """The tables of a folder's `scenario.toml`; empty where it is no folder of a sweep.
+
+    One in which a run is under way is none, whatever somebody has added to its scenario.
+    """
+    if (folder / command.FOLDER / command.FILE).is_file():
+        return {}
     try:
         tables = run_folder.scenario(folder)
     except ScenarioError:

@@ -7,11 +7,13 @@ what is too large has been refused.
 
 import hashlib
 import stat
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
+
+from netsim.traces.context_notes import collecting
 
 _CHUNK = 1 << 20
 
@@ -90,15 +92,9 @@ class Notes:
 _notes: ContextVar[Notes | None] = ContextVar("notes of input files", default=None)
 
 
-@contextmanager
-def noting() -> Iterator[Notes]:
+def noting() -> AbstractContextManager[Notes]:
     """Collect the files that are noted inside the `with` block."""
-    notes = Notes()
-    token = _notes.set(notes)
-    try:
-        yield notes
-    finally:
-        _notes.reset(token)
+    return collecting(_notes, Notes())
 
 
 def note(paths: Iterable[Path]) -> None:

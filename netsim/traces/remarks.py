@@ -4,10 +4,12 @@ Readers note it while a world is made; whoever wants to know calls what reads in
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from itertools import combinations
+
+from netsim.traces.context_notes import collecting
 
 LEAST_COVERED = 0.1
 """A file whose rows lie in less of a run than this share is remarked on."""
@@ -121,15 +123,9 @@ class Notes:
 _notes: ContextVar[Notes | None] = ContextVar("notes of traces", default=None)
 
 
-@contextmanager
-def noting() -> Iterator[Notes]:
+def noting() -> AbstractContextManager[Notes]:
     """Collect what is noted inside the `with` block."""
-    notes = Notes()
-    token = _notes.set(notes)
-    try:
-        yield notes
-    finally:
-        _notes.reset(token)
+    return collecting(_notes, Notes())
 
 
 def note_played(played: Played) -> None:

@@ -258,6 +258,25 @@ def test_a_candidate_lost_in_either_pass_leaves_both(run, monkeypatch):
     assert_same(simulation, expected, expected.play(ROUNDS))
 
 
+def test_neighbours_that_never_answer_are_warned_of(run, monkeypatch):
+    """Node 0 never gets an answer of node 2: it says so, whether it asks again or not."""
+    whole = Downloads.there, Downloads.sizes
+
+    def without(found):
+        def deaf(self, peers):
+            answers = yield from found(self, peers)
+            return {j: n for j, n in answers.items() if (self._node.id, j) != (0, 2)}
+
+        return deaf
+
+    for name, found in zip(("there", "sizes"), whole, strict=True):
+        monkeypatch.setattr(Downloads, name, without(found))
+    for latecomers in ("join", "out"):
+        simulation, _ = run(dpfl(latecomers=latecomers))
+        told = " ".join(simulation.recorder.warnings.all())
+        assert "goes without 1 of" in told, latecomers
+
+
 # -- budgets, from the message log -------------------------------------------------------------
 
 

@@ -185,6 +185,25 @@ def contents(folder):
     return {p: p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
+def test_a_sweep_added_to_a_run_that_was_begun_is_named(call, cut):
+    path = cut / "scenario.toml"
+    path.write_text(path.read_text() + "\n[sweep]\nseeds = [0, 1]\n")
+    before = contents(cut)
+    result = call("resume", "cut", "--with-changes")
+    assert result.exit_code == 2
+    assert "cut/scenario.toml: [sweep] is not of the run that was begun here" in result.stderr
+    assert contents(cut) == before
+
+
+@pytest.mark.parametrize("text", ["/dev/zero", "a = ", "horizon_s = 'x'", "", "a.b = 1\na = 2"])
+def test_a_kept_scenario_that_is_none_is_refused_by_the_name_of_its_file(call, cut, text):
+    (cut / "journal" / "scenario.json").write_text(json.dumps({"scenario": text, "instead_of": []}))
+    result = call("resume", "cut")
+    assert result.exit_code == 2
+    assert "cut/journal/scenario.json: " in result.stderr
+    assert "Traceback" not in result.stderr
+
+
 @pytest.mark.thinned(2)
 @pytest.mark.parametrize(
     ("was", "now", "says"),

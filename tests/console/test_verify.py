@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from netsim.console import verifying
 from netsim.engine import verification
 from netsim.recording import checksums
 
@@ -36,6 +37,22 @@ def verify(netsim):
         return result.output
 
     return call
+
+
+def test_a_disk_is_not_searched_for_runs(netsim, here, monkeypatch):
+    """Folders of runs are not counted, however many: those beside them are."""
+    monkeypatch.setattr(verifying, "MOST_FOLDERS", 5)
+    for number in range(10):
+        (here / f"runs/{number}/messages").mkdir(parents=True)
+        (here / f"runs/{number}/status.json").write_text('{"state": "running"}')
+        assert len(verifying.run_folders(here / "runs")) == number + 1
+    for number in range(10):
+        (here / f"other/{number}").mkdir(parents=True)
+    result = netsim("verify", "other")
+    assert result.exit_code == 2
+    assert re.fullmatch(
+        r"other: more than 5 folders .* name the folder of a run.*\n", result.stderr
+    )
 
 
 def differing(output):

@@ -9,6 +9,7 @@ from netsim.devices.energy.loads import Loads
 from netsim.devices.energy.meter import EnergyMeter
 from netsim.engine import invariants
 from netsim.engine.invariants.airtime import Airtime
+from netsim.engine.invariants.energy import Energy
 from netsim.errors import InvariantError
 from netsim.links.link import PhysicalLink
 from netsim.links.radio.admission import RadioQueue
@@ -139,6 +140,14 @@ FAULTS = [
         lambda self, node, now_ns: 1e-8 * now_ns,
         r"node \d at .*: its battery has given more than it held, in J: .* against 1.2",
     ),
+    (
+        "energy",
+        CSMA | {"nodes": {"count": 12}, "exchange": {"schedule": "poisson", "rate_hz": 9.0}},
+        EnergyMeter,
+        "in_one_state",
+        lambda self, oldest_ns: None,
+        r"node \d at .*: its radio has drawn more than its largest power allows, in J: .* against",
+    ),
 ]
 
 
@@ -148,6 +157,8 @@ def test_a_planted_fault_ends_the_run(monkeypatch, name, tables, owner, method, 
     monkeypatch.setattr(owner, method, fault)
     if name == "half_duplex":  # two messages on one radio are too much airtime, too
         monkeypatch.setattr(Airtime, "watch", lambda invariant: None)
+    if "power" not in text:  # most of these draw too much, too
+        monkeypatch.setattr(Energy, "_powers", lambda invariant, now_ns: None)
     energy = {"radio": STATES} | ({"battery_j": 1.2} if method == "spent_j" else {})
     with pytest.raises(InvariantError, match=rf"^invariant {name}: .*{text}"):
         played(**tables, energy=energy if name == "energy" else {})

@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 from netsim.links.radio.channel import RadioChannel
+from netsim.scenario import from_dict
 
 from .media import FAMILY, MEDIA, named, of_cells, radio, to_one
+from .networks import BASE, TRAFFIC, play
 
 MS = 1_000_000
 
@@ -17,6 +19,7 @@ def many(found):
     return pytest.mark.parametrize("mac", found, ids=named)
 
 
+@pytest.mark.thinned(2)
 @many(MEDIA)
 @pytest.mark.parametrize("senders", [2, 20, pytest.param(60, marks=pytest.mark.slow)])
 def test_one_receiver_gets_no_more_than_the_rate(ether, mac, senders):
@@ -33,6 +36,7 @@ def test_one_receiver_gets_no_more_than_the_rate(ether, mac, senders):
         assert max(e.spent.sending_ns) <= max(x.at_ns for x in ended) - MS + 20 * len(ended)
 
 
+@pytest.mark.thinned(2)
 @many(MEDIA)
 @pytest.mark.parametrize("fading", ["none", "rayleigh"])
 def test_no_step_takes_longer_because_a_message_is_long(ether, mac, fading, monkeypatch):
@@ -131,3 +135,33 @@ def test_airtime_is_that_of_the_packets(ether):
         e.run()
         assert e.spent.sending_ns[1] == pytest.approx(5 * MS, rel=1e-6), mac
         assert np.sum(e.spent.sending_ns) == pytest.approx(5 * MS, rel=1e-6)
+
+
+TOGETHER = [mac for mac in MEDIA if not FAMILY[mac["kind"]].exclusive]
+"""Media in which a radio may be told to do several things at once."""
+
+
+@pytest.mark.thinned(6)
+@many(TOGETHER)
+@pytest.mark.parametrize("fidelity", ["message", "packet"])
+@pytest.mark.parametrize("kind", ["unicasts", "broadcasts"])
+def test_no_radio_draws_more_than_its_largest_power(mac, fidelity, kind):
+    """Sending and receiving at 1 W each, for 1.5 s under load."""
+    hub = bool(of_cells(mac))
+    found = BASE | {
+        "horizon_s": 1.5,
+        "radio": {
+            "mac": mac,
+            "fidelity": fidelity,
+            "rate": {"kind": "fixed", "rate_bps": 2e4},
+            "fading": {"kind": "none"},
+            "packet_payload_bytes": 60,
+            "ttl_s": 1.0,
+        },
+        "energy": {"radio": {"kind": "radio_state", "tx_w": 1.0, "rx_w": 1.0, "idle_w": 0.0}},
+        "exchange": {"schedule": "poisson", "rate_hz": 5.0},
+        "topology": {"kind": "hub", "centre": 0} if hub else {"kind": "complete"},
+        "algorithm": [{"kind": kind}],
+    }
+    summary = play(from_dict(found, algorithms_folder=TRAFFIC))  # with its invariants checked
+    assert 0.3 < max(summary["energy"]["per_node_j"]) <= 1.5 * (1 + 1e-6)

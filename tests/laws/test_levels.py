@@ -111,7 +111,7 @@ def test_broadcasts_of_one_instant_collide_where_the_medium_is_idle(ether, fidel
     assert {x.outcome for x in e.run()} == {"collision"}
 
 
-@pytest.mark.parametrize("load", [0.1, 0.4])
+@pytest.mark.parametrize("load", [pytest.param(0.1, marks=pytest.mark.slow), 0.4])
 def test_delays_of_a_few_packets_a_second(ether, load):
     """Ten senders of Poisson packets: mean delays of both levels."""
     delays = []
@@ -129,15 +129,9 @@ def test_delays_of_a_few_packets_a_second(ether, load):
 
 # -- random access ------------------------------------------------------------------------------
 
-RANDOM = (
-    [
-        mac
-        for mac in MEDIA
-        if FAMILY[mac["kind"]].random_access and not getattr(FAMILY[mac["kind"]], "reserves", False)
-    ]
-    if hasattr(FAMILY["aloha"], "random_access")
-    else [mac for mac in MEDIA if mac["kind"] == "aloha"]
-)
+RANDOM = [
+    mac for mac in MEDIA if FAMILY[mac["kind"]].random_access and not FAMILY[mac["kind"]].reserves
+]
 
 
 @many(RANDOM)
@@ -156,7 +150,7 @@ def test_of_two_that_overlap_the_later_fares_as_the_earlier(ether, mac, fidelity
     assert min(lost.values()) > 350
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(4)
 @many(RANDOM)
 @pytest.mark.parametrize("fidelity", BOTH)
 @pytest.mark.parametrize("rate", [0.1, 1.0])
@@ -174,3 +168,16 @@ def test_poisson_packets_get_through_as_abramson_and_roberts_say(ether, mac, fid
     delays = [(x.at_ns - x.sent_ns) / MS for x in ended]
     want_ms = 1 / rate + (0.5 if mac.get("slotted") else 1.0)
     assert abs(np.mean(delays) - want_ms) < 0.03 * want_ms + 4 * np.std(delays) / math.sqrt(count)
+
+
+@many([mac for mac in RANDOM if mac.get("slotted")])
+@pytest.mark.parametrize("packets", [1, 32, 33, 50])
+@pytest.mark.parametrize("to", [0, [0, 2]])
+def test_the_first_packet_waits_for_a_slot_however_long_the_message(ether, mac, packets, to):
+    """Slots of 1 ms, each taken: from 2.3 ms on the next one begins at 3 ms."""
+    e = ether(
+        radio(mac | {"attempt_rate": 1.0}, arq={"kind": "none"}, fading={"kind": "none"}), nodes=3
+    )
+    e.send(1, to, 1_000 * packets, at_ns=2_300_000)
+    e.send(1, to, 1_000 * packets, at_ns=200 * MS)
+    assert {x.at_ns for x in e.run()} == {(3 + packets) * MS, (200 + packets) * MS}

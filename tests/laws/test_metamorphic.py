@@ -34,6 +34,7 @@ def fates(e, since_ns=0):
 
 # Media that take turns serve messages of one instant in the order in which they were sent, and
 # slots of a frame have an order: there somebody is first.
+@pytest.mark.thinned(3)
 @many(ON_THE_AIR_TOGETHER)
 @pytest.mark.parametrize("fading", ["none", "rayleigh"])
 def test_nobody_is_favoured_by_a_number(ether, mac, fading):

@@ -1,6 +1,7 @@
 """Counts the energy that every node draws and harvests, and switches off nodes without any."""
 
 from collections.abc import Callable, Iterable, Sequence
+from enum import Enum
 from typing import Any
 
 from netsim.channels.sleep import Rhythm
@@ -10,7 +11,16 @@ from netsim.devices.energy import Energy
 from netsim.devices.energy.battery import Battery, Charge, HarvestingBattery
 from netsim.devices.energy.harvest import Supply
 from netsim.devices.energy.loads import Load, Loads, new_load
+from netsim.devices.energy.states import Activity, States
 from netsim.units import NS_PER_S, to_s
+
+
+class Does(Enum):
+    """State of a radio, by the field of `Activity` that counts it."""
+
+    SEND = "sending"
+    RECEIVE = "receiving"
+    OVERHEAR = "overhearing"
 
 
 class EnergyMeter:
@@ -45,6 +55,8 @@ class EnergyMeter:
         Whether `overhears` costs anything.
     planned : int
         How many events of the clock are this meter's and still to come.
+    oldest_ns : callable
+        See `in_one_state`.
     """
 
     def __init__(
@@ -88,6 +100,8 @@ class EnergyMeter:
             if joules is not None
         }
         self._plans = dict.fromkeys(self._batteries, 0)
+        self._states: list[States] | None = None
+        self.oldest_ns: Callable[[], int] = lambda: 0
         self.planned = 0
         for node in self._batteries:
             self._plan(node)
@@ -96,6 +110,18 @@ class EnergyMeter:
         """Let nodes send with another power [W] from now on."""
         self._radiated_w = radiated_w
         self._sending_w = [self._radio.sending_w(w) for w in radiated_w]
+
+    def in_one_state(self, oldest_ns: Callable[[], int]) -> None:
+        """Count radios that are told to do several things at once as doing one of them.
+
+        Parameters
+        ----------
+        oldest_ns : callable
+            The instant [ns] before which nothing begins that will be counted later.
+        """
+        self.oldest_ns = oldest_ns
+        if self._states is None:
+            self._states = [States(self._receiving_w) for _ in self._radio_loads]
 
     # -- energy drawn ---------------------------------------------------------------------------
 
@@ -125,11 +151,11 @@ class EnergyMeter:
         sending_w = self._sending_w[src]
         if power != 1.0:
             sending_w = self._radio.sending_w(power * self._radiated_w[src])
-        self._count(src, sending_w, from_ns, to_ns, airtime_ns)
+        self._count(src, sending_w, from_ns, to_ns, airtime_ns, Does.SEND)
         if self._receiving_w or self._rhythms:
             for node in receivers:
                 if node != src:
-                    self._count(node, self._receiving_w, from_ns, to_ns, airtime_ns)
+                    self._count(node, self._receiving_w, from_ns, to_ns, airtime_ns, Does.RECEIVE)
 
     def receives(self, node: int, from_ns: int, to_ns: int, airtime_ns: float) -> None:
         """A node receives for a time spread evenly between two instants.
@@ -140,7 +166,7 @@ class EnergyMeter:
         from_ns, to_ns, airtime_ns : int
             See `on_air`.
         """
-        self._count(node, self._receiving_w, from_ns, to_ns, airtime_ns)
+        self._count(node, self._receiving_w, from_ns, to_ns, airtime_ns, Does.RECEIVE)
 
     def overhears(self, nodes: Iterable[int], from_ns: int, to_ns: int, airtime_ns: int) -> None:
         """Nodes that are on and awake receive what is not for them.
@@ -159,7 +185,7 @@ class EnergyMeter:
             if rhythm is not None and to_ns > from_ns:
                 asleep = rhythm.asleep_ns(from_ns, to_ns) / (to_ns - from_ns)
                 heard_ns = round(airtime_ns * (1.0 - asleep))
-            self._count(node, self._receiving_w, from_ns, to_ns, heard_ns, woken=False)
+            self._count(node, self._receiving_w, from_ns, to_ns, heard_ns, Does.OVERHEAR)
 
     def carried(self, src: int, to: Sequence[int], receivers: Sequence[int], bits: int) -> None:
         """A node has sent a number of bits.
@@ -213,24 +239,57 @@ class EnergyMeter:
         from_ns: int,
         to_ns: int,
         airtime_ns: float,
-        woken: bool = True,
+        does: Does,
     ) -> None:
-        """Count energy of a radio, as `on_air` has it; `woken`: it may have to be awake for it."""
-        rhythm = self._rhythms.get(node) if woken and self._rhythms else None
-        if not airtime_ns or (not watt and rhythm is None):
+        """Count energy of a radio, as `on_air` has it."""
+        rhythm = None
+        if self._rhythms and does is not Does.OVERHEAR:  # it may have to be awake
+            rhythm = self._rhythms.get(node)
+        if not airtime_ns or (not watt and rhythm is None and self._states is None):
             return
+        times = 1.0
         if to_ns < from_ns:
-            from_ns, to_ns = to_ns, from_ns
+            from_ns, to_ns, times = to_ns, from_ns, -1.0
         share = airtime_ns / (to_ns - from_ns)
+        if self._states is not None:
+            self._count_states(node, watt, from_ns, to_ns, times * share, times, does)
+            return
         joules, woken_w = watt * airtime_ns / NS_PER_S, 0.0
         if rhythm is not None:
             woken_w = self._saved_w * share
             joules += woken_w * rhythm.asleep_ns(from_ns, to_ns) / NS_PER_S
-        load, now = new_load((from_ns, to_ns, watt * share, woken_w)), self._env.now
+        self._add(node, new_load((from_ns, to_ns, watt * share, woken_w)), joules)
+
+    def _count_states(
+        self,
+        node: int,
+        watt: float,
+        from_ns: int,
+        to_ns: int,
+        share: float,
+        times: float,
+        does: Does,
+    ) -> None:
+        """Count what a further share of the time in a state changes."""
+        assert self._states is not None
+        if does is Does.SEND:
+            activity = Activity(share, watt * share)
+        else:
+            activity = Activity(**{does.value: share})
+        rhythm = self._rhythms.get(node)
+        changes = self._states[node].add(activity, from_ns, to_ns, self.oldest_ns, times)
+        for begins_ns, ends_ns, more_w, awake in changes:
+            woken_w = 0.0 if rhythm is None else self._saved_w * awake
+            load = new_load((begins_ns, ends_ns, more_w, woken_w))
+            self._add(node, load, load.joules(begins_ns, ends_ns, rhythm))
+
+    def _add(self, node: int, load: Load, joules: float) -> None:
+        """Count a load of a radio, of which a battery gives what it has."""
+        now, to_ns = self._env.now, load.to_ns
         if node in self._held_j:
             if to_ns <= now:
                 part = self._at_most(node, joules)
-                load = Load(from_ns, to_ns, part * load.watt, part * woken_w)
+                load = Load(load.from_ns, to_ns, part * load.watt, part * load.woken_w)
                 joules *= part
             self._drain(node, load)
         self._radio_loads[node].add(load, joules, now)
@@ -370,6 +429,16 @@ class EnergyMeter:
             return spent
         charge = self.charge(node, now_ns)
         return min(spent, self._held_j[node] + charge.harvested_j - charge.spilled_j)
+
+    def radio_j(self, node: int, now_ns: int) -> float:
+        """Joules that a node's radio has drawn by an instant, waiting and asleep, too."""
+        return self._radio_loads[node].drawn_j(now_ns) + self._idle_j(node, now_ns)
+
+    def most_radio_w(self, node: int) -> float | None:
+        """Largest power [W] of the states of a node's radio; None: bits cost energy, too."""
+        if self.by_bits:
+            return None
+        return self._standing_w + max(0.0, self._sending_w[node], self._receiving_w)
 
     def held_j(self, node: int) -> float | None:
         """Joules that a node's battery held at first; None: without end."""

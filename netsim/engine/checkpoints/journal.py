@@ -26,7 +26,7 @@ from netsim.engine.checkpoints import command, values_file
 from netsim.engine.checkpoints.command import SCENARIO
 from netsim.engine.checkpoints.contents import Checkpoint, WrittenFile
 from netsim.engine.checkpoints.values_file import DamagedError
-from netsim.errors import ScenarioError, printable
+from netsim.errors import ScenarioError, one_line, printable
 from netsim.learning.refs import Cell
 from netsim.recording import checksums, run_folder
 from netsim.recording.parquet_parts import part_files
@@ -39,6 +39,7 @@ from netsim.recording.whole_files import (
     write_whole,
     written_into,
 )
+from netsim.traces.bounded_toml import toml_of
 
 NAME = command.FOLDER
 KEPT = 2
@@ -78,10 +79,13 @@ class Kept(NamedTuple):
         As `scenario.toml` holds it.
     instead_of : tuple of str
         Checksums of what users had written there, which has become changes of this one.
+    tables : dict
+        What the text says.
     """
 
     text: str
     instead_of: tuple[str, ...]
+    tables: dict[str, Any]
 
 
 class Ended(NamedTuple):
@@ -224,11 +228,12 @@ class Journal:
         path = self.folder / SCENARIO
         try:
             found = run_folder.json_file(path, most_bytes=MAX_JSON_BYTES)
-            return Kept(found["scenario"], tuple(found["instead_of"]))
+            text, instead_of = found["scenario"], tuple(found["instead_of"])
         except FileNotFoundError:
             return None
         except KeyError as missing:
             raise ScenarioError(f"{path}: {missing.args[0]}: is missing") from None
+        return Kept(text, instead_of, toml_of(text, f"{one_line(path)}: scenario"))
 
     def end_events(self, virtual_s: float) -> Ended:
         """Note that all events have happened and the results are written: figures may follow."""

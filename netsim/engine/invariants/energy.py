@@ -1,22 +1,34 @@
-"""Energy never falls, adds up to the summary, and a battery gives no more than it got."""
+"""Energy never falls, adds up to the summary, and keeps to what batteries and powers allow."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from netsim.devices.energy.battery import Charge
 from netsim.engine.invariants import TOLERANCE, Invariant, Observed, differ
-from netsim.units import to_ns
+from netsim.units import to_ns, to_s
 
 LEAST_J = 1e-3
 """Smaller amounts are compared as if they were of this size: they are sums that cancel."""
 
 
+SLACK_S = 1e-6
+"""Times on the air are rounded to nanoseconds, each by itself."""
+
+
 class Energy(Invariant):
-    """What each node has drawn, against before, its battery and the whole."""
+    """What each node has drawn, against before, its battery, the whole and its radio's power.
+
+    A radio is in one state at a time, so it draws at most the largest of their powers times the
+    time. Not where the scenario changes on its way.
+    """
 
     def __init__(self, run: Observed) -> None:
         super().__init__(run)
         self._spent_j = [0.0] * len(run.parts)
+        self._thorough = False
+
+    def watch(self) -> None:
+        self._thorough = True
 
     def during(self, now_ns: int) -> None:
         spent_j = [self.run.meter.spent_j(parts.id, now_ns) for parts in self.run.parts]
@@ -25,9 +37,12 @@ class Energy(Invariant):
                 self.broken(f"node {node}", now_ns, "energy drawn has fallen, in J", now, before)
         self._spent_j = spent_j
         self._batteries(now_ns)
+        self._powers(now_ns)
 
     def after(self, summary: Mapping[str, Any]) -> None:
         end_ns, meter = to_ns(self.run.world.scenario.horizon_s), self.run.meter
+        if self._thorough:
+            self._powers(end_ns)
         spent_j = [meter.spent_j(parts.id, end_ns) for parts in self.run.parts]
         if differ(sum(spent_j), summary["energy_j"]):
             what = "energy drawn, node by node and in all, in J"
@@ -39,6 +54,19 @@ class Energy(Invariant):
         if abs(by_cause - sum(spent_j)) > 1e-6 * max(by_cause, sum(spent_j)):
             what = "energy drawn, by cause and by node, in J"
             self.broken("all nodes", end_ns, what, by_cause, sum(spent_j))
+
+    def _powers(self, now_ns: int) -> None:
+        meter = self.run.meter
+        if self.run.world.scenario.changes:
+            return
+        for parts in self.run.parts:
+            most_w = meter.most_radio_w(parts.id)
+            if most_w is None:
+                return
+            drawn_j, most_j = meter.radio_j(parts.id, now_ns), most_w * (to_s(now_ns) + SLACK_S)
+            if drawn_j > most_j * (1 + 1e-6):
+                what = "its radio has drawn more than its largest power allows, in J"
+                self.broken(f"node {parts.id}", now_ns, what, drawn_j, most_j)
 
     def _batteries(self, now_ns: int) -> None:
         meter = self.run.meter

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import Protocol
 
@@ -29,6 +29,15 @@ class EnergyMeter(Protocol):
 
     by_bits: bool
     listens: bool
+
+    def in_one_state(self, oldest_ns: Callable[[], int]) -> None:
+        """Count radios that are told to do several things at once as doing one of them.
+
+        Parameters
+        ----------
+        oldest_ns : callable
+            The instant [ns] before which nothing begins that will be counted later.
+        """
 
     def on_air(
         self,

@@ -146,6 +146,12 @@ class RadioLink(RadioSetup):
         elif self._rounds > 1 and message.broadcast and first.envelope.request is None:
             rounds = BroadcastRounds(group, packets, packet_bits, self._rounds, self._feedback_bits)
         begins_ns = now + self._mac.wait_ns(self._slot_of[src], self._slots, now)
+        one_by_one = self._one_by_one
+        played = one_by_one is not None and (
+            packets <= PLAYED or self._mac.plays_all or self._sampler is one_by_one
+        )
+        if one_by_one is not None and not played:
+            begins_ns = self._first_slot_ns(group, packet_bits, begins_ns)
         rate_bps: float | None = None
         missed: list[Report] = []
         power = 1.0
@@ -163,10 +169,8 @@ class RadioLink(RadioSetup):
         )
         flight.power = flight.power_now = power
         flight.sampler, flight.overhead_ns = self._sampler, self._channel.overhead_ns(packet_bits)
-        if self._one_by_one is not None and (
-            packets <= PLAYED or self._mac.plays_all or flight.sampler is self._one_by_one
-        ):
-            flight.sampler, flight.played = self._one_by_one, True
+        if played:
+            flight.sampler, flight.played = one_by_one, True
         if rounds is not None:
             flight.repeated, self._in_rounds[flight] = True, rounds
         if self._adaptation is not None and not message.broadcast:
@@ -196,6 +200,16 @@ class RadioLink(RadioSetup):
                 # Last of its instant: what arrives at that very moment has arrived.
                 left_ns = self.contact_ns(reception.tx) or 0
                 then(self.env.due(left_ns, LAST), partial(self._lose_contact, flight, reception))
+
+    def _first_slot_ns(self, group: Sequence[Transmission], packet_bits: int, ready_ns: int) -> int:
+        """When packets of a message that are not played one by one begin: at once, or in a slot."""
+        channel = self._channel
+        rates_bps = [channel.mean_rate_bps(tx.src, tx.dst, ready_ns) for tx in group]
+        rate_bps = min((rate for rate in rates_bps if rate > 0), default=0.0)
+        if not rate_bps:
+            return ready_ns
+        packet_ns = channel.attempt_ns(packet_bits, rate_bps, ALONE)
+        return round(self._mac.begins_ns(ready_ns, packet_ns, 0.0))
 
     # -- 3. attempts, when other flights come or go ----------------------------------------------
 

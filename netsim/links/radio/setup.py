@@ -140,6 +140,8 @@ class RadioSetup(PhysicalLink):
                 self._one_by_one = self._sampler if mac.random_access else None
             if radio.fidelity != "packet":
                 self._sampler = MessageLevelSampler(*parts, self._goes_on, self._adaptation)
+        if not mac.exclusive:  # radios are told to do several things at once
+            meter.in_one_state(self._oldest_ns)
         self._relaying: Relaying | None = None
         if radio.routing.relays:
             apart = None if self.meetings is None else self._are_apart
@@ -148,6 +150,10 @@ class RadioSetup(PhysicalLink):
         self._overhears = mac.one_channel and meter.listens and self._frames is None
         self._distance_m = distance_m if radio.propagation_delay else None
         return channel
+
+    def _oldest_ns(self) -> int:
+        """When the oldest flight on the air began [ns]."""
+        return min((flight.begins_ns for flight in self._flights), default=self.env.now)
 
     def set_radio(self, radio: Radio, budget: LinkBudget, over_full: Sequence[float] = ()) -> None:
         """Send by another table from now on.

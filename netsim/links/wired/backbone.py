@@ -11,6 +11,7 @@ import networkx as nx
 from netsim.errors import one_line
 from netsim.registry import FilePath, NonNegative, OffClock, Positive, Table, did_you_mean
 from netsim.rng import Streams
+from netsim.traces import remarks
 from netsim.traces.files import number, read_text, shown
 from netsim.traces.graphs import Edge, Graph, components, distance_m
 from netsim.traces.graphs.reading import read_graph
@@ -144,6 +145,7 @@ class Backbone(Table):
         named = self.changed(("rate_attribute", "latency_attribute"))
         read = read_graph(text, self.drop_self_loops, columns_named=bool(named))
         self._require_attributes(read)
+        self._remark_unread(read)
         graph = nx.DiGraph()
         graph.add_nodes_from(read.nodes)
         for edge in read.edges:
@@ -182,6 +184,30 @@ class Backbone(Table):
                     f"{', '.join(map(shown, there[:20])) or 'nothing'}"
                     + one_line(did_you_mean(name, there))
                 )
+
+    def _remark_unread(self, graph: Graph) -> None:
+        """Remark on numbers of lines that no key reads, where columns or no number is read."""
+        keys = {self.rate_attribute, self.latency_attribute}
+        found = {
+            name
+            for edge in graph.edges
+            for name, word in edge.values.items()
+            if number(word) is not None
+        }
+        if graph.columns:
+            unread = [
+                f"column {column}" + (f" ({shown(name)})" if name else "")
+                for column, name in graph.columns.items()
+                if column in found and not keys & {column, name}
+            ]
+        else:
+            unread = [] if found & keys else sorted(map(shown, found))
+        if unread:
+            more = f" and {len(unread) - 20} more" if len(unread) > 20 else ""
+            remarks.note_remark(
+                f"{graph.text.where}: no key reads {', '.join(unread[:20])}{more} of its lines; "
+                "if one is their rate or latency, name it by rate_attribute or latency_attribute"
+            )
 
     def _latency_ns(self, graph: Graph, edge: Edge) -> int:
         value = self._value(graph, edge, self.latency_attribute)

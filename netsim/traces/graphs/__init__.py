@@ -5,6 +5,7 @@ the folder reads formats that are alike.
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -49,12 +50,16 @@ class Graph:
     edges : list of Edge
     declares : bool
         Whether the file lists its nodes; else they are those that edges name.
+    columns : dict of str to str
+        Of an edge list, numbers of the columns beside the ids, and the names that a header gives
+        them.
     """
 
     text: Text
     nodes: dict[str, dict[str, str]] = field(default_factory=dict)
     edges: list[Edge] = field(default_factory=list)
     declares: bool = False
+    columns: dict[str, str] = field(default_factory=dict)
 
     def declare(self, name: str, values: dict[str, str], line: int | None = None) -> None:
         """Add a node that a file declares.
@@ -105,6 +110,39 @@ class Graph:
             for e in self.edges
             if e.directed and (e.b, e.a) not in there and frozenset((e.a, e.b)) not in both
         ]
+
+
+def by_name(
+    text: Text, found: Iterable[tuple[str, str]], what: str, line: int | None
+) -> dict[str, str]:
+    """Values by name.
+
+    Parameters
+    ----------
+    text : Text
+        The file, for errors.
+    found : iterable of (str, str)
+        Names and values.
+    what : str
+        What has them, such as "an <edge>".
+    line : int or None
+        Where it is in the file.
+
+    Raises
+    ------
+    DataError
+        If a name occurs twice: nothing says which of its values is meant.
+    """
+    values: dict[str, str] = {}
+    for name, value in found:
+        if name in values:
+            raise text.wrong(
+                f"{what} has two values of {shown(name)}: {shown(values[name])} and "
+                f"{shown(value)}; leave one, or give them names of their own",
+                line,
+            )
+        values[name] = value
+    return values
 
 
 def components(nodes: list[str], edges: list[Edge]) -> list[list[str]]:

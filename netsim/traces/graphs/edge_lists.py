@@ -7,6 +7,7 @@ a list of names with blanks is refused by its name.
 import ast
 import csv
 import re
+from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -119,10 +120,20 @@ def read_edge_list(graph: Graph, columns_named: bool = False) -> None:
         _require_edge_list(graph, rows, separator, columns_named)
         header = _Header([], 0, 1, True)
     else:
+        _require_distinct(graph, rows[0])
         del rows[0]
     _require_complete(graph, len(rows))
     _add(graph, rows, header, bool(directed))
     return
+
+
+def _require_distinct(graph: Graph, header: _Row) -> None:
+    """Refuse a header that calls two columns the same."""
+    for name, columns in Counter(filter(None, header.cells)).items():
+        if columns > 1:
+            raise graph.text.wrong(
+                f"two columns are called {shown(name)}; give them names of their own", header.at
+            )
 
 
 def _columns(first: str) -> tuple[str | None, _Header | None]:
@@ -498,6 +509,9 @@ def _add(graph: Graph, rows: Sequence[_Row], header: _Header, directed: bool) ->
     turned = {(a, b) for _, _, a, b in found}
     for at, cells, a, b in found:
         values = _values(graph, at, cells, header)
+        for k, cell in enumerate(cells):
+            if k not in (header.a, header.b) and cell[:1] != "{":
+                graph.columns[str(k + 1)] = names[k] if k < len(names) else ""
         one_way = directed or (a != b and (b, a) in turned)
         for k in types:
             kind = cells[k].lower() if k < len(cells) else ""

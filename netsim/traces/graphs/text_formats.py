@@ -4,12 +4,13 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import networkx as nx
 
 from netsim.errors import one_line
-from netsim.traces.files import is_comment, number, shown, whole_number
+from netsim.traces.files import Text, is_comment, number, shown, whole_number
 from netsim.traces.graphs import Edge, Graph
 from netsim.traces.graphs.formats import BY_NETWORKX
 from netsim.traces.graphs.xml_formats import link_values
@@ -53,7 +54,7 @@ def read_json(graph: Graph) -> None:
     """
     text = graph.text
     try:
-        found = json.loads(text.content)
+        found = json.loads(text.content, object_pairs_hook=partial(_object, text))
     except RecursionError:
         raise text.wrong("is nested too deeply; write it as GraphML") from None
     except json.JSONDecodeError as error:
@@ -85,6 +86,18 @@ def read_json(graph: Graph) -> None:
             f"is JSON whose nodes and links networkx can't read ({type(error).__name__}: "
             f"{_said(error)}); each node needs an id, each link source and target"
         ) from None
+
+
+def _object(text: Text, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON, each of whose names occurs once."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        [(twice, _)] = Counter(name for name, _ in pairs).most_common(1)
+        raise text.wrong(
+            f"an object has two values of {shown(twice)}; leave one, or give them names of their "
+            "own"
+        )
+    return found
 
 
 def _require_declared(graph: Graph, nodes: list[Any], links: list[Any]) -> None:

@@ -1,11 +1,11 @@
 """Graphs in XML: GraphML, Gephi's GEXF and SNDlib's networks."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
-from netsim.traces.files import Text, whole_number
-from netsim.traces.graphs import Edge, Graph
+from netsim.traces.files import Text, shown, whole_number
+from netsim.traces.graphs import Edge, Graph, by_name
 
 MOST_ELEMENTS = 3_000_000
 """Each takes about 300 bytes."""
@@ -109,14 +109,20 @@ def read_graphml(graph: Graph) -> None:
     """
     text = graph.text
     root = _parsed(text)
-    names = {key.get.get("id", ""): _key_name(key) for key in root.all("key")}
+    keys = list(root.all("key"))
+    names = _names(text, ((key.get.get("id", ""), _key_name(key), key.line) for key in keys))
     defaults = {
-        of: {
-            _key_name(key): default.text
-            for key in root.all("key")
-            if key.get.get("for", "all") in (of, "all")
-            for default in key.all("default")
-        }
+        of: by_name(
+            text,
+            (
+                (_key_name(key), default.text)
+                for key in keys
+                if key.get.get("for", "all") in (of, "all")
+                for default in key.all("default")
+            ),
+            f"every {of} by default",
+            None,
+        )
         for of in ("node", "edge")
     }
     bodies = list(root.all("graph"))
@@ -141,11 +147,9 @@ def read_graphml(graph: Graph) -> None:
             )
 
     def values(element: _Element) -> dict[str, str]:
-        own = {}
-        for data in element.all("data"):
-            key = data.get.get("key", "")
-            own[names.get(key, key)] = data.text
-        return defaults[element.tag] | own
+        keyed = ((data.get.get("key", ""), data.text) for data in element.all("data"))
+        own = ((names.get(key, key), value) for key, value in keyed)
+        return defaults[element.tag] | by_name(text, own, f"this {element.tag}", element.line)
 
     _require_number(text, body, "parse.nodes", len(body.under("node")))
     _require_number(text, body, "parse.edges", len(body.under("edge")))
@@ -156,6 +160,22 @@ def read_graphml(graph: Graph) -> None:
         directed = edge.get.get("directed", "false" if both else "true").lower() in ("true", "1")
         a, b = _stated(text, edge, "source"), _stated(text, edge, "target")
         graph.link(Edge(a, b, edge.line, values(edge), directed))
+
+
+def _names(text: Text, found: Iterable[tuple[str, str, int]]) -> dict[str, str]:
+    """Names of data by id.
+
+    Raises
+    ------
+    DataError
+        If two have one id.
+    """
+    names: dict[str, str] = {}
+    for key, name, line in found:
+        if key in names:
+            raise text.wrong(f"two declarations of data have the id {shown(key)}", line)
+        names[key] = name
+    return names
 
 
 def _key_name(key: _Element) -> str:
@@ -201,21 +221,27 @@ def read_gexf(graph: Graph) -> None:
             'mode = "dynamic": its links come and go; export one moment of it from Gephi',
             body.line,
         )
-    titles: dict[str, dict[str, str]] = {"node": {}, "edge": {}}
-    defaults: dict[str, dict[str, str]] = {"node": {}, "edge": {}}
-    for table in body.all("attributes"):
-        of = table.get.get("class", "")
-        for key in table.all("attribute") if of in titles else ():
-            title = key.get.get("title", key.get.get("id", ""))
-            titles[of][key.get.get("id", "")] = title
-            for default in key.all("default"):
-                defaults[of][title] = default.text
+    titles: dict[str, dict[str, str]] = {}
+    defaults: dict[str, dict[str, str]] = {}
+    for of in ("node", "edge"):
+        tables = (t for t in body.all("attributes") if t.get.get("class", "") == of)
+        keys = [
+            (key, key.get.get("title", key.get.get("id", "")))
+            for table in tables
+            for key in table.all("attribute")
+        ]
+        titles[of] = _names(text, ((key.get.get("id", ""), name, key.line) for key, name in keys))
+        stated = ((name, default.text) for key, name in keys for default in key.all("default"))
+        defaults[of] = by_name(text, stated, f"every {of} by default", None)
 
     def values(element: _Element) -> dict[str, str]:
         own = {k: v for k, v in element.get.items() if k in ("label", "weight")}
-        for value in element.under("attvalues", "attvalue"):
-            key = value.get.get("for", value.get.get("id", ""))
-            own[titles[element.tag].get(key, key)] = value.get.get("value", "")
+        keyed = (
+            (value.get.get("for", value.get.get("id", "")), value.get.get("value", ""))
+            for value in element.under("attvalues", "attvalue")
+        )
+        stated = ((titles[element.tag].get(key, key), value) for key, value in keyed)
+        own |= by_name(text, stated, f"this {element.tag}", element.line)
         return defaults[element.tag] | own
 
     def nodes(parent: _Element) -> Iterator[_Element]:

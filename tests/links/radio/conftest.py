@@ -130,6 +130,9 @@ class Spent:
         self.bits, self.heard_bits = [0] * nodes, [0] * nodes
         self.overheard_ns = [0] * nodes
 
+    def in_one_state(self, oldest_ns):
+        """Airtime is counted message by message."""
+
     def on_air(self, src, receivers, from_ns, to_ns, airtime_ns, power=1.0):
         self.sending_ns[src] += airtime_ns
         for node in receivers:

@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import re
 from itertools import pairwise
 
 import networkx as nx
@@ -13,6 +14,7 @@ from netsim.errors import ScenarioError
 from netsim.links.wired.backbone import Backbone
 from netsim.links.wired.latencies import LatencyMatrix
 from netsim.rng import Streams
+from netsim.traces import remarks
 
 RATE = {("A", "B"): 1e6, ("B", "A"): 2e6, ("B", "C"): 3e6, ("C", "B"): 4e6}
 LATENCY_MS = {("A", "B"): 5.0, ("B", "A"): 6.0, ("B", "C"): 7.0, ("C", "B"): 8.0}
@@ -103,6 +105,34 @@ def test_a_line_that_lacks_one_direction_is_crossed_in_the_other_alone(tmp_path)
         lines_of(path, **NAMED)
     found = Backbone(path=path, component="largest", **NAMED).read(2, Streams(0), None)
     assert set(found.router) == {"A", "B"}
+
+
+@pytest.mark.parametrize(
+    ("content", "fields", "unread"),
+    [
+        ("A B 5 1e6\nC B 7 3e6\n", {}, "column 3, column 4 of"),
+        ("A B 5 1e6\nC B 7 3e6\n", {"rate_attribute": "4"}, "column 3 of"),
+        ("A B 5 1e6\nC B 7 3e6\n", BY_NUMBER, None),
+        ("A B 5 1e6 9\nC B 7 3e6 9\n", BY_NUMBER, "column 5 of"),
+        ("source,target,km,kind\nA,B,5,x\nC,B,7,y\n", {}, r'column 3 \("km"\) of'),
+        ("source,target,latency,kind\nA,B,5,x\nC,B,7,y\n", {}, None),
+        ("source,target,latency\nA,B,5\nC,B,7\n", {"latency_attribute": "3"}, None),
+        ("A B\nC B\n", {}, None),
+        ("A B {'km': 5}\nC B {'km': 7}\n", {}, 'reads "km" of'),
+        ("A B {'km': 5, 'latency': 7}\nC B {'km': 7}\n", {}, None),
+        (directed(), {}, 'reads "latency_ms", "rate" of'),
+    ],
+)
+def test_numbers_of_lines_that_no_key_reads_are_named(content, fields, unread, tmp_path):
+    if isinstance(content, nx.DiGraph):
+        for *_, data in content.edges(data=True):
+            data["latency_ms"] = data.pop("latency")
+        content = "\n".join(nx.generate_graphml(content))
+    with remarks.noting() as notes:
+        lines_of(write(tmp_path, content), **fields)
+    told = " ".join(notes.said)
+    assert bool(told) == (unread is not None)
+    assert re.search(unread or "", told)
 
 
 def test_lines_that_the_file_has_once_hold_both_ways(tmp_path):

@@ -290,6 +290,60 @@ def test_what_graphs_in_xml_have_beside_a_plain_graph_is_refused(content, says):
         read(content)
 
 
+def said_twice(form):
+    """An edge with two values of one name, in each format that could hold them."""
+    rate = '<key id="k" for="edge" attr.name="rate"'
+    data = '<data key="k">5</data><data key="l">7</data>'
+    edge = '<node id="a"/><node id="b"/><edge source="a" target="b"'
+    gexf = '<gexf><graph><attributes class="edge"><attribute id="0" title="rate"/>'
+    gexf_edge = '</attributes><nodes><node id="a"/><node id="b"/></nodes><edges><edge source="a" '
+    values = '<attvalue for="0" value="5"/><attvalue for="1" value="7"/>'
+    json_edge = '{"nodes": [{"id": 1}, {"id": 2}], "links": [{"source": 1, "target": 2, "rate": 5'
+    return {
+        "GraphML, two keys": f"<graphml>{rate}/>{rate.replace('k', 'l', 2).replace('ley', 'key')}/>"
+        f"<graph>{edge}>{data}</edge></graph></graphml>",
+        "GraphML, one key": f"<graphml>{rate}/><graph>{edge}>{data.replace('l', 'k')}</edge>"
+        "</graph></graphml>",
+        "GraphML, defaults": f"<graphml>{rate}><default>1</default></key><key id='l' "
+        f"attr.name='rate'><default>2</default></key><graph>{edge}/></graph></graphml>",
+        "GraphML, ids": f"<graphml>{rate}/>{rate.replace('rate', 'km')}/><graph>{edge}/></graph>"
+        "</graphml>",
+        "GEXF": f'{gexf}<attribute id="1" title="rate"/>{gexf_edge}target="b"><attvalues>{values}'
+        "</attvalues></edge></edges></graph></gexf>",
+        "GEXF, ids": f'{gexf}<attribute id="0" title="km"/>{gexf_edge}target="b"/></edges></graph>'
+        "</gexf>",
+        "node-link": json_edge + ', "rate": 7}]}',
+        "header": "source,target,rate,rate\n1,2,5,7\n2,3,5,7\n",
+    }[form]
+
+
+@pytest.mark.parametrize(
+    ("form", "says"),
+    [
+        ("GraphML, two keys", 'line 1: this edge has two values of "rate": "5" and "7"'),
+        ("GraphML, one key", 'this edge has two values of "rate"'),
+        ("GraphML, defaults", 'every edge by default has two values of "rate": "1" and "2"'),
+        ("GraphML, ids", 'two declarations of data have the id "k"'),
+        ("GEXF", 'this edge has two values of "rate": "5" and "7"'),
+        ("GEXF, ids", 'two declarations of data have the id "0"'),
+        ("node-link", 'an object has two values of "rate"'),
+        ("header", 'two columns are called "rate"'),
+    ],
+)
+def test_two_values_of_one_name_are_refused(form, says):
+    with pytest.raises(DataError, match=says):
+        read(said_twice(form))
+
+
+def test_keys_of_one_name_for_values_of_two_types_are_read():
+    """As networkx writes them; each edge has one of the two."""
+    made = nx.Graph()
+    made.add_edge("a", "b", rate=5)
+    made.add_edge("b", "c", rate=2.5)
+    found = {edge.values["rate"] for edge in read("\n".join(nx.generate_graphml(made))).edges}
+    assert found == {"5", "2.5"}
+
+
 def test_xml_that_is_nested_deeply_is_no_danger():
     with pytest.raises(DataError, match="holds no <graph>"):
         read("<graphml>" + "<a>" * 20_000 + "</a>" * 20_000 + "</graphml>")

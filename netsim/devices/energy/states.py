@@ -1,0 +1,142 @@
+"""States of one radio over time, where it may be told to do several things at once.
+
+A radio is in one state at a time. Two packets that reach it together are received once, and while
+it sends it receives nothing. What is spread over a time counts by its share of it.
+"""
+
+from bisect import bisect_left
+from collections.abc import Callable
+from typing import NamedTuple
+
+KEPT = 64
+"""Instants that are kept before those that matter no longer are searched for."""
+
+
+class Activity(NamedTuple):
+    """Demands on a radio at one time, summed over messages: shares of the time, and a power.
+
+    Attributes
+    ----------
+    sending : float
+        Share that it should send for.
+    sending_w : float
+        Power of that, times its share.
+    receiving : float
+        Share that it should receive for, which it wakes up for.
+    overhearing : float
+        Share that it would receive for what is meant for others.
+    """
+
+    sending: float = 0.0
+    sending_w: float = 0.0
+    receiving: float = 0.0
+    overhearing: float = 0.0
+
+    def plus(self, other: "Activity", times: float = 1.0) -> "Activity":
+        """The sum with another one, taken so many times."""
+        return Activity(*(a + times * b for a, b in zip(self, other, strict=True)))
+
+    def draws(self, receiving_w: float) -> tuple[float, float]:
+        """Power beyond waiting [W], and the share for which the radio has to be awake.
+
+        Parameters
+        ----------
+        receiving_w : float
+            Power of receiving beyond that of waiting.
+        """
+        sends = min(1.0, max(0.0, self.sending))
+        watt = self.sending_w / max(1.0, self.sending)
+        hears = max(0.0, self.receiving) + max(0.0, self.overhearing)
+        watt += receiving_w * min(hears, 1.0 - sends)
+        return watt, min(1.0, sends + max(0.0, self.receiving))
+
+
+class Change(NamedTuple):
+    """Another power than was counted before, between two instants.
+
+    Attributes
+    ----------
+    from_ns, to_ns : int
+    watt : float
+        How much more is drawn.
+    awake : float
+        For how much more of the time the radio has to be awake.
+    """
+
+    from_ns: int
+    to_ns: int
+    watt: float
+    awake: float
+
+
+class States:
+    """Demands on one radio, as far back as further ones may reach.
+
+    Parameters
+    ----------
+    receiving_w : float
+        Power of receiving beyond that of waiting [W].
+    """
+
+    __slots__ = ("_from_ns", "_most", "_receiving_w", "_then")
+
+    def __init__(self, receiving_w: float) -> None:
+        self._receiving_w = receiving_w
+        self._from_ns: list[int] = []
+        self._then: list[Activity] = []
+        self._most = KEPT
+
+    def add(
+        self,
+        activity: Activity,
+        from_ns: int,
+        to_ns: int,
+        oldest_ns: Callable[[], int],
+        times: float = 1.0,
+    ) -> list[Change]:
+        """Demand something between two instants, or take it back.
+
+        Parameters
+        ----------
+        activity : Activity
+        from_ns, to_ns : int
+        oldest_ns : callable
+            The instant [ns] before which no later demand begins.
+        times : float
+            -1.0 where it is taken back.
+
+        Returns
+        -------
+        list of Change
+            What it changes, in order.
+        """
+        if len(self._from_ns) > self._most:
+            self._forget(min(oldest_ns(), from_ns))
+        first, last = self._cut(from_ns), self._cut(to_ns)
+        found = []
+        for k in range(first, last):
+            before = self._then[k]
+            after = self._then[k] = before.plus(activity, times)
+            (watt, awake), (watt_before, awake_before) = (
+                one.draws(self._receiving_w) for one in (after, before)
+            )
+            change = Change(
+                self._from_ns[k], self._from_ns[k + 1], watt - watt_before, awake - awake_before
+            )
+            if change.watt or change.awake:
+                found.append(change)
+        return found
+
+    def _cut(self, at_ns: int) -> int:
+        """Let an instant be one at which demands change; returns its place."""
+        k = bisect_left(self._from_ns, at_ns)
+        if k == len(self._from_ns) or self._from_ns[k] != at_ns:
+            self._from_ns.insert(k, at_ns)
+            self._then.insert(k, self._then[k - 1] if k else Activity())
+        return k
+
+    def _forget(self, oldest_ns: int) -> None:
+        """Drop what ended before an instant."""
+        k = max(0, bisect_left(self._from_ns, oldest_ns) - 1)
+        del self._from_ns[:k], self._then[:k]
+        self._most = 2 * len(self._from_ns) + KEPT
