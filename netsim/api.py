@@ -18,7 +18,8 @@ take part, whether its course depends on computed values.
   value with its size on the air; `Compression` is a type for Params, whose `compress(node, value)`
   gives one (`NoCompression` for a default), `Compressor` its base; `ErrorFeedback` sends later what
   a compressor has left out; `masked` and `answered` have the sizes of secure aggregation.
-- What a node has from its peers, what an absent one means: `Inbox`, `AbsenceParams`, `drop_late`.
+- What a node has from its peers, what an absent one means: `Inbox`, `AbsenceParams`, `drop_late`;
+  `Arrivals`, where each message counts once.
 - `LearningRate` is a type for Params whose `at(node)` is the rate of training that begins now
   (`ConstantRate` for a default).
 - `PrivateTraining` with its Params trains by DP-SGD and counts epsilon (`Privacy` are the constants
@@ -31,6 +32,7 @@ take part, whether its course depends on computed values.
   value of its own: `personal_processes`, `own_means`, `missing_part`.
 - The star exchange: `StarExchange`, `StarParams`, `SlotParams`, `STAR_SCHEDULES`, `Heard`,
   `trains_in`.
+- Push-sum over directed graphs: `PushSum` with its Params.
 - Who sends to whom over links that lose messages: `Subscriptions` (acknowledged), `Edges` (opened
   and closed by their receivers), `Collaborators` (a set that only shrinks), `Downloads` (pulled, at
   most so many at once), with their Params; `mixing_shares`, `UpdatesToMix`.
@@ -84,6 +86,7 @@ from netsim.node.live_model import Held
 from netsim.node.node import Node, Process
 from netsim.node.training_verbs import Trained
 from netsim.node.wakeups import Condition
+from netsim.protocols.arrivals import Arrivals
 from netsim.protocols.augmentation import VIEW_DRAWS, Augmentation, two_views
 from netsim.protocols.averaging import (
     AveragedModel,
@@ -118,6 +121,7 @@ from netsim.protocols.messages import Mean, Model, Share, Update
 from netsim.protocols.parameters import call_at, gradient_at, parameters_of
 from netsim.protocols.personal import missing_part, own_means, personal_processes
 from netsim.protocols.privacy import PrivacyParams, PrivateTraining
+from netsim.protocols.push_sum import PushSum, PushSumParams
 from netsim.protocols.rounds import (
     PaceParams,
     Participant,
@@ -162,6 +166,7 @@ __all__ = [
     "STAR_SCHEDULES",
     "VIEW_DRAWS",
     "AbsenceParams",
+    "Arrivals",
     "Augmentation",
     "AveragedModel",
     "AveragedPart",
@@ -206,6 +211,8 @@ __all__ = [
     "PrivateTraining",
     "Process",
     "ProtocolError",
+    "PushSum",
+    "PushSumParams",
     "Received",
     "Ref",
     "RoundParams",
