@@ -194,3 +194,177 @@ def test_dfedpgp(play, world):
     expected = [torch.cat([u[i] / mu[i], v[i]]) for i in range(NODES)]
     assert difference(shown(run, "mixed"), expected) < 1e-12
     assert mu.std() > 0.1
+
+
+@pytest.mark.parametrize("world", [UNEVEN, STACKED])
+@pytest.mark.parametrize("gossip_steps", [1, 3])
+def test_dfedsam(play, world, gossip_steps):
+    algorithm = {"kind": "dfedsam", "rho": 0.3, "local_steps": 2, "gossip_steps": gossip_steps}
+    run = play(algorithm, **world)
+    given = Given(run)
+    w = metropolis([node.neighbours for node in run.nodes])
+    mixing = np.linalg.matrix_power(w, gossip_steps)
+    z = [given.initial for _ in range(NODES)]
+    for t in range(ROUNDS):
+        for i in range(NODES):
+            for batch in given.batches(i, 2 * t, 2):
+                g = gradient(z[i], batch)
+                z[i] = z[i] - RATE * gradient(z[i] + 0.3 * g / g.norm(), batch)
+        z = [sum(mixing[i, j] * z[j] for j in range(NODES)) for i in range(NODES)]
+    assert difference(shown(run, "mixed"), z) < 1e-12
+
+
+@pytest.mark.parametrize("world", [UNEVEN, STACKED])
+def test_deprl(play, world):
+    run = play({"kind": "deprl", "head_steps": 3, "base_learning_rate": 0.05}, **world)
+    given = Given(run)
+    p = metropolis([node.neighbours for node in run.nodes])
+    x = [given.initial for _ in range(NODES)]
+    for t in range(ROUNDS):
+        for i in range(NODES):
+            for batch in given.batches(i, 4 * t, 3):
+                x[i] = torch.cat([x[i][BASE], (x[i] - RATE * gradient(x[i], batch))[HEAD]])
+            (batch,) = given.batches(i, 4 * t + 3, 1)
+            x[i] = torch.cat([(x[i] - 0.05 * gradient(x[i], batch))[BASE], x[i][HEAD]])
+        phi = [sum(p[i, j] * x[j][BASE] for j in range(NODES)) for i in range(NODES)]
+        x = [torch.cat([phi[i], x[i][HEAD]]) for i in range(NODES)]
+    assert difference(shown(run, "mixed"), x) < 1e-12
+
+
+def choices(run, i, count, among):
+    """The first of each draw from peers that may become fewer: `among(k)` those of draw k."""
+    first, found = 0, []
+    for k in range(count):
+        peers = among(k)
+        keys = Given(run).draws(i, "receiver", first, len(peers))
+        first += len(peers)
+        found.append(peers[int(np.argmin(keys))])
+    return found
+
+
+@pytest.mark.parametrize("world", [WORLD, STACKED])
+def test_pens(play, world):
+    """Both stages: three rounds of comparing pairs of models, two among those found."""
+    select, rounds = 6, 9
+    algorithm = {"kind": "pens", "sampled": 2, "kept": 1, "selection_rounds": select}
+    run = play(algorithm | {"local_steps": 2}, **world | {"horizon_s": 539.0})
+    given = Given(run)
+    x = [given.initial for _ in range(NODES)]
+    others = [run.nodes[i].neighbours for i in range(NODES)]
+    found = list(others)
+    waiting = [[] for _ in range(NODES)]
+    sampled, kept = np.zeros((NODES, NODES)), np.zeros((NODES, NODES))
+    for t in range(rounds):
+        x = [sgd(x[i], given.batches(i, 2 * t, 2)) for i in range(NODES)]
+        to = [
+            choices(run, i, t + 1, lambda k, i=i: others[i] if k < select else found[i])[t]
+            for i in range(NODES)
+        ]
+        came = [[(j, x[j]) for j in range(NODES) if to[j] == i] for i in range(NODES)]
+        for i in range(NODES):
+            if t >= select:
+                good = [row for j, row in came[i] if j in found[i]]
+                x[i] = (x[i] + sum(good)) / (1 + len(good))
+                continue
+            waiting[i] += came[i]
+            while len(waiting[i]) >= 2:
+                pair, waiting[i] = waiting[i][:2], waiting[i][2:]
+                losses = [cross_entropy(row, *given.split(i, "train")) for _, row in pair]
+                best = int(losses[1] < losses[0])
+                for k, (j, _) in enumerate(pair):
+                    sampled[i, j] += 1
+                    kept[i, j] += k == best
+                x[i] = (x[i] + pair[best][1]) / 2
+        if t == select - 1:
+            found = [
+                tuple(j for j in others[i] if kept[i, j] > sampled[i, j] / 2) or others[i]
+                for i in range(NODES)
+            ]
+    assert difference(shown(run, "mixed"), x) < 1e-12
+    assert any(len(found[i]) < NODES - 1 for i in range(NODES))
+
+
+def low_rank(run, row, factors, rank=2, alpha=3.0):
+    """W_0 + (alpha / r) B A of both layers; factors A_1 B_1 A_2 B_2 in a row."""
+    sizes = [(12, 64), (10, 12)]
+    pieces = torch.split(factors, [s for o, n in sizes for s in (rank * n, o * rank)])
+    w1, b1, w2, b2 = torch.split(row, [12 * 64, 12, 10 * 12, 10])
+    found = []
+    for w, (o, n), a, b in zip((w1, w2), sizes, pieces[::2], pieces[1::2], strict=True):
+        found.append(w + alpha / rank * (b.view(o, rank) @ a.view(rank, n)).flatten())
+    return torch.cat([found[0], b1, found[1], b2])
+
+
+@pytest.mark.parametrize("world", [UNEVEN, STACKED])
+def test_dec_lora(play, tmp_path, world):
+    algorithm = {"kind": "dec_lora", "rank": 2, "alpha": 3.0, "local_steps": 3}
+    run = play(algorithm, tmp_path, **world)
+    given = Given(run)
+    w = metropolis([node.neighbours for node in run.nodes])
+    (u,) = run.world.streams.uniforms("common/factors", counters=range(1))
+    generator = torch.Generator().manual_seed(int(u * 2**31))
+    first = []
+    for o, n in ((12, 64), (10, 12)):
+        a = torch.rand(2 * n, generator=generator, dtype=torch.float64)
+        first += [(2 * a - 1) / n**0.5, torch.zeros(o * 2, dtype=torch.float64)]
+    factors = [torch.cat(first) for _ in range(NODES)]
+
+    def loss(row, x, y):
+        return cross_entropy(low_rank(run, given.initial, row), x, y)
+
+    for t in range(ROUNDS):
+        factors = [sgd(factors[i], given.batches(i, 3 * t, 3), loss) for i in range(NODES)]
+        factors = [sum(w[i, j] * factors[j] for j in range(NODES)) for i in range(NODES)]
+    expected = [low_rank(run, given.initial, row) for row in factors]
+    assert difference(shown(run, "mixed"), expected) < 1e-12
+    log = pd.read_parquet(tmp_path / "messages")
+    assert set(log.bits) == {32 * (2 * (12 + 64) + 2 * (10 + 12)) + 32}
+
+
+def kept_entries(density):
+    """Erdos-Renyi-Kernel numbers of the two matrices: start, stop, entries kept."""
+    sizes, sums = (12 * 64, 10 * 12), (12 + 64, 10 + 12)
+    scale = density * sum(sizes) / sum(sums)
+    return [(0, 768, round(scale * sums[0])), (780, 900, round(scale * sums[1]))]
+
+
+@pytest.mark.parametrize("world", [UNEVEN, STACKED])
+def test_dispfl(play, tmp_path, world):
+    density, alpha_0, rounds = 0.4, 0.3, 20
+    algorithm = {"kind": "dispfl", "density": density, "prune": alpha_0, "anneal_rounds": rounds}
+    run = play(algorithm | {"local_steps": 3}, tmp_path, **world)
+    given, layers = Given(run), kept_entries(density)
+    w, m = [], []
+    for i in range(NODES):
+        seed = int(given.draws(i, "mask", 0, 1)[0] * 2**31)
+        generator, mask = torch.Generator().manual_seed(seed), torch.ones(910).double()
+        for start, stop, kept in layers:
+            order = torch.randperm(stop - start, generator=generator)
+            mask[start:stop] = 0
+            mask[start + order[:kept]] = 1
+        w.append(given.initial * mask)
+        m.append(mask)
+    first = [mask.clone() for mask in m]
+    for t in range(ROUNDS):
+        near = [(i, *run.nodes[i].neighbours) for i in range(NODES)]
+        total, count = ([sum(v[j] for j in near[i]) for i in range(NODES)] for v in (w, m))
+        w = [total[i] / count[i].clamp(min=1) * m[i] for i in range(NODES)]
+        for i in range(NODES):
+            for batch in given.batches(i, 3 * t, 3):
+                w[i] = w[i] - RATE * m[i] * gradient(w[i], batch)
+        trained = [row.clone() for row in w]
+        for i in range(NODES):
+            g = gradient(w[i], given.batches(i, t, 1, "probe")[0])
+            share = alpha_0 / 2 * (1 + np.cos(np.pi * t / rounds))
+            for start, stop, kept in layers:
+                moved = int(share * kept)
+                inside = [k for k in range(start, stop) if m[i][k]]
+                outside = [k for k in range(start, stop) if not m[i][k]]
+                m[i][sorted(inside, key=lambda k: abs(float(w[i][k])))[:moved]] = 0
+                m[i][sorted(outside, key=lambda k: -abs(float(g[k])))[:moved]] = 1
+            w[i] = w[i] * m[i]
+    assert difference(shown(run, "trained"), trained) < 1e-12
+    assert all(float((a - b).abs().sum()) > 0 for a, b in zip(first, m, strict=True))
+    log = pd.read_parquet(tmp_path / "messages")
+    whole = 910 - 768 - 120
+    assert set(log.bits) == {32 * (sum(kept for *_, kept in layers) + whole) + 768 + 120}
