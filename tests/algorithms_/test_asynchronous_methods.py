@@ -368,3 +368,29 @@ def test_dispfl(play, tmp_path, world):
     log = pd.read_parquet(tmp_path / "messages")
     whole = 910 - 768 - 120
     assert set(log.bits) == {32 * (sum(kept for *_, kept in layers) + whole) + 768 + 120}
+
+
+@pytest.mark.parametrize("world", [RING, STACKED])
+def test_divshare(play, tmp_path, world):
+    """Fragments of a round, in the order in which each node draws them, averaged one by one."""
+    n, size = 4, 910
+    algorithm = {"kind": "divshare", "fraction": 0.25, "receivers": 2, "local_steps": 2}
+    run = play(algorithm, tmp_path, **world)
+    given = Given(run)
+    x = [given.initial for _ in range(NODES)]
+    for t in range(ROUNDS):
+        x = [sgd(x[i], given.batches(i, 2 * t, 2)) for i in range(NODES)]
+        total, count = [row.clone() for row in x], [torch.ones(size).double() for _ in x]
+        for i in range(NODES):
+            order = np.argsort(given.draws(i, "order", n * t, n), kind="stable")
+            to = drawn(run, i, "receivers", n * (t + 1))[n * t :]
+            for number, receivers in zip(order, to, strict=True):
+                for j in receivers[:2]:
+                    for k in range(int(number), size, n):
+                        total[j][k] += x[i][k]
+                        count[j][k] += 1
+        x = [total[i] / count[i] for i in range(NODES)]
+    assert difference(shown(run, "mixed"), x) < 1e-12
+    log = pd.read_parquet(tmp_path / "messages")
+    assert set(log.bits) == {32 * (-(-size // n)) + 32, 32 * (size // n) + 32}
+    assert log[log["round"] == 1].bits.sum() == 2 * NODES * (32 * size + 32 * n)
