@@ -45,6 +45,8 @@ def on_round(node: Node, params: Params) -> Process:
     base = api.PushSum(node, params, theta.part("backbone"))
     while True:
         yield node.wakeup()
+        yield from base.pull()
+        theta = theta.with_part("backbone", base.z)
         headed = yield node.train(theta, **params.head_amount(), loss=loss, part="head")
         rate = base.learning_rate()
         how = params.how() | {"learning_rate": rate, "part": "backbone"}

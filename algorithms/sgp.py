@@ -12,11 +12,12 @@ that nobody waits for an answer. `graph = "exponential"` is the paper's one-peer
 the receivers are drawn at random (its assumptions hold for both).
 
 Readings: as `netsim.protocols.push_sum` says; a step of x by eta is one of z by eta / w. More
-steps than one go on at that rate. Where nodes wake by themselves a node adds what has come since
-it last woke: the paper's overlap SGP, with any delay.
-Departures: what the link reports as not delivered is taken back by its sender, and 1 / w in a step
-is bounded by `largest_step`; the paper's links lose nothing. A node that leaves takes its mass with
-it.
+steps than one go on at that rate. Where nodes wake by themselves a node adds what has come
+before its step and after it: the paper's overlap SGP, with any delay.
+Departures: what the link reports as not delivered is taken back by its sender; the paper's links
+lose nothing. 1 / w in a step is bounded by `largest_step`, 2 by default, which the paper does not
+do: with random receivers and clocks w falls to a hundredth at times. A node that leaves takes its
+mass with it.
 
 Personalizes: nothing: all models agree in the end.
 Shares: the model and its push-sum weight.
@@ -48,6 +49,7 @@ def on_round(node: Node, params: Params) -> Process:
     pushed = api.PushSum(node, params, node.initial())
     while True:
         yield node.wakeup()
+        yield from pushed.pull()
         how = params.how() | {"learning_rate": pushed.learning_rate()}
         pushed.z = (yield node.train(pushed.z, **how)).theta
         node.publish(pushed.z, "trained")

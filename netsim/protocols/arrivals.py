@@ -91,9 +91,28 @@ class Arrivals:
                 for _, _, sent in self._under_way:
                     yield sent
                 yield node.exchange({}, kind=self._kind, phase=phase)
+        return self._fresh(came + (yield from self._waiting()))
+
+    def take(self) -> Process:
+        """Give what has come, and send nothing; run it by `yield from`.
+
+        Returns
+        -------
+        list of Received
+            As `exchange` gives it. No time passes, under every schedule.
+        """
+        return self._fresh((yield from self._waiting()))
+
+    def _waiting(self) -> Process:
+        """All that waits in the mailbox."""
         self._see_what_was_lost()
-        while (received := (yield node.receive(self._kind, timeout_s=0.0))) is not None:
+        came: list[Received[Any]] = []
+        while (received := (yield self._node.receive(self._kind, timeout_s=0.0))) is not None:
             came.append(received)
+        return came
+
+    def _fresh(self, came: Sequence[Received[Any]]) -> list[Received[Any]]:
+        """Those that are not too old, in order."""
         fresh = [received for received in came if received.age_s <= self._oldest_s]
         return sorted(fresh, key=lambda received: (received.sender, received.sent_s))
 

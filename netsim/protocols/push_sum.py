@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from netsim.learning.refs import Ref
-from netsim.messaging.message import Message
+from netsim.messaging.message import Message, Received
 from netsim.node.node import Node, Process
 from netsim.protocols.arrivals import Arrivals
 from netsim.registry import Count, Positive, Table
@@ -41,13 +41,14 @@ class PushSumParams(Table):
     receivers
         How many peers at random a node pushes to.
     largest_step
-        The greatest 1 / w by which steps are enlarged: w falls where shares are lost without a
-        word.
+        The greatest 1 / w by which steps are enlarged. A large number is the printed algorithm:
+        where nodes wake at random times w gets small at times, and steps so large that learning
+        suffers.
     """
 
     graph: Literal["random", "exponential"] = "random"
     receivers: Count = 1
-    largest_step: Positive = 10.0
+    largest_step: Positive = 2.0
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,7 @@ class PushSum:
     ...     pushed = PushSum(node, params, node.initial())
     ...     while True:
     ...         yield node.wakeup()
+    ...         yield from pushed.pull()
     ...         rate = pushed.learning_rate()
     ...         pushed.z = (yield node.train(pushed.z, steps=1, learning_rate=rate)).theta
     ...         yield from pushed.push()
@@ -110,14 +112,25 @@ class PushSum:
         receivers = self._receivers()
         share = self.w / (1 + len(receivers))
         came = yield from self._arrivals.exchange(dict.fromkeys(receivers, Pushed(self.z, share)))
+        self._add(share, came)
+        node.record("push_sum_weight", self.w)
+
+    def pull(self) -> Process:
+        """Add what has come meanwhile; run it by `yield from`, before the node's step."""
+        came = yield from self._arrivals.take()
+        if came or self._arrivals.lost:
+            self._add(self.w, came)
+
+    def _add(self, own: float, came: Sequence[Received[Pushed]]) -> None:
+        """Sum up the mass that the node has kept, has back, and has got."""
+        node = self._node
         back = [msg for _, msg in self._arrivals.lost if isinstance(msg, Pushed)]
-        masses = [share, *(msg.w for msg in back), *(received.msg.w for received in came)]
+        masses = [own, *(msg.w for msg in back), *(received.msg.w for received in came)]
         total = sum(masses)
         p = [mass / total for mass in masses]
         values = [msg.z for msg in back] + [received.msg.z for received in came]
         self._arrivals.log_weights(sum(p[: 1 + len(back)]), came, p[1 + len(back) :])
         self.z, self.w = node.mix([self.z, *values], p), max(total, LEAST_WEIGHT)
-        node.record("push_sum_weight", self.w)
 
     def _receivers(self) -> Sequence[int]:
         node, k = self._node, self._rounds

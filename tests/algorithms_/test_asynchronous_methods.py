@@ -145,6 +145,9 @@ def test_epidemic_learning(play, world):
     assert difference(shown(run, "mixed"), x) < 1e-12
 
 
+PRINTED = {"largest_step": 1e9}
+
+
 def column_stochastic(run, graph, receivers, t):
     """P of round t: node j keeps P_jj and pushes P_ij to i."""
     p = np.zeros((NODES, NODES))
@@ -162,7 +165,7 @@ def column_stochastic(run, graph, receivers, t):
 @pytest.mark.parametrize("world", [WORLD, STACKED])
 @pytest.mark.parametrize(("graph", "receivers"), [("random", 1), ("random", 2), ("exponential", 1)])
 def test_sgp(play, world, graph, receivers):
-    algorithm = {"kind": "sgp", "graph": graph, "receivers": receivers}
+    algorithm = {"kind": "sgp", "graph": graph, "receivers": receivers, **PRINTED}
     run = play(algorithm, **world | {"horizon_s": 299.0})
     given = Given(run)
     x, w = [given.initial for _ in range(NODES)], np.ones(NODES)
@@ -176,9 +179,26 @@ def test_sgp(play, world, graph, receivers):
     assert graph == "exponential" or w.std() > 0.1
 
 
+def test_sgp_bounds_its_steps(play):
+    """As above with steps of 2 eta at most: they are of z, which is x / w."""
+    run = play({"kind": "sgp"}, **WORLD | {"horizon_s": 299.0})
+    given = Given(run)
+    z, w = [given.initial for _ in range(NODES)], np.ones(NODES)
+    bounded = 0
+    for t in range(5):
+        bounded += (1 / w > 2).sum()
+        steps = [RATE * min(1 / w[i], 2.0) for i in range(NODES)]
+        z = [z[i] - steps[i] * gradient(z[i], given.batches(i, t, 1)[0]) for i in range(NODES)]
+        p = column_stochastic(run, "random", 1, t) * w
+        w = p.sum(1)
+        z = [sum(p[i, j] / w[i] * z[j] for j in range(NODES)) for i in range(NODES)]
+    assert difference(shown(run, "mixed"), z) < 1e-12
+    assert bounded > 0
+
+
 @pytest.mark.parametrize("world", [WORLD, STACKED])
 def test_dfedpgp(play, world):
-    run = play({"kind": "dfedpgp", "head_steps": 2, "local_steps": 3}, **world)
+    run = play({"kind": "dfedpgp", "head_steps": 2, "local_steps": 3, **PRINTED}, **world)
     given = Given(run)
     u, v = ([given.initial[part] for _ in range(NODES)] for part in (BASE, HEAD))
     mu = np.ones(NODES)
