@@ -33,7 +33,7 @@ from netsim.api import Message, Node, Process, Received, Ref
 from .dpsgd import OneStep
 
 
-class Params(OneStep, api.PlainTraining):
+class Params(OneStep, api.PlainTraining, api.StalenessParams):
     """Local training, and how long an answer is waited for.
 
     Attributes
@@ -95,13 +95,19 @@ class PairwiseAveraging:
         timeout_s = self.params.timeout_s or node.patience_s([j])
         got = yield node.ask(j, Offer(offered), Answer, timeout_s)  # once: j averages each time
         if j in got:
-            node.log_weights([node.id, j], [0.5, 0.5])
-            self.x = node.mix([self.x, got[j].msg.x, offered], [1.0, 0.5, -0.5])
+            half = self.half(j, offered, got[j].msg.x)
+            self.x = node.mix([self.x, got[j].msg.x, offered], [1.0, half, -half])
 
     def on_offer(self, offer: Received[Offer]) -> Answer:
         """Line 3 at j."""
         node, before = self.node, self.x
-        node.log_weights([node.id, offer.sender], [0.5, 0.5])
-        self.x = node.mix([before, offer.msg.x], [0.5, 0.5])
+        half = self.half(offer.sender, before, offer.msg.x)
+        self.x = node.mix([before, offer.msg.x], [1.0 - half, half])
         node.publish(self.x, "mixed")
         return Answer(before)
+
+    def half(self, j: int, mine: Ref, theirs: Ref) -> float:
+        """Weight of the model of j in the average, 1/2 unless its age counts; logged."""
+        shares = api.discounted(self.node, self.params, [mine, theirs], [0.5, 0.5])
+        self.node.log_weights([self.node.id, j], shares)
+        return shares[1]

@@ -17,6 +17,9 @@ Readings and departures:
 - eps_1 = 2.0 and eps_2 = 2.5 as pFedGraph sets them; their scale is that of a round's update.
 - `linkage = "complete"` is the code's; the bipartition of the paper, which makes the largest cosine
   across the parts as small as it can be, is what `"single"` finds.
+- The paper splits only if gamma_max < sqrt((1 - a) / 2), a the largest cosine across the parts
+  (Algorithm 1): `gamma_max`; pFedGraph's code does not test it. The paper weighs means, that of the
+  test included, by samples: `weights = "sizes"`; pFedGraph's code has them plain.
 - Updates are over parameters, not running statistics; the initial model must be common to all.
 - Models are sent, not updates: whoever combines them knows what the members of a cluster started
   from. Among peers a node keeps its own cluster alone: over a complete topology that loses nothing,
@@ -37,6 +40,7 @@ over those heard; by `absent` the weight of others stays with the own model, or 
 in.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
@@ -61,6 +65,13 @@ class Params(api.PlainTraining, api.AbsenceParams):
     eps_2
         Norm of a member's update above which its cluster may split. Source: Sattler et al. 2021;
         2.5 as in pFedGraph's code.
+    gamma_max
+        How far a member's gradient may be from that of its cluster's data, as a share of its
+        length: a split needs sqrt((1 - a) / 2) above it, a the largest cosine across the parts.
+        Absent: not tested, as in pFedGraph's code. Source: Sattler et al. 2021, Algorithm 1.
+    weights
+        What a member counts in the means of its cluster: as much as any other, as in pFedGraph's
+        code, or its training samples ("sizes"). Source: Sattler et al. 2021, Algorithm 1.
     linkage
         How updates are clustered: by complete linkage, as the code does, or by "single" linkage,
         which finds the paper's bipartition.
@@ -68,6 +79,8 @@ class Params(api.PlainTraining, api.AbsenceParams):
 
     eps_1: api.NonNegative = 2.0
     eps_2: api.NonNegative = 2.5
+    gamma_max: api.Fraction | None = None
+    weights: Literal["equal", "sizes"] = "equal"
     linkage: Literal["complete", "single"] = "complete"
 
 
@@ -107,9 +120,11 @@ class Clusters:
                 parts = [theta.part("parameters") for theta in (shares[j].theta, self.starts[j])]
                 self.updates[j] = shares[j], node.mix(parts, [1.0, -1.0])
         places, own = self.places(ids), self.places(whose)
+        sizes = tuple(shares[j].size if params.weights == "sizes" else 1 for j in ids)
         self.together, graph = node.compute(
-            split, self.together, [self.updates[j][1] for j in ids], places, own, params.eps_1,
-            params.eps_2, params.linkage, like=(self.together, (len(own), len(ids))),
+            split, self.together, [self.updates[j][1] for j in ids], places, own, sizes,
+            params.eps_1, params.eps_2, params.gamma_max, params.linkage,
+            like=(self.together, (len(own), len(ids))),
         )  # fmt: skip
         for i, mean in api.own_means(node, params, shares, whose, graph):
             if node.role == "server":
@@ -133,8 +148,10 @@ def split(
     updates: Sequence[Tensor],
     places: tuple[int, ...],
     own: tuple[int, ...],
+    sizes: tuple[int, ...],
     eps_1: float,
     eps_2: float,
+    gamma_max: float | None,
     method: str,
 ) -> tuple[Tensor, Tensor]:
     """Clusters after this round, and what each model counts for each node.
@@ -149,7 +166,10 @@ def split(
         Which of the K nodes these are.
     own : tuple of int
         The nodes whose clusters are looked at.
+    sizes : tuple of int
+        What each of the n counts in a mean.
     eps_1, eps_2 : float
+    gamma_max : float or None
     method : str
         `complete` or `single`.
 
@@ -158,22 +178,35 @@ def split(
     together : torch.Tensor
         (K, K)
     graph : torch.Tensor
-        (len(own), n): 1 / (members heard) for those of the same cluster, else 0.
+        (len(own), n): shares of the members heard of the same cluster, 0 for others.
     """
     together = together.clone()
     for cluster in dict.fromkeys(tuple(together[i].nonzero()[:, 0].tolist()) for i in own):
         heard = [place for place in cluster if place in places]
         u = torch.stack([updates[places.index(place)] for place in heard])
-        has_arrived = torch.linalg.vector_norm(u.mean(0)) < eps_1
+        shares = u.new_tensor([sizes[places.index(place)] for place in heard])
+        mean = u.mean(0) if len(set(sizes)) == 1 else shares @ u / shares.sum()
+        has_arrived = torch.linalg.vector_norm(mean) < eps_1
         if len(heard) > 2 and has_arrived and torch.linalg.vector_norm(u, dim=1).max() > eps_2:
             part = bipartition(u, method)
+            if gamma_max is not None and gap(u, part) <= gamma_max:
+                continue
             larger = max((0, 1), key=part.count)
             side = dict(zip(heard, part, strict=True))
             for a in cluster:
                 for b in cluster:
                     together[a, b] = float(side.get(a, larger) == side.get(b, larger))
-    graph = together[list(own)][:, list(places)]
+    graph = together[list(own)][:, list(places)] * together.new_tensor(sizes)
     return together, graph / graph.sum(1, keepdim=True)
+
+
+def gap(updates: Tensor, part: Sequence[int]) -> float:
+    """sqrt((1 - a) / 2), a the largest cosine of updates (n, P) across two parts."""
+    directions = F.normalize(updates, dim=1)
+    cosines = (directions @ directions.T).nan_to_num(nan=-1.0)
+    first = torch.tensor(part, device=updates.device) == 0
+    largest = cosines[first][:, ~first].max().clamp(min=-1.0, max=1.0)
+    return math.sqrt((1.0 - float(largest)) / 2.0)
 
 
 def bipartition(updates: Tensor, method: str) -> list[int]:

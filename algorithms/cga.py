@@ -95,24 +95,28 @@ def processes(node: Node, params: Params) -> list[Process]:
 
 def on_round(node: Node, params: Params, models: api.Inbox, gradients: api.Inbox) -> Process:
     """Algorithm 1 for one node."""
-    x, eta = node.initial(), node.learning_rate
+    x = node.initial()
     m = node.compute(zeros, x.part("parameters"))
     tensors = bounds(x) if params.by_tensor else ((0, m.num_values),)
     while True:
         yield node.wakeup()
         heard = yield from models.exchange(dpsgd.Model(x, len(node.neighbours)))
+        eta = node.learning_rate * node.rate_factor
         own = (yield node.train(x, **params.how())).theta
         crossed = {}
         for j, model in heard.items():
+            rate = node.learning_rate * node.rate_factor
             theirs = (yield node.train(model.x, **params.how())).theta
-            crossed[j] = CrossGradient(gradient(node, model.x, theirs))
+            crossed[j] = CrossGradient(gradient(node, model.x, theirs, rate))
         back = yield from gradients.exchange(crossed)
-        ids, pi = dpsgd.mixing_weights(node, heard)
-        rows = [(w, back[j].g) for j, w in zip(ids, pi, strict=True) if j in back]
+        ids, pi = dpsgd.mixing_weights(node, params, x, heard)
+        g = gradient(node, x, own, eta)
+        others = [back[j].g for j in ids if j in back]
+        rows = [w for j, w in zip(ids, pi, strict=True) if j in back]
         m, step = node.compute(
-            projected_step, m, gradient(node, x, own), [g for _, g in rows],
-            (pi[0], *(w for w, _ in rows)), tensors, params.margin, params.momentum,
-            params.nesterov, like=(m, m),
+            projected_step, m, g, others,
+            tuple(api.discounted(node, params, [g, *others], [pi[0], *rows])), tensors,
+            params.margin, params.momentum, params.nesterov, like=(m, m),
         )  # fmt: skip
         mixed = node.mix([x, *(heard[j].x for j in ids[1:])], pi)
         parameters = node.mix([mixed.part("parameters"), step], [1.0, -eta])
@@ -120,9 +124,9 @@ def on_round(node: Node, params: Params, models: api.Inbox, gradients: api.Inbox
         node.publish(x, "mixed")
 
 
-def gradient(node: Node, before: Ref, after: Ref) -> Ref:
-    """What a local training has stepped along, (before - after) / eta: (P,)."""
-    rate = 1.0 / node.learning_rate
+def gradient(node: Node, before: Ref, after: Ref, eta: float) -> Ref:
+    """What a local training at rate eta has stepped along, (before - after) / eta: (P,)."""
+    rate = 1.0 / eta
     return node.mix([before.part("parameters"), after.part("parameters")], [rate, -rate])
 
 

@@ -31,9 +31,9 @@ import torch
 from torch import Tensor
 
 from netsim import api
-from netsim.api import Batch, Message, Node, Process, Ref
+from netsim.api import Batch, Node, Process, Ref
 
-from .dpsgd import GossipParams, mixing_weights
+from .dpsgd import GossipParams, Model, mixing_weights
 
 
 class Params(GossipParams):
@@ -52,11 +52,8 @@ class Params(GossipParams):
 
 
 @dataclass(frozen=True)
-class Factors(Message):
-    """A_j and B_j of all layers in one row, and how many neighbours j has."""
-
-    factors: Ref
-    degree: int
+class Factors(Model):
+    """A_j and B_j of all layers in one row `x`, and how many neighbours j has."""
 
 
 class Layer(NamedTuple):
@@ -100,8 +97,8 @@ def on_round(node: Node, params: Params, inbox: api.Inbox) -> Process:
         factors, theta = trained.learned["factors"], api.with_statistics_of(trained.theta, theta)
         node.publish(merged(node, params, theta, w_0, factors, layers), "trained")
         heard = yield from inbox.exchange(Factors(factors, len(node.neighbours)))
-        ids, w = mixing_weights(node, heard)
-        factors = node.mix([factors, *(heard[j].factors for j in ids[1:])], w)
+        ids, w = mixing_weights(node, params, factors, heard)
+        factors = node.mix([factors, *(heard[j].x for j in ids[1:])], w)
         node.publish(merged(node, params, theta, w_0, factors, layers), "mixed")
 
 

@@ -26,9 +26,9 @@ base stands in. Bases of earlier wake-ups are mixed like others.
 from dataclasses import dataclass
 
 from netsim import api
-from netsim.api import Message, Node, Process, Ref
+from netsim.api import Node, Process
 
-from .dpsgd import GossipParams, OneStep, mixing_weights
+from .dpsgd import GossipParams, Model, OneStep, mixing_weights
 from .fedrep import HeadTraining
 
 
@@ -45,11 +45,8 @@ class Params(OneStep, HeadTraining, GossipParams):
 
 
 @dataclass(frozen=True)
-class Base(Message):
-    """phi_j, and how many neighbours j has."""
-
-    phi: Ref
-    degree: int
+class Base(Model):
+    """phi_j as `x`, and how many neighbours j has."""
 
 
 @api.algorithm(knows_servers=False, mixes_to_one=True, tasks=("any",))
@@ -71,6 +68,6 @@ def on_round(node: Node, params: Params, inbox: api.Inbox) -> Process:
         node.publish(theta, "trained")
         phi = theta.part("backbone")
         heard = yield from inbox.exchange(Base(phi, len(node.neighbours)))
-        ids, p = mixing_weights(node, heard)
-        theta = theta.with_part("backbone", node.mix([phi, *(heard[j].phi for j in ids[1:])], p))
+        ids, p = mixing_weights(node, params, phi, heard)
+        theta = theta.with_part("backbone", node.mix([phi, *(heard[j].x for j in ids[1:])], p))
         node.publish(theta, "mixed")

@@ -42,6 +42,6 @@ def on_round(node: Node, params: Params, inbox: Inbox) -> Process:
         z = (yield node.train(x, **params.how())).theta
         node.publish(z, "trained")
         heard = yield from inbox.exchange(Model(z, len(node.neighbours)))
-        ids, w = mixing_weights(node, heard)
+        ids, w = mixing_weights(node, params, z, heard)
         x = node.mix([z, *(heard[j].x for j in ids[1:])], w)
         node.publish(x, "mixed")

@@ -75,7 +75,7 @@ def on_round(node: Node, params: Params, inboxes: list[api.Inbox]) -> Process:
         node.publish(z, "trained")
         for inbox in inboxes:
             heard = yield from inbox.exchange(Model(z, len(node.neighbours)))
-            ids, w = mixing_weights(node, heard)
+            ids, w = mixing_weights(node, params, z, heard)
             z = node.mix([z, *(heard[j].x for j in ids[1:])], w)
         node.publish(z, "mixed")
 

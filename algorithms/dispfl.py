@@ -106,13 +106,11 @@ def on_round(node: Node, params: Params, inbox: api.Inbox) -> Process:
         yield node.wakeup()
         mine = Sparse(Encoded(w, 0, reals=kept), Encoded(m, packed_bits=masked))
         heard = yield from inbox.exchange(mine)
-        w = node.compute(
-            mean_where_masks_meet,
-            (w, *(one.w.value for one in heard.values())),
-            (m, *(one.m.value for one in heard.values())),
-            like=w,
-        )
-        node.log_weights([node.id, *heard], [1.0 / (1 + len(heard))] * (1 + len(heard)))
+        models = (w, *(one.w.value for one in heard.values()))
+        masks = (m, *(one.m.value for one in heard.values()))
+        shares = api.discounted(node, params, models, [1.0 / len(models)] * len(models))
+        node.log_weights([node.id, *heard], shares)
+        w = node.compute(mean_where_masks_meet, models, masks, tuple(shares), like=w)
         theta = theta.with_part("parameters", w)
         node.publish(theta, "mixed")
         trained = yield node.train(theta, **params.amount(), loss=loss, given=(m,))
@@ -161,10 +159,13 @@ def inside(w: Tensor, m: Tensor) -> Tensor:
     return torch.where(m > 0, w, 0.0)
 
 
-def mean_where_masks_meet(w: tuple[Tensor, ...], m: tuple[Tensor, ...]) -> Tensor:
-    """(sum_j w_j / sum_j m_j) m_i, the node's own first."""
-    total, count = torch.stack(w).sum(0), torch.stack(m).sum(0)
-    return inside(total / count.clamp_min(1.0), m[0])
+def mean_where_masks_meet(
+    w: tuple[Tensor, ...], m: tuple[Tensor, ...], shares: tuple[float, ...]
+) -> Tensor:
+    """(sum_j p_j w_j / sum_j p_j m_j) m_i, the node's own first; p all equal but for their age."""
+    p = w[0].new_tensor(shares)
+    total, count = p @ torch.stack(w), p @ torch.stack(m)
+    return torch.where(m[0] > 0, total / count, 0.0)
 
 
 def pruned_and_grown(

@@ -19,8 +19,7 @@ Departures: none known.
 
 Personalizes: nothing: all models agree in the end.
 Shares: fragments of the model.
-Sends: `b * P * J` in all, and 32 bits a fragment, to neighbours at random; `b * fragment + 32` a
-message.
+Sends: `b * fragment + 32` a message, each fragment to J neighbours at random.
 Needs: equal architectures.
 Cost a round: `S` steps, a mean.
 Late or absent peers: a fragment is averaged when it comes, unless it is older than `max_age_s` by
@@ -36,7 +35,7 @@ from netsim import api
 from netsim.api import Message, Node, Process, Received, Ref
 
 
-class Params(api.PlainTraining):
+class Params(api.PlainTraining, api.StalenessParams):
     """Omega, J, local training, and what is too old.
 
     Attributes
@@ -100,9 +99,13 @@ def on_round(node: Node, params: Params, arrivals: api.Arrivals) -> Process:
             to = node.permutation("receivers", node.peers)[:j]
             came += yield from arrivals.exchange(dict.fromkeys(to, fragment), phase)
         latest = {(one.sender, one.msg.number): one.msg.values for one in sorted(came, key=sent_s)}
-        received = tuple((number, values) for (_, number), values in latest.items())
+        left = api.staleness_factors(node, params, list(latest.values()), own=None)
+        received = tuple(
+            (number, values, s)
+            for (_, number), values, s in zip(latest, latest.values(), left, strict=True)
+        )
         x = node.compute(averaged, x, received, n, like=x)
-        log_shares(node, list(latest), n)
+        log_shares(node, list(latest), left, n)
         theta = theta.with_part("parameters", x)
         node.publish(theta, "mixed")
 
@@ -112,14 +115,18 @@ def sent_s(received: Received[Fragment]) -> float:
     return received.sent_s
 
 
-def log_shares(node: Node, received: list[tuple[int, int]], n: int) -> None:
+def log_shares(
+    node: Node, received: list[tuple[int, int]], left: tuple[float, ...], n: int
+) -> None:
     """Log each sender's share of the parameters: of a fragment that c have sent, 1 / (1 + c)."""
     count = [1] * n
     for _, number in received:
         count[number] += 1
-    shares = {node.id: sum(1.0 / c for c in count) / n}
-    for sender, number in received:
-        shares[sender] = shares.get(sender, 0.0) + 1.0 / (n * count[number])
+    shares = {node.id: 1.0}
+    for (sender, number), s in zip(received, left, strict=True):
+        share = s / (n * count[number])
+        shares[sender] = shares.get(sender, 0.0) + share
+        shares[node.id] -= share
     node.log_weights(list(shares), list(shares.values()))
 
 
@@ -128,10 +135,13 @@ def fragment_of(x: Tensor, number: int, n: int) -> Tensor:
     return x[number::n].clone()
 
 
-def averaged(x: Tensor, received: tuple[tuple[int, Tensor], ...], n: int) -> Tensor:
-    """x(k) plus all that was received of k, over how many that are."""
-    total, count = x.clone(), torch.ones_like(x)
-    for number, values in received:
-        total[number::n] += values
+def averaged(x: Tensor, received: tuple[tuple[int, Tensor, float], ...], n: int) -> Tensor:
+    """x(k) plus all that was received of k, over how many that are.
+
+    What is left of a fragment's weight by its age is s; the rest of it is the own one's.
+    """
+    change, count = torch.zeros_like(x), torch.ones_like(x)
+    for number, values, s in received:
+        change[number::n] += s * (values - x[number::n])
         count[number::n] += 1
-    return total / count
+    return x + change / count

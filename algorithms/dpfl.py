@@ -150,7 +150,7 @@ def on_round(
             models = yield from subscriptions.exchange(theta)  # line 7
             if t % params.period == 0:
                 offered, shares = choose(node, limit, theta, models, omega, p)  # line 8
-            theta = mix(node, theta, models, offered, shares)  # line 9
+            theta = mix(node, params, theta, models, offered, shares)  # line 9
             node.publish(theta, "mixed")
         t += 1
 
@@ -186,14 +186,14 @@ def with_latecomers(
     """Omega_k and neighbours that could not be had before, ascending; their samples go into `p`."""
     missing = [j for j in node.neighbours if j not in p]
     room = len(missing) if limit is None else limit - 1 - len(omega)
-    if not missing or room <= 0:
-        return list(omega)
-    if params.latecomers == "out":
+    if missing and limit != 1 and (room <= 0 or params.latecomers == "out"):
+        why = ": its budget is full" if params.latecomers == "join" else ""
         node.warn(
             "candidates lost",
             f"goes without {len(missing)} of {len(node.neighbours)} "
-            "neighbours that could not be had before the first round",
+            f"neighbours that could not be had before the first round{why}",
         )
+    if not missing or room <= 0 or params.latecomers == "out":
         return list(omega)
     if params.candidates == "reachable":
         reach = yield node.reachable()
@@ -261,17 +261,24 @@ def choose(
 
 
 def mix(
-    node: Node, own: Ref, models: Mapping[int, Ref], offered: Sequence[int], shares: Ref
+    node: Node,
+    params: Params,
+    own: Ref,
+    models: Mapping[int, Ref],
+    offered: Sequence[int],
+    shares: Ref,
 ) -> Ref:
-    """The p-weighted mean over k and C_k, as far as there are models."""
+    """The p-weighted mean over k and C_k, as far as there are models, discounted by age."""
     there = [j for j in offered if j in models]
     if len(there) < len(offered):
         columns = tuple(1 + offered.index(j) for j in there)
         shares = node.compute(renormalised, shares, columns)
+    thetas = [own, *(models[j] for j in there)]
+    shares = api.discounted(node, params, thetas, shares)
     copies = tuple(1 + n for n, j in enumerate(there) if models[j] is own)
     logged = node.compute(api.copies_as_own, shares, copies) if copies else shares
     node.log_weights([node.id, *there], logged)
-    return node.mix([own, *(models[j] for j in there)], shares)
+    return node.mix(thetas, shares)
 
 
 def renormalised(shares: Tensor, columns: tuple[int, ...]) -> Tensor:

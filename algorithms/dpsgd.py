@@ -53,7 +53,15 @@ class Model(Message):
 
 
 class OneStep(api.LocalTraining):
-    """One minibatch step a round, unless steps or epochs are given."""
+    """One minibatch step a round, unless steps or epochs are given.
+
+    Attributes
+    ----------
+    local_epochs
+        Passes over a node's training samples in a round. Absent: none; `local_steps` says how long.
+    local_steps
+        Local steps of a round, in place of passes. Absent: 1, unless `local_epochs` is given.
+    """
 
     def amount(self) -> dict[str, int]:
         """As `node.train` takes it."""
@@ -78,7 +86,7 @@ def on_round(node: Node, params: Params, inbox: api.Inbox) -> Process:
         yield node.wakeup()
         stepping = node.train(x, **params.how())  # lines 3-4
         heard = yield from inbox.exchange(Model(x, len(node.neighbours)))
-        ids, w = mixing_weights(node, heard)
+        ids, w = mixing_weights(node, params, x, heard)
         models = [x, *(heard[j].x for j in ids[1:])]
         stepped = (yield stepping).theta
         x = mixed_and_stepped(node, x, stepped, models, w)  # lines 5-6
@@ -93,11 +101,14 @@ def mixed_and_stepped(
     return api.with_statistics_of(stepped, mixed)
 
 
-def mixing_weights(node: Node, heard: Mapping[int, Model]) -> tuple[list[int], list[float]]:
-    """Ids, the node's own first, and their W_ij; logged."""
+def mixing_weights(
+    node: Node, params: GossipParams, x: Ref, heard: Mapping[int, Model]
+) -> tuple[list[int], Sequence[float]]:
+    """Ids, the node's own (model x) first, and their W_ij, discounted by age; logged."""
     degree = len(node.neighbours)
     ids = sorted(heard)
     others = [1.0 / (1 + max(degree, heard[j].degree)) for j in ids]
-    w = [1.0 - sum(others), *others]
+    models = [x, *(heard[j].x for j in ids)]
+    w = api.discounted(node, params, models, [1.0 - sum(others), *others])
     node.log_weights([node.id, *ids], w)
     return [node.id, *ids], w

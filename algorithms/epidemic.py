@@ -27,7 +27,7 @@ from netsim.api import Model, Node, Process
 from .dpsgd import OneStep
 
 
-class Params(OneStep, api.PlainTraining):
+class Params(OneStep, api.PlainTraining, api.StalenessParams):
     """s, local training, and what is too old.
 
     Attributes
@@ -63,7 +63,8 @@ def on_round(node: Node, params: Params, arrivals: api.Arrivals) -> Process:
         node.publish(x, "trained")
         to = node.permutation("receivers", node.peers)[: params.s(node.num_nodes)]
         came = yield from arrivals.exchange(dict.fromkeys(to, Model(x)))
-        share = [1.0 / (1 + len(came))] * (1 + len(came))
+        models = [x, *(received.msg.theta for received in came)]
+        share = api.discounted(node, params, models, [1.0 / len(models)] * len(models))
         arrivals.log_weights(share[0], came, share[1:])
-        x = node.mix([x, *(received.msg.theta for received in came)], share)
+        x = node.mix(models, share)
         node.publish(x, "mixed")

@@ -57,7 +57,7 @@ class FedAvgStar(api.StarExchange[Params]):
         return {"learning_rate": rate, "loss": self.params.loss()}
 
     def combine(self, heard: api.Heard) -> Ref:
-        return mean(self.node, self.model.theta, heard)
+        return mean(self.node, self.params, self.model.theta, heard)
 
 
 def share(heard: api.Heard) -> float:
@@ -65,9 +65,11 @@ def share(heard: api.Heard) -> float:
     return 1.0 / (len(heard.peers) + len(heard.missing) + 1)
 
 
-def mean(node: Node, own: Ref, heard: api.Heard) -> Ref:
+def mean(node: Node, params: api.StarParams, own: Ref, heard: api.Heard) -> Ref:
     """(theta_i + sum of theta_j over N_i) / (|N_i| + 1); a missing peer's share stays with i."""
     each = share(heard)
-    weights = [each * (1 + len(heard.missing)), *[each] * len(heard.thetas)]
+    thetas = [own, *heard.thetas]
+    shares = [each * (1 + len(heard.missing)), *[each] * len(heard.thetas)]
+    weights = api.discounted(node, params, thetas, shares)
     node.log_weights([node.id, *heard.peers], weights)
-    return node.mix([own, *heard.thetas], weights)
+    return node.mix(thetas, weights)

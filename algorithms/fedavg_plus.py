@@ -75,7 +75,7 @@ class AsStar(fedavg.FedAvgStar):
 
     def combine(self, heard: api.Heard) -> Ref:
         own = self.model.theta
-        return step(self.node, self.params, own, fedavg.mean(self.node, own, heard))
+        return step(self.node, self.params, own, fedavg.mean(self.node, self.params, own, heard))
 
 
 def step(node: Node, params: Params, w: Ref, mean: Ref) -> Ref:

@@ -113,6 +113,7 @@ def on_round(node: Node, params: Params, inbox: api.Inbox) -> Process:
         parameters = [t.part("parameters") for t in (previous, *thetas)]
         quotients = node.compute(gains_over_distances, losses, parameters, params.norm)  # Eq. (4)
         w = node.compute(shares, quotients)
+        w = api.discounted(node, params, [previous, *thetas], w)  # what is lost stays at theta^prev
         theta = node.mix([previous, *thetas], w)  # Eq. (3)
         node.publish(theta, "mixed")
         node.log_weights(ids, node.compute(own_and_peers, w))

@@ -135,7 +135,11 @@ def mean_over_holders(node: Node, params: Params, sent: Mapping[int, Prototypes]
     messages = [sent[j] for j in sorted(sent)]
     classes = tuple(sorted({c for message in messages for c in message.classes}))
     held, values = tuple(m.classes for m in messages), [m.values for m in messages]
-    return Global(classes, node.compute(holders_mean, values, held, classes))
+    own = sorted(sent).index(node.id) if node.id in sent else None
+    s = api.staleness_factors(node, params, values, own)
+    if all(each == 1.0 for each in s):
+        return Global(classes, node.compute(holders_mean, values, held, classes))
+    return Global(classes, node.compute(discounted_mean, values, held, classes, s, own))
 
 
 def holders_mean(
@@ -146,6 +150,29 @@ def holders_mean(
     for c in classes:
         own = [v[h.index(c)] for v, h in zip(values, held, strict=True) if c in h]
         rows.append(torch.stack(own).mean(0))
+    return torch.stack(rows)
+
+
+def discounted_mean(
+    values: Sequence[Tensor],
+    held: tuple[tuple[int, ...], ...],
+    classes: tuple[int, ...],
+    s: tuple[float, ...],
+    own: int | None,
+) -> Tensor:
+    """The same with messages that count s times as much; what they lose goes to the own value.
+
+    Of a class that the node `own` does not hold, holders count by s over its sum.
+    """
+    rows = []
+    for c in classes:
+        holders = [k for k, h in enumerate(held) if c in h]
+        total = len(holders) if own in holders else sum(s[k] for k in holders)
+        w = [s[k] / total if total > 0 else 1.0 / len(holders) for k in holders]
+        if own in holders:
+            w[holders.index(own)] += 1.0 - sum(w)
+        means = [values[k][held[k].index(c)] * share for k, share in zip(holders, w, strict=True)]
+        rows.append(torch.stack(means).sum(0))
     return torch.stack(rows)
 
 

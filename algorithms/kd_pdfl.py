@@ -12,7 +12,10 @@ Readings where the paper is silent or contradicts itself (each an option where o
 - p are softmax outputs (`outputs = "softmax"`), on a training batch; `"logits"` for raw ones.
 - g(w) = -log(sum_j w_ij + delta), as in Zantedeschi et al. 2020, over all j != i.
 - eta = 1./|h| is elementwise (`step = "elementwise"`: each weight moves by 1), or h / ||h||.
-- Only weights of peers heard in this exchange change.
+- Only weights of peers heard in this exchange change, each by a whole step of 1, and nothing bounds
+  them. So over radio a weight counts how often a peer was heard more than how alike its data are.
+  `weights = "bounded"` divides those of all peers ever heard by their sum after every step; who was
+  heard last still moves most.
 - theta_i <- c_i theta_i + (1 - c_i) sum_j w^_ij theta_j with w^ = w / sum of w over N_i; the
   printed c_i w_ii would weigh the own model by 0 for ever. With no weight left, theta_i stays.
 - All nodes start from a common random model; the printed theta = 0 would only train a bias.
@@ -76,6 +79,9 @@ class Params(api.StarParams, api.FallingRate):
         What is compared: softmax outputs, or raw ones.
     step
         Step of the weights: each moves by 1 ("elementwise"), or all by a vector of length 1.
+    weights
+        Whether weights grow without a bound, as printed, or those of peers ever heard are divided
+        by their sum after every step ("bounded").
     """
 
     mu1: api.NonNegative = 1.0
@@ -86,6 +92,7 @@ class Params(api.StarParams, api.FallingRate):
     cost: tuple[tuple[api.NonNegative, ...], ...] | None = None
     outputs: Literal["softmax", "logits"] = "softmax"
     step: Step = "elementwise"
+    weights: Literal["printed", "bounded"] = "printed"
 
     @api.model_validator(mode="after")
     def _distance_makes_sense(self) -> Self:
@@ -110,6 +117,7 @@ class KdPdfl(api.StarExchange[Params]):
     def __init__(self, node: Node, params: Params) -> None:
         super().__init__(node, params)
         self.w: Ref = node.compute(first_weights, node.num_nodes, node.id)
+        self.known: set[int] = set()
 
     def how(self) -> dict[str, Any]:
         return {"learning_rate": self.params.learning_rate(self.node.now_s)}
@@ -124,13 +132,18 @@ class KdPdfl(api.StarExchange[Params]):
         self.w = node.compute(
             step_on_heard, self.w, d, peers, params, like=self.w
         )  # lines 8-11, Eq. (2)
+        if params.weights == "bounded":
+            self.known.update(peers)
+            self.w = node.compute(bounded, self.w, tuple(sorted(self.known)), like=self.w)
         c = confidence(node.train_size, params.c_base, len(peers) + len(missing))  # 12, Eq. (4)
+        thetas = [theta, *heard.thetas]
         shares = node.compute(
             own_and_peer_shares, self.w, peers, missing, c, like=(1 + len(peers),)
         )
+        shares = api.discounted(node, params, thetas, shares)
         node.log_weights(range(node.num_nodes), self.w, what="learned")
         node.log_weights([node.id, *peers], shares)
-        return node.mix([theta, *heard.thetas], shares)  # line 13
+        return node.mix(thetas, shares)  # line 13
 
 
 def first_weights(num_nodes: int, node: int) -> Tensor:
@@ -249,6 +262,15 @@ def step_on_heard(w: Tensor, d: Tensor, peers: tuple[int, ...], params: Params) 
     after[heard] = connectivity_step(
         w[heard], d.to(w), params.mu1, params.mu2, params.delta + rest, params.step
     )
+    return after
+
+
+def bounded(w: Tensor, known: tuple[int, ...]) -> Tensor:
+    """Weights (M,), those of `known` peers over their sum; zeros stay."""
+    those, after = list(known), w.clone()
+    total = w[those].sum()
+    if total > 0:
+        after[those] = w[those] / total
     return after
 
 

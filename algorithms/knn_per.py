@@ -9,10 +9,12 @@ Symbols: w FedAvg's model, phi(x) its features, d squared Euclidean distance bet
 
 Rounds are FedAvg's. A node predicts with ld p_kNN + (1 - ld) p_w: p_w is the softmax of w's
 outputs; p_kNN the vote of those `neighbours` of its training samples whose features are nearest,
-each for its class with e^-d. Published with every w that is adopted, as `mixed`.
+each for its class with e^-(d / F) for F features. Published with every w that is adopted, as
+`mixed`.
 
 Readings and departures:
-- d is squared, as in pFedGraph's code.
+- d is squared, and divided by the number of features, as in the authors' code; `kernel = "plain"`
+  is e^-d, as in pFedGraph's code, where in wide models the nearest neighbour alone votes.
 - `votes = "softmax"` is pFedGraph's code, which takes a softmax of the sums of e^-d over classes
   where the paper divides them by their sum.
 - pFedGraph's memory is of augmented samples, here of samples as they are, as in the paper.
@@ -53,6 +55,9 @@ class Params(api.RoundParams):
     votes
         How votes become a distribution: divided by their sum, or by a softmax, as in pFedGraph's
         code.
+    kernel
+        Whether e^-d^2 is of the squared distance of features over their number, as in the authors'
+        code, or of the squared distance itself ("plain").
     memory
         How many of a node's training samples are remembered at most.
     """
@@ -60,6 +65,7 @@ class Params(api.RoundParams):
     neighbours: api.Count = 10
     knn_weight: api.Fraction = 0.5
     votes: Literal["normalised", "softmax"] = "normalised"
+    kernel: Literal["per_feature", "plain"] = "per_feature"
     memory: api.Count = 5000
 
 
@@ -101,6 +107,8 @@ def with_neighbours(model: Any, x: Tensor, memory: Tensor, params: Params) -> Te
     features = model.features(x)
     known, classes = memory[:, :-1], memory[:, -1].long()
     d = torch.cdist(features, known, compute_mode="donot_use_mm_for_euclid_dist").square()
+    if params.kernel == "per_feature":
+        d = d / features.shape[1]
     nearest, which = d.topk(min(params.neighbours, len(known)), largest=False)
     p_w = model.head(features).softmax(1)
     if params.votes == "softmax":

@@ -16,7 +16,10 @@ Readings and departures:
 - Rounds are counted from 1, a node's own where nodes wake by themselves. N(i) is ranked by w_i as
   it was in round T_0, over the full set: a peer that was absent then by the logit it has. The
   paper's K_0 = 90 of 99 leaves `kept_peers` = 9. Logits and Adam's moments of the others stay.
-- The weights logged are those over the full set, too: what has been learned, not who was heard.
+- A node that joins after others have had their T_0 rounds is ranked by the logit that it began
+  with: whoever has dropped it never takes its updates again, and warns of it; those that kept it
+  do. It counts its own T_0 rounds from when it joins.
+- Logged as learned are weights over the full set; as applied those of the updates that are mixed.
 - A common initial model (averaging needs it). The model of a node is theta^{t+1}, stage `mixed`.
 - Running statistics of a model stay with its node.
 - Absent and late peers: see `Collaborators`.
@@ -127,16 +130,30 @@ def mix_and_learn(
     results: list[Ref] = []
     for _ in range(params.mixing_steps):
         w = node.compute(weights_of, alpha, places)
-        mixed = stepped(node, theta, half, deltas, w)  # line 16, Eq. (2)
+        applied = api.discounted(node, params, deltas, w)
+        mixed = stepped(node, theta, half, deltas, applied)  # line 16, Eq. (2)
         if not results:
-            log_applied(node, heard, w)
+            log_applied(node, heard, applied)
         results.append(mixed)
         g = node.gradient(mixed, "validation")
         alpha, adam = node.compute(
-            logit_step, alpha, adam, w, g, deltas, places, heard.learns,
+            logit_step, alpha, adam, w, g, by_logits(node, params, deltas), places, heard.learns,
             params.mixing_learning_rate, params.mixing_weight_decay, like=(alpha, adam),
         )  # fmt: skip
     return results[0], alpha, adam
+
+
+def by_logits(node: Node, params: MixingParams, deltas: Sequence[Ref]) -> list[Ref]:
+    """The updates that the weights w mix: s_j delta_j + (1 - s_j) delta_i, s_j by age.
+
+    The same mixture as that of delta_j by discounted weights; its gradient by w is what logits
+    learn from.
+    """
+    own = deltas[0]
+    return [
+        delta if s == 1.0 else node.mix([delta, own], [s, 1.0 - s])
+        for delta, s in zip(deltas, api.staleness_factors(node, params, deltas), strict=True)
+    ]
 
 
 def stepped(node: Node, theta: Ref, half: Ref, deltas: Sequence[Ref], w: Ref) -> Ref:

@@ -189,9 +189,11 @@ def on_round(
         came = yield from prototypes.exchange(Prototypes(own, backbone), edges.subscribers())
         of = {j: weights[1 + k] for k, j in enumerate(peers)}
         senders = [j for j in came if of[j] > 0]
+        mixed = [own, *(came[j].prototypes for j in senders)]
         shares = api.mixing_shares(weights[0], of, senders, params.absent)
+        shares = api.discounted(node, params, mixed, shares)
         node.log_weights([node.id, *senders], shares)
-        own = node.mix([own, *(came[j].prototypes for j in senders)], shares)
+        own = node.mix(mixed, shares)
         if backbone is not None:  # MAPL+
             backbones = [backbone, *(came[j].backbone for j in senders)]
             theta = theta.with_part("backbone", node.mix(backbones, shares))

@@ -170,16 +170,18 @@ def mix_and_learn(
     results: list[Ref] = []
     for _ in range(params.mixing_steps):
         w = w or attend(node, phi, form, changes)
-        mixed = stepped(node, theta, half, deltas, w)  # line 16, Eq. (2)
+        applied = api.discounted(node, params, deltas, w)
+        mixed = stepped(node, theta, half, deltas, applied)  # line 16, Eq. (2)
         if not results:
-            l2c.log_applied(node, heard, w)
+            l2c.log_applied(node, heard, applied)
         results.append(mixed)
         if not params.learn_encoder:
             break
         g = node.gradient(mixed, "validation")
         phi, adam = node.compute(
-            encoder_step, phi, adam, w, g, deltas, changes, heard.learns, form,
-            params.mixing_learning_rate, params.mixing_weight_decay, like=(phi, adam),
+            encoder_step, phi, adam, w, g, l2c.by_logits(node, params, deltas), changes,
+            heard.learns, form, params.mixing_learning_rate, params.mixing_weight_decay,
+            like=(phi, adam),
         )  # fmt: skip
         w = None
     return results[0], phi, adam
@@ -211,8 +213,8 @@ def all_reduce(node: Node, params: Params, phi: Ref) -> Process:
     if node.schedule == "rounds":
         return (yield from ring_mean(node, phi))
     received = yield node.exchange(Encoder(phi))
-    phis = [r.msg.phi for r in received.values()]
-    return node.mix([phi, *phis], [1.0 / (len(phis) + 1)] * (len(phis) + 1))
+    phis = [phi, *(r.msg.phi for r in received.values())]
+    return node.mix(phis, api.discounted(node, params, phis, [1.0 / len(phis)] * len(phis)))
 
 
 def ring_mean(node: Node, phi: Ref) -> Process:

@@ -29,7 +29,7 @@ from netsim import api
 from netsim.api import Model, Node, Process, Received
 
 
-class Params(api.PlainTraining):
+class Params(api.PlainTraining, api.StalenessParams):
     """How many models are compared, kept, and for how long; what is too old.
 
     Attributes
@@ -111,9 +111,10 @@ class Pens:
 
     def average(self, models: list[Received[Model]]) -> None:
         """Go on from the mean of some models and the own one."""
-        node, share = self.node, [1.0 / (1 + len(models))] * (1 + len(models))
+        node, thetas = self.node, [self.theta, *(received.msg.theta for received in models)]
+        share = api.discounted(node, self.params, thetas, [1.0 / len(thetas)] * len(thetas))
         self.arrivals.log_weights(share[0], models, share[1:])
-        self.theta = node.mix([self.theta, *(received.msg.theta for received in models)], share)
+        self.theta = node.mix(thetas, share)
 
     def neighbours(self) -> list[int]:
         """Peers that were kept more often than by chance; all, if there is none."""

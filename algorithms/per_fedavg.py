@@ -19,7 +19,8 @@ without a step more, as pFedGraph's code does.
 
 Readings and departures:
 - B1, B2 (and B3 of HF) are parts of one minibatch, halves or thirds of it, so that a step costs no
-  more samples than one of FedAvg; `training = { batch_size = ... }` makes them larger. A part has
+  more samples than one of FedAvg. Twice its size, `training = { batch_size = ... }`, makes them two
+  minibatches, as pFedGraph's code takes them, one after the other. A part has
   two samples at least, as batch normalisation needs it; those of a small minibatch overlap.
 - In the paper the Hessian is over samples of its own; in `exact` over B1, as differentiating the
   step gives it.

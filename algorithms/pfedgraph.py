@@ -229,16 +229,20 @@ def solved(
     sizes = tuple(models[j].size if params.sizes == "samples" else 1 for j in ids)
     part = "parameters" if params.layers == "all" else "fully_connected"
     alpha: float | None = 1.0 / (0.08 * clients) if params.alpha is None else params.alpha
-    missing = (clients - len(ids)) / max(clients - 1, 1) if params.absent == "self" else 0.0
     compared, initial = tuple(t.part(part) for t in thetas), node.initial().part(part)
     positions = tuple(ids.index(i) for i in whose)
     if params.graph == "similarity":
         alpha = None
-    constants = (alpha, params.threshold, missing, params.similarity)
+    constants = (alpha, params.threshold, params.similarity)
+    missing = (clients - len(ids)) / max(clients - 1, 1) if params.absent == "self" else 0.0
     graph = node.compute(rows, compared, initial, sizes, positions, *constants)
     parts = tuple(theta.part("parameters") for theta in thetas)
     for k, i in enumerate(whose):
         w = node.compute(operator.getitem, graph, k)
+        node.log_weights(ids, w, node=i, what="learned")
+        if missing:
+            w = node.compute(with_missing, w, positions[k], missing)
+        w = api.discounted(node, params, thetas, w, positions[k])
         node.log_weights(ids, w, node=i)
         exact = params.direction == "exact" and params.regulariser == "cosine"
         near = node.mix(parts, node.compute(over_norms, w, parts)) if exact else None
@@ -318,20 +322,25 @@ def rows(
     positions: tuple[int, ...],
     alpha: float | None,
     threshold: float,
-    missing: float,
     metric: Metric = "cosine",
 ) -> Tensor:
-    """Rows of W at some positions, (m, K); the part `missing` of each stays on its own entry.
+    """Rows of W at some positions, (m, K).
 
     Without an alpha they are by similarity alone.
     """
     updates, own = torch.stack(thetas) - initial, list(positions)
     similarity = similarity_to(updates[own], updates, threshold, metric)  # Eq. (1)
     if alpha is None:
-        w = similarity_weights(similarity)
-    else:
-        w = collaboration_weights(similarity, similarity.new_tensor(sizes), alpha)  # Eqs. (2), (4)
-    return (1 - missing) * w + missing * torch.eye(len(sizes)).to(w)[own]
+        return similarity_weights(similarity)
+    return collaboration_weights(similarity, similarity.new_tensor(sizes), alpha)  # Eqs. (2), (4)
+
+
+@api.batched
+def with_missing(w: Tensor, own: int, missing: float) -> Tensor:
+    """A row of W (K,), the part `missing` of which stays on its own entry."""
+    kept = torch.zeros_like(w)
+    kept[own] = missing
+    return (1 - missing) * w + kept
 
 
 def over_norms(w: Tensor, thetas: Sequence[Tensor] | Tensor) -> Tensor:

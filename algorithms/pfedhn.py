@@ -160,10 +160,12 @@ class Hypernet:
         sent_s = {j: inbox.last[j].sent_s if j in inbox.last else self.node.now_s for j in changes}
         own = self.node.id
         new = [j for j in sorted(changes) if j == own or sent_s[j] > self.applied.get(j, -1.0)]
-        for j in new:
+        deltas = [changes[j].delta for j in new]
+        factors = api.staleness_factors(self.node, self.params, deltas, None)
+        for j, delta, s in zip(new, deltas, factors, strict=True):
             self.phi, self.momentum = self.node.compute(
-                step, self.phi, self.momentum, changes[j].delta, self.form, self.place(j),
-                self.params, like=(self.phi, self.momentum),
+                step, self.phi, self.momentum, delta if s == 1.0 else s * delta, self.form,
+                self.place(j), self.params, like=(self.phi, self.momentum),
             )  # fmt: skip
             self.applied[j] = sent_s[j]
         return new

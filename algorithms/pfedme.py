@@ -18,7 +18,8 @@ Readings and departures:
 - The K steps of a problem take one minibatch, the R problems one each. A round takes the virtual
   time of its K R gradients. R is no number of epochs: `local_epochs` is refused.
 - The inner steps are the scenario's optimiser's, started afresh for each of the R problems, with
-  its weight decay (0.001 in pFedGraph's code).
+  its weight decay and its momentum; pFedGraph's code has 0.001 and none:
+  `training = { momentum = 0.0, weight_decay = 0.001 }`.
 - Every node takes the server's step itself, from the w that it adopted last: the same where no
   message is lost.
 - The mean is by training samples; `weights = "equal"` is Algorithm 1. All clients take part.

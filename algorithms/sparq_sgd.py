@@ -33,7 +33,7 @@ from netsim import api
 from netsim.api import Encoded, Message, Node, Process, Received, Ref
 
 
-class Params(api.PlainTraining):
+class Params(api.PlainTraining, api.StalenessParams):
     """When to send, how to compress, how strongly to mix; how long to wait for what was missed.
 
     Attributes
@@ -90,11 +90,12 @@ class Known(Message):
 
 @dataclass
 class Copy:
-    """What is known of one node: xhat_j."""
+    """What is known of one node: xhat_j, and what brought the newest part of it."""
 
     x: Ref
     number: int
     degree: int
+    newest: Ref
 
 
 @api.algorithm(knows_servers=False, needs_values=True, mixes_to_one=True)
@@ -112,8 +113,8 @@ class Sparq:
         self.node, self.params = node, params
         self.x = node.initial()
         first, degree = self.x.part("parameters"), len(node.neighbours)
-        self.own = Copy(first, 0, degree)
-        self.copies = {j: Copy(first, 0, degree) for j in node.neighbours}
+        self.own = Copy(first, 0, degree, first)
+        self.copies = {j: Copy(first, 0, degree, first) for j in node.neighbours}
         self.behind: set[int] = set()
 
     def on_round(self) -> Process:
@@ -121,12 +122,12 @@ class Sparq:
         node, params = self.node, self.params
         while True:
             yield node.wakeup()
-            eta = params.rate.at(node)
+            eta, factor = params.rate.at(node), node.rate_factor
             self.x = (yield node.train(self.x, **params.how(), learning_rate=eta)).theta
             moved = self.x.part("parameters") - self.own.x
             distance = yield node.value(node.compute(squared_norm, moved), duration_s=0.0)
             c = params.threshold * node.local_steps**params.growth
-            change = self.sent(moved) if distance > c * eta**2 else None
+            change = self.sent(moved) if distance > c * (eta * factor) ** 2 else None
             if node.schedule == "rounds":
                 for received in (yield node.exchange(change or {}, kind=Change)).values():
                     self.take(received)
@@ -147,7 +148,7 @@ class Sparq:
         copy, change = self.copies[received.sender], received.msg
         if change.number == copy.number + 1:
             copy.x, copy.number = copy.x + change.q.value, change.number
-            copy.degree = change.degree
+            copy.degree, copy.newest = change.degree, change.q.value
         elif change.number > copy.number:
             self.behind.add(received.sender)
 
@@ -156,7 +157,10 @@ class Sparq:
         node, own, gamma = self.node, self.own, self.params.gamma
         ids = list(self.copies)
         w = [gamma / (1 + max(own.degree, self.copies[j].degree)) for j in ids]
-        node.log_weights([node.id, *ids], [1.0 - sum(w), *w])
+        values = [own.x, *(self.copies[j].newest for j in ids)]
+        applied = api.discounted(node, self.params, values, [1.0 - sum(w), *w])
+        node.log_weights([node.id, *ids], applied)
+        w = list(applied[1:])
         refs = [self.x.part("parameters"), own.x, *(self.copies[j].x for j in ids)]
         self.x = self.x.with_part("parameters", node.mix(refs, [1.0, -sum(w), *w]))
         node.publish(self.x, "mixed")
@@ -172,7 +176,7 @@ class Sparq:
         for j, received in got.items():
             known: Known = received.msg
             if known.number >= self.copies[j].number:
-                self.copies[j] = Copy(known.x, known.number, known.degree)
+                self.copies[j] = Copy(known.x, known.number, known.degree, known.x)
             self.behind.discard(j)
 
     def on_missed(self, request: Received[Missed]) -> Known:

@@ -94,8 +94,8 @@ def on_iteration(node: Node, params: Params, inbox: api.Inbox) -> Process:
             influences |= {j: model.p for j, model in heard.items()}
         s = p + sum(influences.values())
         others = [model.p / max(s, model.s) for model in heard.values()]
-        w = [1.0 - sum(others), *others]
-        node.log_weights([node.id, *heard], w)
         models = [x, *(model.x for model in heard.values())]
+        w = api.discounted(node, params, models, [1.0 - sum(others), *others])
+        node.log_weights([node.id, *heard], w)
         x = mixed_and_stepped(node, x, (yield stepping).theta, models, w)
         node.publish(x, "mixed")

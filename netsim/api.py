@@ -20,6 +20,10 @@ take part, whether its course depends on computed values.
   a compressor has left out; `masked` and `answered` have the sizes of secure aggregation.
 - What a node has from its peers, what an absent one means: `Inbox`, `AbsenceParams`, `drop_late`;
   `Arrivals`, where each message counts once.
+||||||| 836316b
+- What a node has from its peers, what an absent one means: `Inbox`, `AbsenceParams`, `drop_late`;
+  what the age of a message leaves of its weight: `discounted` with `StalenessParams` (which
+  `AbsenceParams` are), `staleness_factors`, `Staleness`.
 - `LearningRate` is a type for Params whose `at(node)` is the rate of training that begins now
   (`ConstantRate` for a default).
 - `PrivateTraining` with its Params trains by DP-SGD and counts epsilon (`Privacy` are the constants
@@ -105,6 +109,7 @@ from netsim.protocols.contrastive import (
 )
 from netsim.protocols.crop_flip import CROP_FLIP_DRAWS, augmented_cross_entropy, crop_and_flip
 from netsim.protocols.declaration import algorithm
+from netsim.protocols.discounts import StalenessParams, discounted, staleness_factors
 from netsim.protocols.downloads import DownloadParams, Downloads
 from netsim.protocols.edges import Edges, mixing_shares
 from netsim.protocols.error_feedback import ErrorFeedback
@@ -131,6 +136,7 @@ from netsim.protocols.rounds import (
 )
 from netsim.protocols.sampling import Sampling, SamplingParams
 from netsim.protocols.secure_aggregation import answered, masked
+from netsim.protocols.staleness import Staleness
 from netsim.protocols.star import (
     STAR_SCHEDULES,
     Heard,
@@ -220,6 +226,8 @@ __all__ = [
     "SamplingParams",
     "Share",
     "SlotParams",
+    "Staleness",
+    "StalenessParams",
     "StarExchange",
     "StarParams",
     "SubscriptionParams",
@@ -238,6 +246,7 @@ __all__ = [
     "call_at",
     "copies_as_own",
     "crop_and_flip",
+    "discounted",
     "drop_late",
     "gradient_at",
     "greedy_collaborators",
@@ -253,6 +262,7 @@ __all__ = [
     "prototype_loss",
     "round_processes",
     "saved_arrays",
+    "staleness_factors",
     "supervised_contrastive_loss",
     "takes_rounds",
     "trained_share",

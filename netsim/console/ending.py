@@ -84,7 +84,7 @@ def tell(top: Path, folders: Sequence[Path], scenario: Scenario, quiet: bool) ->
     """
     if quiet:
         return
-    from netsim.results import network_cost
+    from netsim.results import network_cost, unequal_steps
     from netsim.results.compare import table
     from netsim.results.summary import load
 
@@ -99,6 +99,9 @@ def tell(top: Path, folders: Sequence[Path], scenario: Scenario, quiet: bool) ->
         for warning in warnings_of(folder, names_assumptions=folder == folders[0]):
             terminal.err().print(Text(warning, style="yellow"))
     summaries = [load(folder) for folder in folders]
+    unequal = unequal_steps.of_runs(summaries)
+    if unequal is not None:
+        terminal.err().print(Text(unequal, style="yellow"))
     remedy = evaluation_cost.remedy(summaries, scenario)
     if remedy is not None:
         terminal.err().print(Text(remedy, style="yellow"))

@@ -89,10 +89,12 @@ def _told(
         sweeps.plan(draft, scenario, Path(), components)
     notes = plausibility.remarks(scenario)
     if world:
-        from netsim.world.remarks import remarks  # here: it brings torch
+        from netsim.engine import method_remarks  # here: they bring torch
+        from netsim.world.remarks import remarks
 
         worlds = list({id(w): w for w in runner.build_all(scenario, draft.path).values()}.values())
         notes = [note for one in worlds for note in remarks(one)]
+        notes += [note for one in worlds for note in method_remarks.remarks(one)]
         need = max((one.need for one in worlds), key=lambda need: need.size)
         notes.append(need.remark or f"takes about {need}")
     said = Text(f"{one_line(name)}: ") + Text(progress.headline(scenario))

@@ -24,6 +24,7 @@ from netsim.learning.refs import Cell
 from netsim.learning.replay import Replay
 from netsim.learning.scheduler import Backend, Limits, Scheduler
 from netsim.learning.shards import Shards
+from netsim.protocols.learning_rates import Rate
 from netsim.recording.recorder import Recorder
 from netsim.registry import Table
 from netsim.scenario import algorithm_files
@@ -48,6 +49,8 @@ class Learning:
     routes : Routes
         Which model's jobs go to which backend.
     optimizer : Optimizer
+    schedule : Rate
+        Of its learning rate.
         The constants of the local optimiser.
     initial : list of Cell
         Each node's initial model.
@@ -59,6 +62,7 @@ class Learning:
     scheduler: Scheduler
     routes: Routes
     optimizer: Optimizer
+    schedule: Rate
     initial: list[Cell]
     parameter_bits: int
 
@@ -180,7 +184,10 @@ def open_learning(
     backend_or_none = None if timing_only else backend
     scheduler = Scheduler(backend_or_none, limits, now_ns, ReplaceColumns, past, Mix)
     initial = _initial(world, scheduler)
-    return Learning(shards, scheduler, routes, optimizer, initial, training.parameter_bits)
+    return Learning(
+        shards, scheduler, routes, optimizer, training.learning_rate_schedule, initial,
+        training.parameter_bits,
+    )  # fmt: skip
 
 
 def wakeup_times(world: World) -> WakeupTimes | None:

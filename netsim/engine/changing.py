@@ -146,9 +146,11 @@ class Changes:
                 parts.wakeups.interval_ns = exchange_interval_ns(schedule)
 
     def _change_training(self, after: World) -> None:
-        optimizer = optimizer_of(after.scenario.training_of(self._entry_in(after)))
+        training = after.scenario.training_of(self._entry_in(after))
+        optimizer = optimizer_of(training)
         for parts, node in zip(self._parts, self._nodes, strict=True):
             parts.training.optimizer = optimizer
+            parts.training.schedule = training.learning_rate_schedule
             node.learning_rate = optimizer.learning_rate
 
     def _change_params(self, before: World, after: World) -> None:

@@ -129,6 +129,8 @@ class NodeAssembly:
             processor,
             shards,
             learning.optimizer,
+            learning.schedule,
+            clock,
             self._mixing,
             self._guard,
         )

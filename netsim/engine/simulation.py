@@ -335,11 +335,13 @@ class Simulation:
         """
         found, ties = self._summary_fields(), self.world.scenario.metrics.ties
         self.checks.after(found)
+        shards = self.learning.shards
+        tested = {p.id: len(shards.split_rows(shards.held[p.id], "test")) for p in self.parts}
         if folder is None:
-            return summary.summarise(self.recorder.metric_rows(), found, ties)
+            return summary.summarise(self.recorder.metric_rows(), found, ties, tested)
         checksums.require_as_written(folder, checksums.results_in(written_into(folder)))
         if not self.learning.timing_only:
-            keep, shards = self.world.scenario.metrics.keep, self.learning.shards
+            keep = self.world.scenario.metrics.keep
             kept = {
                 parts.id: parts.publishing.kept_values() | kept_of(parts, shards, keep)
                 for parts in self.parts
@@ -347,7 +349,7 @@ class Simulation:
             artifacts.write(folder / "kept", kept)
         if self.recorder.intervals is not None:
             found["time_s"] = states.totals(folder, to_ns(self.world.scenario.horizon_s))
-        return summary.write(folder, found, ties)
+        return summary.write(folder, found, ties, tested)
 
     def _summary_fields(self) -> dict[str, Any]:
         """What the summary says beside what is read from the metrics."""

@@ -87,7 +87,15 @@ class RefJobs(Protocol):
 
 
 class Bringer(Protocol):
-    """The message that brought a value, as `netsim.recording.uses` keeps it."""
+    """The message that brought a value, as `netsim.recording.uses` keeps it.
+
+    Attributes
+    ----------
+    sent_ns : int
+        When the message was sent.
+    """
+
+    sent_ns: int
 
     def used(self, now_ns: int, by: str, weight: float | None) -> None:
         """Note that a job reads the value.

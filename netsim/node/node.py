@@ -33,10 +33,11 @@ Process = Generator[simpy.Event, Any, Any]
 class Node:
     """One node.
 
-    Verbs come in five groups: time (`wakeup tick sleep condition`), the others (`peers reachable`),
-    messages (`send broadcast withdraw receive gather ask serve exchange`), learning (`initial train
-    hold batch outputs loss gradient measure mix select pool compute value`), and what a node shows
-    (`publish record log_weights warn keep`); `uniform` and `permutation` are the only randomness.
+    Verbs come in five groups: time (`wakeup tick sleep condition age`), the others (`peers
+    reachable`), messages (`send broadcast withdraw receive gather ask serve exchange`), learning
+    (`initial train hold batch outputs loss gradient measure mix select pool compute value`), and
+    what a node shows (`publish record log_weights warn keep`); `uniform` and `permutation` are the
+    only randomness.
 
     Parameters
     ----------
@@ -70,7 +71,7 @@ class Node:
     batch_size : int
         How many samples a minibatch has.
     learning_rate : float
-        The scenario's learning rate, for algorithms that let it decay.
+        The scenario's learning rate, before its schedule, for algorithms that let it decay.
     max_age_s : float
         The greatest age of a message that counts [s]: the Params' `max_age_s`, else three mean
         intervals of the schedule; `math.inf` under `rounds` and for `absent = "last"`.
@@ -114,9 +115,44 @@ class Node:
         return self._local_steps()
 
     @property
+    def rate_factor(self) -> float:
+        """What the scenario's schedule multiplies the learning rate of training by that begins now.
+
+        `train` does so by itself; it is for rules that contain the rate.
+        """
+        return self._training.rate_factor()
+
+    @property
     def round(self) -> int:
         """Number of the node's last wake-up, 0 before the first; its messages bear it."""
         return self._wakeups.round
+
+    def age(self, value: Ref, unit: Literal["seconds", "versions"] = "seconds") -> float:
+        """Age of the message that brought a value.
+
+        Parameters
+        ----------
+        value : Ref
+        unit : {"seconds", "versions"}
+            Virtual time since it was sent [s], or how often this node has woken since.
+
+        Returns
+        -------
+        float
+            0 for a value of the node's own, such as a mixture of those that messages brought. Under
+            every schedule.
+
+        Examples
+        --------
+        >>> got = yield node.exchange(Model(theta))
+        >>> ages = [node.age(received.msg.theta) for received in got.values()]
+        """
+        if value.bringer is None:
+            return 0.0
+        sent_ns = value.bringer.sent_ns
+        if unit == "versions":
+            return float(self._wakeups.since(sent_ns))
+        return to_s(self._clock.now - sent_ns)
 
     def wakeup(self) -> simpy.Event:
         """Wait for the node's next wake-up under the schedule.

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import simpy
 
 from netsim.backends.job_types.private_train import PrivateTrain
 from netsim.backends.job_types.train import Train
+from netsim.clock import Clock
 from netsim.errors import ProtocolError
 from netsim.learning import optimizers
 from netsim.learning.architecture import Architecture
@@ -23,6 +24,7 @@ from netsim.node.mixing_check import MixingCheck
 from netsim.node.processor import Processor
 from netsim.node.submission import Submission, architecture_of
 from netsim.node.task_guard import TaskGuard
+from netsim.units import to_s
 
 
 class Trained(NamedTuple):
@@ -43,6 +45,13 @@ class Trained(NamedTuple):
     optimizer: Ref
 
 
+class RateSchedule(Protocol):
+    """A course of the learning rate, as `netsim.protocols.learning_rates` has them."""
+
+    def factor_at(self, local_steps: int, now_s: Callable[[], float]) -> float:
+        """What rates are multiplied by after so many local steps of the node, or at that time."""
+
+
 class TrainingVerbs:
     """The verbs of one node that train; `Node` documents them.
 
@@ -57,6 +66,9 @@ class TrainingVerbs:
     shards : Shards
     optimizer : Optimizer
         The constants of the local optimiser; may be set anew.
+    schedule : RateSchedule
+        Of its learning rate; may be set anew.
+    clock : Clock
     mixing : MixingCheck
         Is told of every model that training starts from.
     guard : TaskGuard
@@ -72,6 +84,8 @@ class TrainingVerbs:
         processor: Processor,
         shards: Shards,
         optimizer: Optimizer,
+        schedule: RateSchedule,
+        clock: Clock,
         mixing: MixingCheck,
         guard: TaskGuard,
     ) -> None:
@@ -79,11 +93,17 @@ class TrainingVerbs:
         self._id, self._role, self._initial = node_id, role, initial
         self._submission, self._processor = submission, processor
         self._shards, self.optimizer = shards, optimizer
+        self.schedule, self._clock = schedule, clock
         self._batches_drawn: dict[tuple[int, str], int] = {}
 
     def initial(self) -> Ref:
         """See `Node.initial`."""
         return Ref(self._id, self._initial)
+
+    def rate_factor(self) -> float:
+        """See `Node.rate_factor`."""
+        steps = self._processor.steps_begun()
+        return self.schedule.factor_at(steps, lambda: to_s(self._clock.now))
 
     def train(
         self,
@@ -115,7 +135,10 @@ class TrainingVerbs:
                 f"node {self._id} has no training data" + (remedy if self._role == "server" else "")
             )
         total = steps or self._shards.batches_per_epoch(shard) * (epochs or 0)
-        constants = self.optimizer
+        constants, factor = self.optimizer, self.rate_factor()
+        if factor != 1.0:
+            base = constants.learning_rate if learning_rate is None else learning_rate
+            learning_rate = base * factor
         architecture = architecture_of(theta)
         self._mixing.used(theta, "trained further")
         if batch is None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from array import array
+from bisect import bisect_right
 from collections import Counter
 from typing import cast
 
@@ -81,6 +83,7 @@ class Wakeups(ABC):
     def __init__(self, node_id: int, clock: Clock, slot_ns: int, recorder: Recorder) -> None:
         self._id, self._clock, self._slot_ns, self._recorder = node_id, clock, slot_ns, recorder
         self._progress: dict[simpy.Process, Progress] = {}
+        self._woke_ns = array("q")
         self.round = 0
 
     def wakeup(self) -> simpy.Event:
@@ -101,8 +104,14 @@ class Wakeups(ABC):
 
     def started(self, wake: Wake) -> None:
         """A round of this node starts."""
+        if wake.round != self.round:  # once, if several processes of the node wake
+            self._woke_ns.append(self._clock.now)
         self.round = wake.round
         self._recorder.wake(self._clock.now, self._id, wake.round, "woke")
+
+    def since(self, time_ns: int) -> int:
+        """How often the node has woken after a time."""
+        return len(self._woke_ns) - bisect_right(self._woke_ns, time_ns)
 
     def _of_active_process(self) -> Progress:
         process = self._clock.active_process

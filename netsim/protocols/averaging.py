@@ -9,18 +9,19 @@ from netsim.learning.functions import batched
 from netsim.learning.refs import Ref
 from netsim.node.node import Node, Process
 from netsim.node.training_verbs import Trained
+from netsim.protocols.discounts import discounted
 from netsim.protocols.local_training import LocalTraining, PlainTraining
 from netsim.protocols.messages import Mean, Share
 
 
 def weighted_mean(node: Node, params: Any, shares: Mapping[int, Share]) -> Mean:
-    """sum_j p_j theta_j with p_j = n_j / sum of n, or equal; logs the p_j.
+    """sum_j p_j theta_j with p_j = n_j / sum of n, or equal, discounted by age; logs the p_j.
 
     Parameters
     ----------
     node : Node
     params : Params
-        Has `weights`, as `RoundParams` does.
+        Has `weights` and `staleness`, as `RoundParams` does.
     shares : mapping of int to Share
         By node id.
 
@@ -30,7 +31,8 @@ def weighted_mean(node: Node, params: Any, shares: Mapping[int, Share]) -> Mean:
     """
     ids = sorted(shares)
     sizes = [shares[j].size if params.weights == "sizes" else 1 for j in ids]
-    p = [size / sum(sizes) for size in sizes]
+    thetas, own = [shares[j].theta for j in ids], ids.index(node.id) if node.id in shares else None
+    p = discounted(node, params, thetas, [size / sum(sizes) for size in sizes], own)
     of = dict.fromkeys(ids, 0.0)
     mine = shares.get(node.id)
     for j, weight in zip(ids, p, strict=True):  # what stands in for a peer as a copy is the own
@@ -38,7 +40,7 @@ def weighted_mean(node: Node, params: Any, shares: Mapping[int, Share]) -> Mean:
     applied = {j: weight for j, weight in of.items() if weight > 0 or shares[j] is not mine}
     for i in node.neighbours if node.role == "server" else (node.id,):
         node.log_weights(list(applied), list(applied.values()), node=i)
-    return Mean(node.mix([shares[j].theta for j in ids], p))
+    return Mean(node.mix(thetas, p))
 
 
 @batched

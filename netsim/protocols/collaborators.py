@@ -157,6 +157,13 @@ class Collaborators:
         order = sorted(range(len(self.members)), key=lambda k: -ranking[k])
         kept = sorted(self.members[k] for k in order[: self._params.kept_peers])
         removed = [j for j in self.members if j not in kept]
+        unheard = [j for j in removed if j not in self._told]
+        if unheard:
+            self.node.warn(
+                "candidates lost",
+                f"has dropped {len(unheard)} of {len(self.members)} peers for good of which it had "
+                "never heard by then",
+            )
         self.members = kept
         for what in WEIGHTS:
             self.node.log_weights(removed, [0.0] * len(removed), what=what)

@@ -10,10 +10,11 @@ from typing import Any, Literal
 
 from netsim.messaging.message import Message, Received
 from netsim.node.node import Node, Process
-from netsim.registry import Positive, Table
+from netsim.protocols.discounts import StalenessParams
+from netsim.registry import Positive
 
 
-class AbsenceParams(Table):
+class AbsenceParams(StalenessParams):
     """What a peer means whose message did not come or is too old.
 
     Attributes

@@ -15,6 +15,7 @@ from netsim.learning.functions import batched
 from netsim.learning.refs import Ref
 from netsim.messaging.message import Message
 from netsim.node.node import Node, Process
+from netsim.protocols.discounts import discounted
 from netsim.protocols.inbox import AbsenceParams, Inbox
 from netsim.protocols.messages import Mean, Share
 from netsim.protocols.rounds import Participant, on_client, on_common
@@ -106,14 +107,14 @@ def own_means(
     whose: Sequence[int],
     graph: Ref,
 ) -> Iterator[tuple[int, Mean]]:
-    """sum_j W_ij theta_j for each i of `whose`; logs the W_ij.
+    """sum_j W_ij theta_j for each i of `whose`, W discounted by age; logs the W_ij.
 
     Parameters
     ----------
     node : Node
     params : AbsenceParams
         Under `absent = "self"` as large a part of the weight as the others that are missing stays
-        with the node's own model.
+        with the node's own model; so does what messages lose by `staleness`.
     shares : mapping of int to Message
         By node id, with a `theta` each.
     whose : sequence of int
@@ -129,7 +130,8 @@ def own_means(
     thetas = [shares[j].theta for j in ids]
     missing = missing_part(node, params, len(ids))
     for k, i in enumerate(whose):
-        w = node.compute(_row, graph, k, ids.index(i), missing)
+        own = ids.index(i)
+        w = discounted(node, params, thetas, node.compute(_row, graph, k, own, missing), own)
         node.log_weights(ids, w, node=i)
         yield i, Mean(node.mix(thetas, w))
 

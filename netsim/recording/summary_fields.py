@@ -143,6 +143,7 @@ _SENT = "payload of messages that were begun, once a receiver: what older runs c
 
 MEASURES: dict[str, Measure] = {
     "accuracy": Measure("accuracy", "%", _at("accuracy.mean"), True),
+    "accuracy_pooled": Measure("pooled", "%", _at("accuracy.pooled"), True),
     "accuracy_std_nodes": Measure("std_nodes", "%", _at("accuracy.std"), True),
     "accuracy_worst_10pct": Measure("worst 10 %", "%", _at("accuracy.worst_10pct"), True),
     "accuracy_all_classes": Measure("all classes", "%", _at("accuracy_all_classes.mean"), True),
@@ -215,6 +216,7 @@ MEASURES: dict[str, Measure] = {
 
 _MEANINGS = {
     "accuracy": "on test samples of the node's own mix of classes, mean over nodes",
+    "pooled": "on the test samples of all nodes together: the mean over nodes by test samples",
     "std_nodes": "standard deviation over nodes",
     "worst_10pct": "mean over the worst tenth of the nodes",
     "all_classes": "on test samples of all classes, the same for all nodes",

@@ -5,6 +5,7 @@ seeds, in `compare`, has divisor n - 1: seeds are a sample.) The two are never m
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -173,6 +174,28 @@ def node_statistics(
         "worst_10pct": mean_of_worst(values, 0.1, is_low_better),
         "worst_20pct": mean_of_worst(values, 0.2, is_low_better),
     }
+
+
+POOLED = ("accuracy", "loss")
+"""Metrics on a node's own test samples that are means over samples, and so can be pooled."""
+
+
+def pooled(metrics: Rows, metric: str, samples: Mapping[int, int]) -> float:
+    """Mean over all samples of all nodes at the last evaluation: sum n_i a_i / sum n_i.
+
+    Parameters
+    ----------
+    metrics : dict of str to numpy.ndarray
+    metric : str
+        One of `POOLED`.
+    samples : mapping of int to int
+        Test samples n_i of each node.
+    """
+    rows = per_node_rows(metrics, metric)
+    now = rows["t_s"] == rows["t_s"].max()
+    counts = np.array([samples.get(int(node), 0) for node in rows["node"][now]], dtype=np.float64)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        return float((counts * rows["value"][now]).sum() / counts.sum())
 
 
 def best_on_validation(

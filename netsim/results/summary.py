@@ -22,7 +22,10 @@ _FIRST = ("name", "algorithm", "seed", "nodes", "task", "virtual_s", "wall_s")
 
 
 def summarise(
-    metrics: Rows, extra: Mapping[str, Any], ties: measured.Ties = "first"
+    metrics: Rows,
+    extra: Mapping[str, Any],
+    ties: measured.Ties = "first",
+    test_samples: Mapping[int, int] | None = None,
 ) -> dict[str, Any]:
     """A run's summary.
 
@@ -35,6 +38,8 @@ def summarise(
         totals, engine counters. It wins over a metric of the same name.
     ties : {"first", "last"}
         Which of equal validation accuracies is the best.
+    test_samples : mapping of int to int, optional
+        Of each node: what it counts in pooled means.
 
     Returns
     -------
@@ -48,13 +53,21 @@ def summarise(
     found |= {
         name: measured.summary_block(metrics, name, ties, main) for name in measured.names(metrics)
     }
+    for name in measured.POOLED if test_samples else ():
+        if name in found:
+            found[name]["pooled"] = measured.pooled(metrics, name, test_samples or {})
     if recorded := measured.recorded(metrics):
         found["recorded"] = recorded
     found |= extra
     return {name: json_value(value) for name, value in found.items()}
 
 
-def write(folder: Path, extra: Mapping[str, Any], ties: measured.Ties = "first") -> dict[str, Any]:
+def write(
+    folder: Path,
+    extra: Mapping[str, Any],
+    ties: measured.Ties = "first",
+    test_samples: Mapping[int, int] | None = None,
+) -> dict[str, Any]:
     """Summarise a run folder, write its `summary.json` and return what was written.
 
     If weights were logged, the summary has a block `graph` (see `graph_metrics.summary_block`).
@@ -63,12 +76,12 @@ def write(folder: Path, extra: Mapping[str, Any], ties: measured.Ties = "first")
     ----------
     folder : Path
     extra : mapping
-    ties : {"first", "last"}
+    ties, test_samples
         As `summarise` takes them.
     """
     graph = graph_metrics.load(folder)
     known = extra if graph is None else {**extra, "graph": graph_metrics.summary_block(graph)}
-    found = summarise(run_folder.read(folder, "metrics"), known, ties)
+    found = summarise(run_folder.read(folder, "metrics"), known, ties, test_samples)
     write_json(folder / "summary.json", found)
     return found
 

@@ -358,7 +358,8 @@ class Scenario(Table):
 
     def training_of(self, entry: AlgorithmEntry) -> Training:
         """[training] with what one algorithm has of its own."""
-        return self.training.model_copy(update=entry.training.model_dump(exclude_none=True))
+        own = {key: getattr(entry.training, key) for key in type(entry.training).model_fields}
+        return self.training.model_copy(update={k: v for k, v in own.items() if v is not None})
 
     @property
     def main_metric(self) -> MainMetric:

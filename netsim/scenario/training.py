@@ -1,10 +1,17 @@
 """The `[training]` table, and what an algorithm has of its own in place of it."""
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from netsim.registry import Count, NonNegative, Plausible, Positive, Table
+from netsim.protocols.learning_rates import Rate
+from netsim.protocols.learning_rates.constant import ConstantRate
+from netsim.registry import Count, NonNegative, Plausible, Positive, Table, choice
+
+if TYPE_CHECKING:
+    RateChoice = Rate
+else:
+    RateChoice = choice("netsim.protocols.learning_rates")
 
 Part = Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)]
 
@@ -18,6 +25,10 @@ class Training(Table):
         Method of local steps: SGD, or Adam. Source: Adam: Kingma and Ba, ICLR 2015, Algorithm 1.
     learning_rate
         Length of a local step, as a factor of the gradient (of Adam's direction).
+    learning_rate_schedule
+        Course of the learning rate over a node's local steps or over time. It multiplies every rate
+        that local training goes by, those that a method sets itself included. Example:
+        `{ kind = "cosine", over = 500 }`
     batch_size
         How many samples a minibatch has.
     momentum
@@ -45,6 +56,7 @@ class Training(Table):
 
     optimizer: Literal["sgd", "adam"] = "sgd"
     learning_rate: Annotated[Positive, Plausible(most=10.0, why="steps diverge")] = 0.05
+    learning_rate_schedule: RateChoice = ConstantRate()
     batch_size: Count = 10
     momentum: Part = 0.0
     weight_decay: NonNegative = 0.0
@@ -66,6 +78,8 @@ class OwnTraining(Table):
         Method of this algorithm's local steps. Absent: as in `[training]`.
     learning_rate
         Length of its local steps. Absent: as in `[training]`.
+    learning_rate_schedule
+        Course of its learning rate. Absent: as in `[training]`.
     batch_size
         Samples of its minibatches. Absent: as in `[training]`.
     momentum
@@ -84,6 +98,7 @@ class OwnTraining(Table):
 
     optimizer: Literal["sgd", "adam"] | None = None
     learning_rate: Positive | None = None
+    learning_rate_schedule: RateChoice | None = None
     batch_size: Count | None = None
     momentum: Part | None = None
     weight_decay: NonNegative | None = None

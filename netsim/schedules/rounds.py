@@ -17,7 +17,8 @@ class Rounds(Schedule):
         Least virtual time of a round, so that over an ideal network `horizon_s / interval_s` rounds
         are played, if nodes' own work in a round takes no longer; a run in which it does says so.
         Where a round would begin at the horizon, nodes wake once more, to mix what came: messages
-        and steps that they begin then are counted, though they end after the run.
+        and steps that they begin then are counted, though they end after the run (16 times local
+        training in 150 s of rounds of 10 s).
     deadline_s
         Longest time of a round: it then ends without those who are not done. Absent: it waits for
         all.

@@ -49,6 +49,7 @@ def woken(folder):
     return sorted(zip(woke.t_s, woke.node, strict=True))
 
 
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize("world", [CLOCKS, CLOCKS | {"topology": {"kind": "ring"}}])
 def test_ad_psgd(play, tmp_path, world):
     """Lines 2 to 4, in the order of the events: a step that began before others' averages."""
@@ -73,6 +74,7 @@ def test_ad_psgd(play, tmp_path, world):
     assert between > 3  # the gradient was taken at an older model than the node's last average
 
 
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize("world", [UNEVEN, STACKED])
 @pytest.mark.parametrize("influence", ["equal", "sizes"])
 def test_swift_in_rounds(play, world, influence):
@@ -132,6 +134,7 @@ def test_swift_waits_for_nobody(play, tmp_path):
     assert difference(shown(run, "mixed"), x) < 1e-12
 
 
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize("world", [WORLD, RING, STACKED])
 def test_epidemic_learning(play, world):
     run = play({"kind": "epidemic", "receivers": 2, "local_steps": 2}, **world)
@@ -162,6 +165,7 @@ def column_stochastic(run, graph, receivers, t):
     return p
 
 
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize("world", [WORLD, STACKED])
 @pytest.mark.parametrize(("graph", "receivers"), [("random", 1), ("random", 2), ("exponential", 1)])
 def test_sgp(play, world, graph, receivers):
@@ -196,6 +200,7 @@ def test_sgp_bounds_its_steps(play):
     assert bounded > 0
 
 
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize("world", [WORLD, STACKED])
 def test_dfedpgp(play, world):
     run = play({"kind": "dfedpgp", "head_steps": 2, "local_steps": 3, **PRINTED}, **world)
@@ -216,6 +221,7 @@ def test_dfedpgp(play, world):
     assert mu.std() > 0.1
 
 
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize("world", [UNEVEN, STACKED])
 @pytest.mark.parametrize("gossip_steps", [1, 3])
 def test_dfedsam(play, world, gossip_steps):
@@ -234,6 +240,7 @@ def test_dfedsam(play, world, gossip_steps):
     assert difference(shown(run, "mixed"), z) < 1e-12
 
 
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize("world", [UNEVEN, STACKED])
 def test_deprl(play, world):
     run = play({"kind": "deprl", "head_steps": 3, "base_learning_rate": 0.05}, **world)
@@ -262,6 +269,7 @@ def choices(run, i, count, among):
     return found
 
 
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize("world", [WORLD, STACKED])
 def test_pens(play, world):
     """Both stages: three rounds of comparing pairs of models, two among those found."""
@@ -315,6 +323,7 @@ def low_rank(run, row, factors, rank=2, alpha=3.0):
     return torch.cat([found[0], b1, found[1], b2])
 
 
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize("world", [UNEVEN, STACKED])
 def test_dec_lora(play, tmp_path, world):
     algorithm = {"kind": "dec_lora", "rank": 2, "alpha": 3.0, "local_steps": 3}
@@ -348,6 +357,7 @@ def kept_entries(density):
     return [(0, 768, round(scale * sums[0])), (780, 900, round(scale * sums[1]))]
 
 
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize("world", [UNEVEN, STACKED])
 def test_dispfl(play, tmp_path, world):
     density, alpha_0, rounds = 0.4, 0.3, 20
@@ -390,6 +400,7 @@ def test_dispfl(play, tmp_path, world):
     assert set(log.bits) == {32 * (sum(kept for *_, kept in layers) + whole) + 768 + 120}
 
 
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize("world", [RING, STACKED])
 def test_divshare(play, tmp_path, world):
     """Fragments of a round, in the order in which each node draws them, averaged one by one."""

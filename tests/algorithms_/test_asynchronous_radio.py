@@ -61,6 +61,7 @@ def played(out, algorithm, schedule="poisson", **more):
     return engine.play(world.build(made), made.algorithm[0], out, check=True)
 
 
+@pytest.mark.thinned(22)
 @pytest.mark.parametrize(
     ("kind", "schedule"),
     [(kind, s) for kind in METHODS for s in CLOCKS],
@@ -97,6 +98,7 @@ def test_push_sum_conserves_mass_where_senders_learn_what_was_lost(tmp_path, ack
         assert last.sum() < 4.0
 
 
+@pytest.mark.slow
 def test_what_was_not_sent_in_time_gives_way_to_newer_fragments(tmp_path):
     """Over a radio that takes longer for a model than nodes wait between two of theirs."""
     radio = RADIO | {"rate": {"kind": "fixed", "rate_bps": 1e4}, "ttl_s": 100.0}

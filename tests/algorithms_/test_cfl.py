@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from algorithms.cfl import bipartition, split
+from algorithms.cfl import bipartition, gap, split
 
 from .transcription import (
     LOSSY,
@@ -89,13 +89,17 @@ def test_parts_are_those_that_point_alike():
 
 def test_an_absent_member_goes_with_the_larger_part():
     u = [torch.tensor(row) for row in ([3.0, 0.0], [-3.0, 0.1], [-3.0, -0.1])]
-    together, graph = split(torch.ones(4, 4), u, (0, 1, 3), (1,), 2.0, 2.5, "complete")
+    together, graph = split(
+        torch.ones(4, 4), u, (0, 1, 3), (1,), (1, 1, 1), 2.0, 2.5, None, "complete"
+    )
     assert together.tolist() == [[1, 0, 0, 0], [0, 1, 1, 1], [0, 1, 1, 1], [0, 1, 1, 1]]
     assert graph.tolist() == [[0, 0.5, 0.5]]
     for eps_1, eps_2 in ((0.9, 2.5), (2.0, 3.1)):
-        same, _ = split(torch.ones(4, 4), u, (0, 1, 3), (1,), eps_1, eps_2, "complete")
+        same, _ = split(
+            torch.ones(4, 4), u, (0, 1, 3), (1,), (1, 1, 1), eps_1, eps_2, None, "complete"
+        )
         assert same.equal(torch.ones(4, 4))
-    two, _ = split(torch.ones(4, 4), u[:2], (0, 1), (1,), 2.0, 2.5, "complete")
+    two, _ = split(torch.ones(4, 4), u[:2], (0, 1), (1,), (1, 1), 2.0, 2.5, None, "complete")
     assert two.equal(torch.ones(4, 4))
 
 
@@ -105,3 +109,22 @@ def test_absence_counts_where_messages_are_lost(play, change):
     plain, changed = (play({**BASE, "eps_1": 0.0, **more}, **LOSSY) for more in ({}, change))
     pairs = zip(shown(plain, "mixed"), shown(changed, "mixed"), strict=True)
     assert not all(torch.equal(*pair) for pair in pairs)
+
+
+def test_a_split_needs_a_gap_above_gamma_max():
+    """Updates at 0, 90 and 180 degrees: across {0, 90} and {180} the largest cosine is 0."""
+    u = [torch.tensor(v, dtype=torch.float64) for v in ([3.0, 0.0], [0.0, 3.0], [-3.0, 0.0])]
+    assert gap(torch.stack(u), [0, 0, 1]) == pytest.approx(0.5**0.5)
+    args = (torch.ones(3, 3).double(), u, (0, 1, 2), (0,), (1, 1, 1), 2.0, 2.5)
+    assert split(*args, 0.70, "complete")[0][0].sum() < 3
+    assert split(*args, 0.71, "complete")[0][0].sum() == 3
+
+
+def test_sizes_weigh_the_mean_of_the_test_and_of_the_models():
+    """(3 - 3) / 2 = 0 has arrived, (2 * 3 - 3) / 3 = 1 has not; a third member is level."""
+    u = [torch.tensor([v], dtype=torch.float64) for v in (3.0, -3.0, 0.001)]
+    args = (torch.ones(3, 3).double(), u, (0, 1, 2), (0,))
+    assert split(*args, (1, 1, 1), 0.5, 2.5, None, "complete")[0][0].sum() < 3
+    together, graph = split(*args, (2, 1, 1), 0.5, 2.5, None, "complete")
+    assert together[0].sum() == 3
+    assert graph[0].tolist() == pytest.approx([0.5, 0.25, 0.25])

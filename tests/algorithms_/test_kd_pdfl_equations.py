@@ -10,6 +10,7 @@ from scipy.optimize import linprog
 
 from algorithms.kd_pdfl import (
     Params,
+    bounded,
     confidence,
     connectivity_step,
     distances,
@@ -217,3 +218,9 @@ def test_the_share_of_a_missing_peer_stays_with_the_own_model():
 def test_parameters_that_make_no_sense_are_refused(given, message):
     with pytest.raises(ValidationError, match=message):
         Params(**given)
+
+
+def test_bounded_weights_of_known_peers_sum_to_one_and_others_stay():
+    w = bounded(rows(0.0, 1.25, 0.25, 3.5), (1, 3))
+    torch.testing.assert_close(w, rows(0.0, 1.25 / 4.75, 0.25, 3.5 / 4.75), rtol=0, atol=1e-15)
+    assert torch.equal(bounded(rows(0.25, 0.0), (1,)), rows(0.25, 0.0))

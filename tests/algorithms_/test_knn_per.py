@@ -30,11 +30,12 @@ def fedavg(given):
     return w
 
 
-def expected(w, x, known, classes, softmax=False):
+def expected(w, x, known, classes, softmax=False, plain=False):
     """ld p_kNN + (1 - ld) p_w, sample by sample."""
     rows = []
     for sample in x:
         d = [float(((features(w, sample) - features(w, other)) ** 2).sum()) for other in known]
+        d = d if plain else [one / len(features(w, sample)) for one in d]
         nearest = sorted(range(len(d)), key=d.__getitem__)[:4]
         votes = torch.zeros(10, dtype=torch.float64)
         for k in nearest:
@@ -46,16 +47,17 @@ def expected(w, x, known, classes, softmax=False):
 
 @pytest.mark.thinned(3)
 @pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize("kernel", ["per_feature", "plain"])
 @pytest.mark.parametrize("votes", ["normalised", "softmax"])
-def test_predictions(play, world, votes):
-    run = play(ALGORITHM | {"votes": votes}, **WORLDS[world])
+def test_predictions(play, world, votes, kernel):
+    run = play(ALGORITHM | {"votes": votes, "kernel": kernel}, **WORLDS[world])
     given = Given(run)
     w = fedavg(given)
     assert difference(shown(run, "mixed"), [w] * NODES) < 1e-12
     for i in range(NODES):
         x, _ = given.split(i, "test")
         mine = predictions(run, i, x, "mixed").exp()
-        theirs = expected(w, x, *given.split(i, "train"), votes == "softmax")
+        theirs = expected(w, x, *given.split(i, "train"), votes == "softmax", kernel == "plain")
         assert float((mine - theirs).abs().max()) < 1e-12
     assert set(run.parts[0].publishing.published) == {"mixed"}
 

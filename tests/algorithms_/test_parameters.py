@@ -58,6 +58,7 @@ NORM = {"step": "norm"}
 CHANGES = {
     "absent": ({"absent": "last"}, LOST),
     "max_age_s": ({"max_age_s": 0.001}, LOST),
+    "staleness": ({"staleness": {"kind": "constant", "weight": 0.5}}, LATE),
     "local_epochs": ({"local_epochs": 2}, {}),
     "local_steps": ({"local_steps": 3}, {}),
     "augment": ({"augment": True}, {}),
@@ -96,6 +97,8 @@ OWN = {
         "eps_1": ({"eps_1": 9.0}, {}, {"eps_1": 0.0, "eps_2": 0.0}),
         "eps_2": ({"eps_2": 99.0}, {}, {"eps_1": 9.0, "eps_2": 0.0}),
         "linkage": ({"linkage": "single"}, "many", {"eps_1": 9.0, "eps_2": 0.0}),
+        "gamma_max": ({"gamma_max": 1.0}, {}, {"eps_1": 9.0, "eps_2": 0.0}),
+        "weights": ({"weights": "sizes"}, {}, {"eps_1": 0.0}),
     },
     "cga": {
         "momentum": ({"momentum": 0.1}, {}),
@@ -177,8 +180,10 @@ OWN = {
         ),
         "outputs": ({"outputs": "logits"}, STAR, NORM),
         "step": (NORM, STAR),
+        "weights": ({"weights": "bounded"}, STAR, {"step": "norm"}),
         "absent": ({"absent": "last"}, STAR | LOST),
         "max_age_s": ({"max_age_s": 0.001}, STAR | LATE),
+        "staleness": ({"staleness": {"kind": "constant", "weight": 0.5}}, STAR),
         "switch_s": ({"switch_s": 8.0}, STAR, FALLS | {"switch_s": 0.5}),
         "fine_tune_learning_rate": (
             {"fine_tune_learning_rate": 0.02},
@@ -190,6 +195,7 @@ OWN = {
         "neighbours": ({"neighbours": 3}, {}),
         "knn_weight": ({"knn_weight": 0.6}, {}),
         "votes": ({"votes": "softmax"}, {}),
+        "kernel": ({"kernel": "plain"}, {}),
         "memory": ({"memory": 5}, {}),
     },
     "l2c": {"first_logit": ({"first_logit": 3.0}, {})},

@@ -14,6 +14,7 @@ from algorithms.pfedgraph import (
     regularised_loss,
     rows,
     update_similarity,
+    with_missing,
 )
 from netsim.api import Batch, crop_and_flip
 from netsim.learning.architecture import build_architecture
@@ -112,31 +113,32 @@ def test_one_row_and_all_rows_agree():
     rng = np.random.default_rng(3)
     thetas = tuple(torch.tensor(t) for t in rng.normal(size=(5, 40)))
     initial, sizes = torch.tensor(rng.normal(size=40)), (3, 1, 4, 1, 5)
-    everybody = rows(thetas, initial, sizes, (0, 1, 2, 3, 4), 1.25, 0.9, 0.0)
+    everybody = rows(thetas, initial, sizes, (0, 1, 2, 3, 4), 1.25, 0.9)
     updates = torch.stack(thetas) - initial
     expected = collaboration_weights(update_similarity(updates), tensor(*sizes), 1.25)
     torch.testing.assert_close(everybody, expected, rtol=0, atol=1e-15)
     for i in range(5):
-        one = rows(thetas, initial, sizes, (i,), 1.25, 0.9, 0.0)
+        one = rows(thetas, initial, sizes, (i,), 1.25, 0.9)
         torch.testing.assert_close(one[0], everybody[i], rtol=0, atol=1e-15)
 
 
 def test_by_similarity_alone_a_diverged_model_gets_nothing_and_its_own_node_the_finite_ones():
     thetas = (tensor(1.0, 0.0), tensor(math.inf, 0.0), tensor(0.0, 2.0), tensor(-1.0, 1.0))
-    w = rows(thetas, tensor(0.0, 0.0), (1, 1, 1, 1), (0, 1), None, 0.9, 0.0)
+    w = rows(thetas, tensor(0.0, 0.0), (1, 1, 1, 1), (0, 1), None, 0.9)
     torch.testing.assert_close(w, tensor([1.0, 0, 0, 0], [1 / 3, 0, 1 / 3, 1 / 3]))
 
 
 def test_what_is_missing_stays_with_the_own_model():
     thetas = (tensor(1.0, 0.0), tensor(0.0, 1.0))
-    (w,) = rows(thetas, tensor(0.0, 0.0), (1, 1), (1,), 0.0, 0.9, 0.25)
+    (w,) = rows(thetas, tensor(0.0, 0.0), (1, 1), (1,), 0.0, 0.9)
+    w = with_missing(w, 1, 0.25)
     assert w.tolist() == [0.375, 0.625]  # 3/4 of (1/2, 1/2), and 1/4
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
 def test_a_diverged_model_gets_no_weight_and_its_node_the_others_by_size(bad):
     thetas = (tensor(1.0, 0.0), tensor(1.0, bad), tensor(-1.0, 1.0))
-    w = rows(thetas, tensor(0.0, 0.0), (1, 1, 2), (0, 1, 2), 1.25, 0.9, 0.0)
+    w = rows(thetas, tensor(0.0, 0.0), (1, 1, 2), (0, 1, 2), 1.25, 0.9)
     assert w[:, 1].tolist() == [0.0, 0.0, 0.0]
     assert w.sum(1).tolist() == pytest.approx([1.0, 1.0, 1.0])
     # p = (1/4, 1/4, 1/2) without similarity; the missing 1/4 in equal parts

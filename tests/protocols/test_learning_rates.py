@@ -6,11 +6,17 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from netsim import engine, world
+from netsim.node import training_verbs
+from netsim.node.training_verbs import TrainingVerbs
 from netsim.registry import family
-from netsim.scenario import from_dict
+from netsim.scenario import algorithm_files, from_dict
+from netsim.testing import AlgorithmCase
 
 KINDS = family("netsim.protocols.learning_rates")
 RATE = 0.3
+MODULES = algorithm_files.algorithms()
+CASES = {name: AlgorithmCase(MODULES, name) for name in MODULES}
 
 
 def torchs(make, steps):
@@ -74,3 +80,68 @@ def test_a_scenario_chooses_one():
     params = from_dict(tables).algorithm[0].params
     assert (params.rate.kind, params.rate.over) == ("cosine", 30)
     assert params.compression.fraction == 0.1
+
+
+SCHEDULE = {"kind": "exponential", "gamma": 0.5, "every": 5.0, "by": "time"}
+
+
+def rates_of(monkeypatch, kind, schedule):
+    """(virtual time, rate) of each local training of a run, in order."""
+    found = []
+    train, job = TrainingVerbs.train, training_verbs.Train
+
+    def timed(verbs, *args, **how):
+        found.append([verbs._clock.now / 1e9, None])
+        return train(verbs, *args, **how)
+
+    def noted(*args, **how):
+        work = job(*args, **how)
+        found[-1][1] = work.rate
+        return work
+
+    case = AlgorithmCase(MODULES, kind)
+    with monkeypatch.context() as patched:
+        patched.setattr(TrainingVerbs, "train", timed)
+        patched.setattr(training_verbs, "Train", noted)
+        training = {"learning_rate": 0.1, "learning_rate_schedule": schedule}
+        scenario = case.scenario(case.schedules[0], training=training, horizon_s=30.0)
+        engine.play(world.build(scenario), scenario.algorithm[0], check=False)
+    return found
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        name if name in ("dpsgd", "pfedme") else pytest.param(name, marks=pytest.mark.slow)
+        for name in MODULES
+    ],
+)
+def test_every_method_trains_by_the_scenarios_schedule(monkeypatch, kind):
+    """Rates that a method sets itself (DPFL's fall, pFedMe's inner one) are multiplied, too."""
+    plain = rates_of(monkeypatch, kind, {"kind": "constant"})
+    found = rates_of(monkeypatch, kind, SCHEDULE)
+    assert len(found) >= 5
+    assert found[-1][0] > 2.0
+    if not CASES[kind].asks_for_numbers:
+        assert [t for t, _ in found] == [t for t, _ in plain]
+    first = {rate for _, rate in plain}
+    for t_s, rate in found:
+        assert min(abs(rate / 0.5 ** (t_s / 5.0) - r) for r in first) < 1e-9
+
+
+def test_one_method_may_have_a_schedule_of_its_own_and_changes_reach_it():
+    tables = {
+        "horizon_s": 10.0,
+        "nodes": {"count": 2},
+        "exchange": {"schedule": "rounds"},
+        "data": {"kind": "digits"},
+        "model": {"kind": "mlp"},
+        "training": {"learning_rate_schedule": {"kind": "step", "every": 5}},
+        "algorithm": [
+            {"kind": "dpsgd"},
+            {"kind": "fedavg", "training": {"learning_rate_schedule": {"kind": "constant"}}},
+        ],
+    }
+    made = from_dict(tables)
+    kinds = [made.training_of(entry).learning_rate_schedule.kind for entry in made.algorithm]
+    assert kinds == ["step", "constant"]

@@ -162,3 +162,12 @@ def test_a_broken_summary_is_named(tmp_path):
     (tmp_path / "summary.json").write_text("{")
     with pytest.raises(ScenarioError, match="not JSON"):
         summary.load(tmp_path)
+
+
+def test_pooled_means_weigh_nodes_by_their_test_samples():
+    """(0.2 * 30 + 0.8 * 10) / 40 = 0.35; the mean over nodes is 0.5."""
+    rows = accuracies([0.9, 0.1], [0.2, 0.8])
+    found = summary.summarise(rows, {"name": "n"}, test_samples={0: 30, 1: 10})["accuracy"]
+    assert found["mean"] == pytest.approx(0.5)
+    assert found["pooled"] == pytest.approx(0.35)
+    assert "pooled" not in summary.summarise(rows, {"name": "n"})["accuracy"]

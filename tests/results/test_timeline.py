@@ -213,6 +213,20 @@ def test_counters_are_those_of_the_tables(runs, tmp_path):
         assert mine[len(mine) // 2]["args"]["value"] == expected
 
 
+def test_messages_that_were_not_used_say_so_at_their_receiver(runs, tmp_path):
+    folder, _ = runs["wires"]
+    uses = pd.read_parquet(folder / "uses")
+    unused = uses[uses.fate.astype(str) != "used"].fate.astype(str).value_counts().to_dict()
+    told: dict[str, int] = {}
+    for event in trace(folder, tmp_path)["traceEvents"]:
+        found = event.get("args", {}).get("arrived, not used", {})
+        assert not found or event["name"].endswith("not used")
+        for fate, many in found.items():
+            told[fate] = told.get(fate, 0) + many
+    assert told == unused
+    assert told
+
+
 def test_exported_messages_are_the_log(runs, tmp_path):
     folder, _ = runs["plain"]
     log = pd.read_parquet(folder / "messages")

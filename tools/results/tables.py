@@ -93,6 +93,9 @@ class Row:
     method : str
         Rows of one method compete: the one with the best validation accuracy counts. Empty: the
         row's own name.
+    not_in_paper : bool
+        Whether it is a baseline that the paper does not compare with, a variant of one included:
+        the verdict is by the others, and says so where it is another one by all.
     scenario : str
         Another one than the column's.
     set : mapping
@@ -104,6 +107,7 @@ class Row:
     role: Role = "baseline"
     printed: tuple[str, ...] = ()
     method: str = ""
+    not_in_paper: bool = False
     scenario: str = ""
     set: Mapping[str, Any] = field(default_factory=dict)
 

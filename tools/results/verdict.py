@@ -2,7 +2,8 @@
 
 The lead of a method in a column is the mean over seeds of the difference to its best baseline, run
 by run with the same seed, and its 95 % interval (Student's). The best baseline is the one that
-leaves the smallest lead of those with the most seeds, local training included; where a method has
+leaves the smallest lead of those with the most seeds, local training included, among those that the
+paper compares with; where a method has
 several variants, the one with the highest accuracy on validation samples, over the seeds that all
 of them have, stands for it. A lead *holds* if its whole interval is above zero, the method is
 *behind* if all of it is below; else the lead is *not clear*. One seed has no interval and no
@@ -10,13 +11,15 @@ verdict.
 
 Of the columns in which the paper has the method ahead of its own best baseline, or prints nothing:
 all leads hold: "The lead holds"; the method is behind in some: "Not reproduced"; else "No clear
-lead", with the columns in which the paper's lead is above the whole interval.
+lead", with the columns in which the paper's lead is above the whole interval. Baselines that the
+paper does not have may be in a table: where they leave another verdict, it is told after that one.
 docs/results/README.md says the same for readers.
 """
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 from statistics import fmean
+from typing import Literal
 
 from tools.results import layout
 from tools.results.leads import Lead, Seeds, paired, values_of
@@ -67,22 +70,25 @@ class Verdict:
         """What the paper has of the measure."""
         return self.table.printed(row, column) if self.measure.printed else None
 
-    def leads(self) -> Iterator[Lead]:
-        """Every method of the paper in every column."""
+    def leads(self, against: Literal["paper", "all"] = "paper") -> Iterator[Lead]:
+        """Every method of the paper in every column, against its own baselines or all."""
         methods = dict.fromkeys(r.competes_as for r in self.table.rows if r.role == "ours")
         for method in methods:
             for column in self.table.columns:
-                yield self._lead(column, method)
+                yield self._lead(column, method, against)
 
-    def _lead(self, column: Column, method: str) -> Lead:
+    def _baselines(self, against: Literal["paper", "all"]) -> list[Row]:
+        rows = [r for r in self.table.rows if r.role in ("local", "baseline")]
+        return rows if against == "all" else [r for r in rows if not r.not_in_paper]
+
+    def _lead(self, column: Column, method: str, against: Literal["paper", "all"]) -> Lead:
         row = self._standing(column, method)
-        rivals = dict.fromkeys(
-            r.competes_as for r in self.table.rows if r.role in ("local", "baseline")
-        )
-        standing = [s for r in rivals if (s := self._standing(column, r)) is not None]
+        allowed = self._baselines(against)
+        rivals = dict.fromkeys(r.competes_as for r in allowed)
+        standing = [s for r in rivals if (s := self._standing(column, r, allowed)) is not None]
         own = self.seeds(column, row) if row is not None else {}
-        against = [(paired(own, self.seeds(column, r), self._name), r) for r in standing]
-        both = [(difference, r) for difference, r in against if difference is not None]
+        pairs = [(paired(own, self.seeds(column, r), self._name), r) for r in standing]
+        both = [(difference, r) for difference, r in pairs if difference is not None]
         most_seeds = max((difference.pairs for difference, _ in both), default=0)
         judged = [pair for pair in both if pair[0].pairs == most_seeds]
         difference, best = min(judged, key=lambda pair: pair[0].mean, default=(None, None))
@@ -97,9 +103,12 @@ class Verdict:
         lead = max(values) - most if values and there is not None else None
         return Lead(column, method, row, best, difference, there, lead)
 
-    def _standing(self, column: Column, method: str) -> Row | None:
+    def _standing(
+        self, column: Column, method: str, allowed: Sequence[Row] | None = None
+    ) -> Row | None:
         """The row that stands for a method: the best on validation samples of those played."""
-        rows = [r for r in self.table.rows if r.competes_as == method and r.role != "other"]
+        among = self.table.rows if allowed is None else allowed
+        rows = [r for r in among if r.competes_as == method and r.role != "other"]
         played = [r for r in rows if values_of(self.seeds(column, r), self._name)]
         if not played:
             return None
@@ -118,12 +127,27 @@ class Verdict:
 
     def sentence(self) -> str:
         """The verdict on the whole table."""
-        leads = list(self.leads())
-        methods = dict.fromkeys(lead.method for lead in leads)
-        if not methods:
+        told = self._told("paper")
+        if not told:
             return ""
         if not any(rounds == self.rounds for (*_, rounds) in self._numbers):
             return "Not played yet."
+        untouched = [c for c in self.table.columns if not c.missing and not self._played(c)]
+        left = layout.named(untouched, self.table.columns) if untouched else ""
+        with_all = self._told("all")
+        parts = [
+            told,
+            f"With baselines that the paper does not have: {with_all[0].lower()}{with_all[1:]}"
+            if with_all != told
+            else "",
+        ]
+        parts += [self.order(), self.distance(), f"Not played yet: {left}." if left else ""]
+        return " ".join(filter(None, parts))
+
+    def _told(self, against: Literal["paper", "all"]) -> str:
+        """The verdict on each method; empty where the table has no method of the paper."""
+        leads = list(self.leads(against))
+        methods = dict.fromkeys(lead.method for lead in leads)
         untouched = [c for c in self.table.columns if not c.missing and not self._played(c)]
         by_told: dict[str, list[str]] = {}
         for method in methods:
@@ -133,9 +157,7 @@ class Verdict:
             f"{', '.join(of)}: {told}" if len(methods) > 1 else told[0].upper() + told[1:]
             for told, of in by_told.items()
         ]
-        left = layout.named(untouched, self.table.columns) if untouched else ""
-        parts += [self.order(), self.distance(), f"Not played yet: {left}." if left else ""]
-        return " ".join(filter(None, parts))
+        return " ".join(parts)
 
     def _played(self, column: Column) -> bool:
         return any(self.seeds(column, row) for row in self.table.rows)

@@ -1,7 +1,9 @@
 """Learning rates that change as training goes on. One kind a file.
 
-A method's Params take one (`rate: api.LearningRate = api.ConstantRate()`), a scenario chooses it
-(`rate = { kind = "cosine", over = 500 }`), and training is told it:
+`[training] learning_rate_schedule = { kind = "cosine", over = 500 }` is that of every method: all
+of its local training goes by it, whatever rate it is told. A method whose own rule needs one has it
+among its Params (`rate: api.LearningRate = api.ConstantRate()`) and tells it to training, beside
+that of the scenario:
 
     node.train(theta, steps=5, learning_rate=params.rate.at(node))
 
@@ -10,6 +12,7 @@ is counted in local steps of the node or in seconds of virtual time; within one 
 the rate is what it was when the call began.
 """
 
+from collections.abc import Callable
 from typing import Literal
 
 from netsim.node.node import Node
@@ -29,8 +32,19 @@ class Rate(Component):
 
     def at(self, node: Node) -> float:
         """The learning rate of training that a node begins now."""
-        progress = float(node.local_steps) if self.by == "steps" else node.now_s
-        return node.learning_rate * self.factor(progress)
+        return node.learning_rate * self.factor_at(node.local_steps, lambda: node.now_s)
+
+    def factor_at(self, local_steps: int, now_s: Callable[[], float]) -> float:
+        """What the first rate is multiplied by for training that begins now.
+
+        Parameters
+        ----------
+        local_steps : int
+            Those that the node has begun.
+        now_s : callable
+            () -> virtual time [s].
+        """
+        return self.factor(float(local_steps) if self.by == "steps" else now_s())
 
     def factor(self, progress: float) -> float:
         """What the first rate is multiplied by after so many steps or seconds."""

@@ -7,7 +7,13 @@ import pandas as pd
 
 from netsim.errors import ScenarioError
 from netsim.recording import run_folder
-from netsim.recording.schema import MESSAGE_COLUMNS, METRIC_COLUMNS, TRAFFIC_COLUMNS, WHY_MISSING
+from netsim.recording.schema import (
+    MESSAGE_COLUMNS,
+    METRIC_COLUMNS,
+    TRAFFIC_COLUMNS,
+    USE_COLUMNS,
+    WHY_MISSING,
+)
 from netsim.results import frames, played
 from netsim.results.explain.critical_path import critical_path, work_ends
 from netsim.results.explain.findings import Query
@@ -17,6 +23,7 @@ _COLUMNS = {
     "messages": [column.name for column in MESSAGE_COLUMNS],
     "metrics": [column.name for column in METRIC_COLUMNS],
     "traffic": [column.name for column in TRAFFIC_COLUMNS],
+    "uses": [column.name for column in USE_COLUMNS],
 }
 _LOADING = """\
 import tomllib
@@ -59,7 +66,7 @@ class RunTables:
     end_s : float
         How far it came [s]; `T` in queries.
     scenario : dict
-    nodes, messages, wakes, metrics, traffic : pandas.DataFrame
+    nodes, messages, wakes, metrics, traffic, uses : pandas.DataFrame
         Tables of the run, `nodes` by node; without rows where they were not written.
     intervals : pandas.DataFrame or None
         Where it was recorded.
@@ -99,7 +106,9 @@ class RunTables:
                 raise ScenarioError(f"{folder / run_folder.NODES}: has no column {column}")
         self.nodes: Any = nodes.set_index("node")
         self.wakes: Any = frames.table(run, "wakes")
-        self.messages, self.metrics, self.traffic = (self._frame(run, name) for name in _COLUMNS)
+        self.messages, self.metrics, self.traffic, self.uses = (
+            self._frame(run, name) for name in _COLUMNS
+        )
         self.in_flight = 0
         self.diverged: list[Any] = []
         self.caught: list[Any] = []

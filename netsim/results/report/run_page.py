@@ -7,6 +7,7 @@ from typing import Any
 
 from netsim.errors import one_line
 from netsim.recording.summary_fields import divergence
+from netsim.results import unequal_steps
 from netsim.results.report import comparison
 from netsim.results.report.html import write
 from netsim.results.report.panels import PANELS
@@ -99,7 +100,11 @@ def content(folders: Sequence[Path], gathered: Callable[[Path], Entry]) -> dict[
     heading = entries[0].heading
     several = len(entries) > 1
     if several:
-        entries.insert(0, Entry("all, compared", heading, panels=comparison.gather(folders)))
+        unequal = unequal_steps.of_runs([RunTables(folder).summary for folder in folders])
+        notices = [] if unequal is None else [one_line(f"{unequal[:1].upper()}{unequal[1:]}.")]
+        entries.insert(
+            0, Entry("all, compared", heading, notices, panels=comparison.gather(folders))
+        )
     return {
         "kind": "runs",
         "title": heading if several else f"{heading} · {entries[-1].label}",

@@ -2,11 +2,12 @@
 
 A slice of the sender lasts from sending until the last receiver has it, or it was given up; what
 was sent at one instant under one name is one slice. At the receiver stands a slice of a nanosecond.
-Only messages that arrived, whole or in part, have an arrow.
+Only messages that arrived, whole or in part, have an arrow. Models that arrived and were never used
+are said to be so at their receiver.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -46,8 +47,9 @@ def write(folder: Path, writer: Writer, nodes: int) -> None:
     arrived = np.isin(outcome, [k for k, word in enumerate(outcomes) if word in ARRIVED])
     src, dst, bits = (rows[name].astype(np.int64) for name in ("src", "dst", "bits"))
     del rows
+    unused = _unused(folder, len(src))
     _sent(writer, sent_ns, done_ns, src, dst, kind, bits, outcome, arrived, (kinds, outcomes))
-    _came(writer, done_ns, src, dst, kind, arrived, kinds)
+    _came(writer, done_ns, src, dst, kind, arrived, kinds, unused)
     for node in range(nodes):
         mine = src == node
         _under_way(writer, node, sent_ns[mine], done_ns[mine])
@@ -105,8 +107,9 @@ def _came(
     kind: NDArray[np.int64],
     arrived: NDArray[np.bool_],
     kinds: Any,
+    unused: Mapping[int, str],
 ) -> None:
-    """Slices of receivers, and the ends of arrows."""
+    """Slices of receivers, and the ends of arrows; `unused` has what became of unused messages."""
     order = np.lexsort((src, done_ns, dst))
     order = order[arrived[order]]
     for begin, end in _groups(order, dst, done_ns):
@@ -114,12 +117,31 @@ def _came(
         pid, at_ns = process_of(int(dst[rows[0]])), int(done_ns[rows[0]])
         names = "/".join(sorted({str(kinds[kind[row]]) for row in rows}))
         whence = f"from {src[rows[0]]}" if len(rows) == 1 else f"from {len(rows)} nodes"
-        senders = {"from": src[rows].tolist()[:_MOST_NAMED]}
-        writer.slice(pid, CAME, f"{names} {whence}", at_ns, at_ns + SHORTEST_NS, senders)
+        told: dict[str, Any] = {"from": src[rows].tolist()[:_MOST_NAMED]}
+        in_vain = Counter(unused[row] for row in rows if row in unused)
+        if in_vain:
+            told["arrived, not used"] = dict(in_vain)
+        vain = (
+            ""
+            if not in_vain
+            else ", not used"
+            if len(rows) == 1
+            else f", {in_vain.total()} not used"
+        )
+        writer.slice(pid, CAME, f"{names} {whence}{vain}", at_ns, at_ns + SHORTEST_NS, told)
         for row in rows:
             writer.arrow(pid, CAME, row, at_ns, ends=True)
     for node in np.unique(dst[arrived]).tolist():
         writer.thread(process_of(node), CAME, "messages in")
+
+
+def _unused(folder: Path, messages: int) -> dict[int, str]:
+    """What became of messages with values that arrived and were not used, by row."""
+    if not run_folder.has(folder, "uses"):
+        return {}
+    rows = run_folder.read(folder, "uses", ("message", "fate"))
+    both = zip(rows["message"].tolist(), rows["fate"].astype(str).tolist(), strict=True)
+    return {row: fate for row, fate in both if fate != "used" and 0 <= row < messages}
 
 
 def _under_way(

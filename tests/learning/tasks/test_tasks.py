@@ -174,3 +174,32 @@ def test_a_task_with_losses_of_its_own_takes_no_closed_form_of_its_base():
     (expected,) = torch.autograd.grad(F.huber_loss(here, targets), here)
     weight = torch.full((5, 1), 0.2, dtype=torch.float64)
     torch.testing.assert_close(task.gradient(outputs, targets, weight), expected, **TOLERANCE)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_macro_f1_and_auc_are_scikit_learns(seed):
+    """Of seven classes some are in no target; ties are made by rounding."""
+    from sklearn.metrics import f1_score, roc_auc_score
+
+    outputs = (2 * drawn(40, 7, seed=seed)).round() / 2
+    targets = labels(5, 40, seed=seed) + seed % 3
+    task = Classification(also=("macro_f1", "auc"))
+    found = task.metrics(outputs, targets)
+    assert list(found) == ["macro_f1", "auc"]
+    expected = f1_score(targets, outputs.argmax(1), average="macro")
+    assert found["macro_f1"] == pytest.approx(expected, abs=1e-12)
+    p = torch.softmax(outputs, 1)
+    areas = [roc_auc_score(targets == c, p[:, c]) for c in targets.unique()]
+    assert found["auc"] == pytest.approx(sum(areas) / len(areas), abs=1e-12)
+
+
+def test_f1_and_auc_by_hand_and_where_there_is_one_class_alone():
+    """Predicted 0, 0, 1 of 0, 1, 1: F1 is 2/3 and 2/3; of class 0, 3 of 4 half pairs are right."""
+    outputs = torch.tensor([[2.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    task = Classification(also=("macro_f1", "auc"))
+    found = task.metrics(outputs, torch.tensor([0, 1, 1]))
+    assert found == {"macro_f1": pytest.approx(2 / 3), "auc": pytest.approx(1.0)}
+    tied = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    assert task.metrics(tied, torch.tensor([0, 1, 1]))["auc"] == pytest.approx(0.75)
+    assert list(task.metrics(outputs, torch.tensor([1, 1, 1]))) == ["macro_f1"]
+    assert Classification().metrics(outputs, torch.tensor([0, 1, 1])) == {}

@@ -37,6 +37,14 @@ OTHERS: dict[str, tuple[dict[str, Any], str]] = {
         {"exchange": {"schedule": "rounds", "deadline_s": 0.5}, "link": {"latency_s": 0.7}},
         "Late: 100 % of all messages arrived after their round's deadline, 500 ms",
     ),
+    "unused": (
+        {
+            "exchange": CLOCKS,
+            "link": {"latency_s": 3.0},
+            "algorithm": {"kind": "dpsgd", "max_age_s": 1.0},
+        },
+        "Arrived, not used: 100 % of the models and other values that came",
+    ),
     "expired": ({"exchange": CLOCKS, "radio": SLOW_RADIO}, "Too little airtime: "),
     "queue": ({"exchange": CLOCKS, "radio": {**SLOW_RADIO, "ttl_s": 1e6}}, "Queue: "),
     "fading": (

@@ -1,0 +1,79 @@
+"""Remarks on the methods of a scenario: how long each waits for answers, how much each trains."""
+
+from netsim.engine.simulation import Simulation
+from netsim.errors import NetsimError
+from netsim.results import unequal_steps
+from netsim.scenario.tables import AlgorithmEntry
+from netsim.world.builder import World
+
+_LOOKED_AT = 200
+"""So many nodes are looked at."""
+
+
+def remarks(world: World) -> list[str]:
+    """Collect the remarks for whoever validates a scenario, one a method that waits.
+
+    Parameters
+    ----------
+    world : World
+    """
+    found = [told for entry in world.scenario.algorithm if (told := time_out(world, entry))]
+    steps = {entry.name: _steps_a_round(world, entry) for entry in world.scenario.algorithm}
+    unequal = unequal_steps.sentence(
+        {name: n for name, n in steps.items() if n is not None}, "local steps a round"
+    )
+    return [*found, *([] if unequal is None else [unequal])]
+
+
+def time_out(world: World, entry: AlgorithmEntry) -> str | None:
+    """How long a method that asks its peers waits over the scenario's links; None: it asks nobody.
+
+    Parameters
+    ----------
+    world : World
+    entry : AlgorithmEntry
+    """
+    fields = type(entry.params).model_fields
+    if "timeout_s" not in fields or ("pace" in fields and not _works_in_slots(world, entry)):
+        return None
+    set_s = getattr(entry.params, "timeout_s", None)
+    if set_s is not None:
+        return f"{entry.name} waits timeout_s = {set_s:g} s for answers, as set"
+    try:
+        run = Simulation(world, entry, None, True, None)
+    except NetsimError:  # what playing it will refuse
+        return None
+    asking = [node for node in run.nodes[:_LOOKED_AT] if node.neighbours]
+    if not asking:
+        return None
+    waits_s = [node.patience_s(node.neighbours) for node in asking]
+    least, most = min(waits_s), max(waits_s)
+    span = f"{least:.3g} s" if f"{least:.3g}" == f"{most:.3g}" else f"{least:.3g} to {most:.3g} s"
+    return (
+        f"{entry.name} waits {span} for answers where it asks all neighbours (by the links; "
+        "timeout_s sets another)"
+    )
+
+
+def _steps_a_round(world: World, entry: AlgorithmEntry) -> float | None:
+    """Local steps that a method's Params have a node take a round, on average; None: not said."""
+    params = entry.params
+    if _works_in_slots(world, entry):
+        return None
+    amount = params.amount() if hasattr(params, "amount") else {}
+    epochs = amount.get("epochs", getattr(params, "local_epochs", None))
+    steps = amount.get("steps", getattr(params, "steps", None))
+    if steps is not None:
+        return float(steps * getattr(params, "inner_steps", 1))
+    if epochs is None:
+        return None
+    batch = world.scenario.training_of(entry).batch_size
+    sizes = [size for i in range(len(world.roles)) if (size := world.shards.train_size(i))]
+    return sum(max(1, -(-size // batch)) for size in sizes) * epochs / max(1, len(sizes))
+
+
+def _works_in_slots(world: World, entry: AlgorithmEntry) -> bool:
+    """Whether the method trains a step a slot and asks its peers, as stars do."""
+    params, schedule = entry.params, world.scenario.exchange.schedule  # type: ignore[attr-defined]
+    has_slots = "uninvolved_train" in type(params).model_fields
+    return has_slots and schedule != "rounds" and getattr(params, "pace", "slots") == "slots"

@@ -1,0 +1,38 @@
+"""Weights by staleness: what a message counts by its age, in any method that mixes.
+
+Source: Xie, Koyejo and Gupta 2019, "Asynchronous federated optimization" (FedAsync,
+arXiv:1903.03934), Section 5.2: a model of staleness t - tau is mixed with the weight alpha_t =
+alpha s(t - tau), and what it loses stays with the model that it is mixed into.
+
+Here s multiplies the weight that a method gives a message, whatever that weight is. Where the
+mixture has a model of the node's own, what messages lose goes to it; where it has none (a server's
+mean), the weights are divided by their new sum. The age is from sending to mixing, in seconds or in
+versions: how often the node that mixes has woken since, so 0 for a message of the same round.
+"""
+
+from typing import Literal
+
+from netsim.learning.refs import Ref
+from netsim.node.node import Node
+from netsim.registry import Component
+
+
+class Staleness(Component):
+    """Base of the kinds.
+
+    Attributes
+    ----------
+    unit
+        Whether an age is counted in versions, wake-ups of the node that mixes since the message was
+        sent, or in seconds of virtual time.
+    """
+
+    unit: Literal["versions", "seconds"] = "versions"
+
+    def factor(self, age: float) -> float:
+        """s: what the weight of a message of this age is multiplied by, in [0, 1]."""
+        raise NotImplementedError
+
+    def of(self, node: Node, value: Ref) -> float:
+        """S of the message that brought a value; 1 for a value of the node's own."""
+        return 1.0 if value.bringer is None else self.factor(node.age(value, self.unit))

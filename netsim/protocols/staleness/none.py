@@ -1,0 +1,15 @@
+"""No weights by staleness."""
+
+from typing import Literal
+
+from netsim.protocols.staleness import Staleness
+
+
+class NoStaleness(Staleness):
+    """A message counts what its method gives it, whatever its age."""
+
+    kind: Literal["none"] = "none"
+
+    def factor(self, age: float) -> float:
+        """1."""
+        return 1.0

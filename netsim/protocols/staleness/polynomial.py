@@ -1,0 +1,26 @@
+"""A weight that falls with a power of the age.
+
+Source: Xie, Koyejo and Gupta 2019 (FedAsync, arXiv:1903.03934), Section 5.2, "polynomial".
+"""
+
+from typing import Literal
+
+from netsim.protocols.staleness import Staleness
+from netsim.registry import NonNegative
+
+
+class PolynomialStaleness(Staleness):
+    """A power of 1 + age.
+
+    Attributes
+    ----------
+    a
+        The power; 0 leaves weights as they are. Source: Xie et al. 2019; 0.5 in its experiments.
+    """
+
+    kind: Literal["polynomial"] = "polynomial"
+    a: NonNegative = 0.5
+
+    def factor(self, age: float) -> float:
+        """(1 + age)^-a."""
+        return float((1.0 + age) ** -self.a)

@@ -1,0 +1,38 @@
+"""Arrived and not used: models that came and entered no mixture, training or prediction.
+
+Measure: the share of all messages with models or other values that arrived and no job ever read.
+"""
+
+from netsim.results.explain.findings import Finding, harm, percent
+from netsim.results.explain.run_tables import RunTables
+
+_WHY = {
+    "late": "came after what waited for them had ended",
+    "superseded": "were replaced by a later one of the same sender before they were read",
+    "too_old": "were older than max_age_s when they were read",
+    "ignored": "were ignored by malicious nodes",
+    "not_used": "were given weight 0 or left aside",
+    "unread": "still waited at the end",
+}
+
+
+def find(run: RunTables) -> list[Finding]:
+    """Arrivals of which nothing came."""
+    uses = run.uses
+    if not len(uses):
+        return []
+    unused = uses[uses.fate != "used"].fate.astype(str)
+    if not len(unused):
+        return []
+    share = run.shown('(uses.fate != "used").mean()', len(unused) / len(uses))
+    counts = unused.value_counts()
+    fates = run.shown(
+        'uses[uses.fate != "used"].fate.astype(str).value_counts().to_dict()', counts.to_dict()
+    )
+    many = sum(fates.values())
+    parts = ", ".join(f"{n:,} {_WHY.get(fate, fate)}" for fate, n in fates.items())
+    text = (
+        f"Arrived, not used: {percent(share)} of the models and other values that came "
+        f"({many:,} of {len(uses):,}) entered nothing: {parts}."
+    )
+    return [harm(share, text, run.queries())]
