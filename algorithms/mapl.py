@@ -190,8 +190,8 @@ def on_round(
         of = {j: weights[1 + k] for k, j in enumerate(peers)}
         senders = [j for j in came if of[j] > 0]
         mixed = [own, *(came[j].prototypes for j in senders)]
-        shares = api.mixing_shares(weights[0], of, senders, params.absent)
-        shares = api.discounted(node, params, mixed, shares)
+        full = api.mixing_shares(weights[0], of, senders, params.absent)
+        shares = api.discounted(node, params, mixed, full)
         node.log_weights([node.id, *senders], shares)
         own = node.mix(mixed, shares)
         if backbone is not None:  # MAPL+

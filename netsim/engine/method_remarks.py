@@ -69,7 +69,8 @@ def _steps_a_round(world: World, entry: AlgorithmEntry) -> float | None:
         return None
     batch = world.scenario.training_of(entry).batch_size
     sizes = [size for i in range(len(world.roles)) if (size := world.shards.train_size(i))]
-    return sum(max(1, -(-size // batch)) for size in sizes) * epochs / max(1, len(sizes))
+    passes = [max(1, -(-size // batch)) for size in sizes]
+    return float(sum(passes) * epochs / max(1, len(passes)))
 
 
 def _works_in_slots(world: World, entry: AlgorithmEntry) -> bool:

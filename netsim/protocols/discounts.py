@@ -83,7 +83,22 @@ def discounted(
 def staleness_factors(
     node: Node, params: Any, values: Sequence[Ref], own: int | None = 0
 ) -> tuple[float, ...]:
-    """S of each value; 1 for that at place `own`. See `discounted`."""
+    """Factor s of each value, for rules that are no mixtures; 1 for that at place `own`.
+
+    Parameters
+    ----------
+    node : Node
+    params : StalenessParams
+    values : sequence of Ref
+        m.
+    own : int or None
+        Place of what is the node's own; None: there is none.
+
+    Returns
+    -------
+    tuple of float
+        (m,)
+    """
     kind: Staleness = getattr(params, "staleness", NoStaleness())
     return tuple(1.0 if k == own else kind.of(node, value) for k, value in enumerate(values))
 
