@@ -23,7 +23,8 @@ take part, whether its course depends on computed values.
 ||||||| 836316b
 - What a node has from its peers, what an absent one means: `Inbox`, `AbsenceParams`, `drop_late`;
   what the age of a message leaves of its weight: `discounted` with `StalenessParams` (which
-  `AbsenceParams` are), `staleness_factors`, `Staleness`.
+  `AbsenceParams` are), `staleness_factors`, `Staleness`; `StalenessKind` is a type for Params
+  (`PolynomialStaleness` for a default).
 - `LearningRate` is a type for Params whose `at(node)` is the rate of training that begins now
   (`ConstantRate` for a default).
 - `PrivateTraining` with its Params trains by DP-SGD and counts epsilon (`Privacy` are the constants
@@ -137,6 +138,7 @@ from netsim.protocols.rounds import (
 from netsim.protocols.sampling import Sampling, SamplingParams
 from netsim.protocols.secure_aggregation import answered, masked
 from netsim.protocols.staleness import Staleness
+from netsim.protocols.staleness.polynomial import PolynomialStaleness
 from netsim.protocols.star import (
     STAR_SCHEDULES,
     Heard,
@@ -163,9 +165,11 @@ from netsim.traces.arrays import saved_arrays
 if TYPE_CHECKING:
     Compression = Compressor
     LearningRate = Rate
+    StalenessKind = Staleness
 else:
     Compression = choice("netsim.protocols.compression")
     LearningRate = choice("netsim.protocols.learning_rates")
+    StalenessKind = choice("netsim.protocols.staleness")
 
 __all__ = [
     "CROP_FLIP_DRAWS",
@@ -211,6 +215,7 @@ __all__ = [
     "Params",
     "Participant",
     "PlainTraining",
+    "PolynomialStaleness",
     "Positive",
     "Privacy",
     "PrivacyParams",
@@ -227,6 +232,7 @@ __all__ = [
     "Share",
     "SlotParams",
     "Staleness",
+    "StalenessKind",
     "StalenessParams",
     "StarExchange",
     "StarParams",

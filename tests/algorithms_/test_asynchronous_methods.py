@@ -16,6 +16,7 @@ from .transcription import (
     RATE,
     RING,
     ROUNDS,
+    SERVER,
     STACKED,
     UNEVEN,
     WORLD,
@@ -425,3 +426,84 @@ def test_divshare(play, tmp_path, world):
     log = pd.read_parquet(tmp_path / "messages")
     assert set(log.bits) == {32 * (-(-size // n)) + 32, 32 * (size // n) + 32}
     assert log[log["round"] == 1].bits.sum() == 2 * NODES * (32 * size + 32 * n)
+
+
+def pushes(folder):
+    """(wake-up number, worker) of all pushes, in the order in which they came to the server."""
+    log = pd.read_parquet(folder / "messages")
+    log = log[log.kind.astype(str) == "Push"].sort_values("t_done_s", kind="stable")
+    return list(zip(log["round"] - 1, log.src, log.t_done_s, strict=True))
+
+
+def pulls(folder):
+    """{(wake-up number, worker): time at which the server answered}."""
+    log = pd.read_parquet(folder / "messages")
+    log = log[log.kind.astype(str) == "Pull"]
+    return {(n - 1, i): t for n, i, t in zip(log["round"], log.src, log.t_done_s, strict=True)}
+
+
+ANSWERED = SERVER | {"exchange": CLOCKS["exchange"], "link": {"latency_s": 0.37}}
+POLYNOMIAL = {"kind": "polynomial", "a": 0.5}
+
+
+@pytest.mark.parametrize("unit", ["versions", "seconds"])
+@pytest.mark.parametrize("kind", ["fedasync", "fedbuff"])
+def test_a_server_takes_models_as_they_come(play, tmp_path, kind, unit):
+    """Both Algorithms 1 in the order of the events: workers pull at x_tau, and push to x_t."""
+    staleness = POLYNOMIAL | {"unit": unit}
+    own = {"alpha": 0.5, "strength": 0.3} if kind == "fedasync" else {"buffer": 3}
+    own |= {"server_learning_rate": 0.7} if kind == "fedbuff" else {}
+    run = play({"kind": kind, "local_steps": 2, "staleness": staleness, **own}, tmp_path, **ANSWERED)
+    given = Given(run)
+    asked = sorted((t, 0, key) for key, t in pulls(tmp_path).items())
+    came = [(t, 1, (n, i)) for n, i, t in pushes(tmp_path)]
+    x, version, made_s, buffer, ages = given.initial, 0, [0.0], [], []
+    pulled, count = {}, [0] * NODES
+    for t, is_push, (n, i) in sorted(asked + came, key=lambda event: event[:2]):
+        if not is_push:
+            pulled[n, i] = x, version
+            continue
+        start, tau = pulled[n, i]
+        trained = start
+        for batch in given.batches(i, count[i], 2):
+            g = gradient(trained, batch) + own.get("strength", 0.0) * (trained - start)
+            trained = trained - RATE * g
+        count[i] += 2
+        ages.append(version - tau)
+        s = (1 + (t - made_s[tau] if unit == "seconds" else version - tau)) ** -0.5
+        if kind == "fedasync":
+            x = (1 - 0.5 * s) * x + 0.5 * s * trained
+        else:
+            buffer.append(s * (trained - start))
+            if len(buffer) < 3:
+                continue
+            x, buffer = x + 0.7 * sum(buffer) / 3, []
+        version += 1
+        made_s.append(t)
+    last = {i: pulled[max(key for key in pulled if key[1] == i)][0] for i in range(NODES)}
+    received = {i: t for (_, i), t in sorted(pulls(tmp_path).items(), key=lambda one: one[1])}
+    done = [i for i in range(NODES) if received[i] + 0.37 <= 179.0]
+    found = shown(run, "mixed")
+    assert difference([found[i] for i in done], [last[i] for i in done]) < 1e-12
+    assert len(done) > 2
+    assert max(ages) > 0
+
+
+@pytest.mark.parametrize("kind", ["fedasync", "fedbuff"])
+def test_nodes_that_are_their_own_servers(play, kind):
+    """In rounds, neighbours' models one after the other by id; s is 1."""
+    own = {"alpha": 0.5} if kind == "fedasync" else {"buffer": 2}
+    run = play({"kind": kind, "local_steps": 2, **own}, **RING)
+    given = Given(run)
+    x = [given.initial for _ in range(NODES)]
+    for t in range(ROUNDS):
+        sent = [sgd(x[i], given.batches(i, 2 * t, 2)) for i in range(NODES)]
+        for i in range(NODES):
+            x[i] = sent[i]
+            near = [sent[j] for j in run.nodes[i].neighbours]
+            if kind == "fedasync":
+                for row in near:
+                    x[i] = 0.5 * x[i] + 0.5 * row
+            else:
+                x[i] = (x[i] + sum(near)) / 3
+    assert difference(shown(run, "mixed"), x) < 1e-12

@@ -18,6 +18,8 @@ METHODS = {
     "pens": {"local_steps": 3, "sampled": 2, "kept": 1, "selection_rounds": 8},
     "dispfl": {"local_steps": 3},
     "divshare": {"local_steps": 3},
+    "fedasync": {"local_steps": 3},
+    "fedbuff": {"local_steps": 3},
     "dec_lora": {"local_steps": 20},  # a random base has all to learn
 }
 RADIO = {
