@@ -90,7 +90,7 @@ def on_round(node: Node, params: Params, inbox: api.Inbox) -> Process:
     seed = int(node.uniform("factors", 1, common=True)[0] * 2**31)
     factors = node.compute(first_factors, w_0, layers, seed, like=(num_factors(layers),))
     loss = augmented_adapted_loss if params.augment else adapted_loss
-    how = params.amount() | {"loss": loss, "given": (w_0, layers, params.alpha)}
+    how: dict[str, Any] = {**params.amount(), "loss": loss, "given": (w_0, layers, params.alpha)}
     while True:
         yield node.wakeup()
         trained = yield node.train(theta, **how, learn={"factors": factors})

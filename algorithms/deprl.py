@@ -58,13 +58,12 @@ def processes(node: Node, params: Params) -> list[Process]:
 
 def on_round(node: Node, params: Params, inbox: api.Inbox) -> Process:
     """Algorithm 1 for one worker: `theta` is (phi_i, theta_i)."""
-    theta, loss = node.initial(), params.loss()
-    beta = params.base_learning_rate
+    theta, beta = node.initial(), params.base_learning_rate
     while True:
         yield node.wakeup()
-        headed = yield node.train(theta, **params.head_amount(), loss=loss, part="head")
-        how = params.how() | {"learning_rate": beta, "part": "backbone"}
-        theta = (yield node.train(headed.theta, **how)).theta
+        headed = yield node.train(theta, **params.how_part("head"))
+        how = params.how_part("backbone")
+        theta = (yield node.train(headed.theta, **how, learning_rate=beta)).theta
         node.publish(theta, "trained")
         phi = theta.part("backbone")
         heard = yield from inbox.exchange(Base(phi, len(node.neighbours)))

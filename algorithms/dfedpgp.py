@@ -41,16 +41,15 @@ def processes(node: Node, params: Params) -> list[Process]:
 
 def on_round(node: Node, params: Params) -> Process:
     """Algorithm 1 for one node: `theta` is (z_i, v_i)."""
-    theta, loss = node.initial(), params.loss()
+    theta = node.initial()
     base = api.PushSum(node, params, theta.part("backbone"))
     while True:
         yield node.wakeup()
         yield from base.pull()
         theta = theta.with_part("backbone", base.z)
-        headed = yield node.train(theta, **params.head_amount(), loss=loss, part="head")
-        rate = base.learning_rate()
-        how = params.how() | {"learning_rate": rate, "part": "backbone"}
-        theta = (yield node.train(headed.theta, **how)).theta
+        headed = yield node.train(theta, **params.how_part("head"))
+        rate, how = base.learning_rate(), params.how_part("backbone")
+        theta = (yield node.train(headed.theta, **how, learning_rate=rate)).theta
         node.publish(theta, "trained")
         base.z = theta.part("backbone")
         yield from base.push()

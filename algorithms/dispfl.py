@@ -65,7 +65,11 @@ class Params(api.PlainTraining, api.AbsenceParams):
 
     def alpha(self, t: int) -> float:
         """alpha_t."""
-        return self.prune / 2 * (1 + math.cos(math.pi * min(t, self.anneal_rounds) / self.anneal_rounds))
+        return (
+            self.prune
+            / 2
+            * (1 + math.cos(math.pi * min(t, self.anneal_rounds) / self.anneal_rounds))
+        )
 
 
 class Layer(NamedTuple):
@@ -113,7 +117,8 @@ def on_round(node: Node, params: Params, inbox: api.Inbox) -> Process:
         w = node.compute(mean_where_masks_meet, models, masks, tuple(shares), like=w)
         theta = theta.with_part("parameters", w)
         node.publish(theta, "mixed")
-        trained = yield node.train(theta, **params.amount(), loss=loss, given=(m,))
+        how: dict[str, Any] = {**params.amount(), "loss": loss, "given": (m,)}
+        trained = yield node.train(theta, **how)
         theta, w = trained.theta, trained.theta.part("parameters")
         node.publish(theta, "trained")
         g = node.gradient(theta, node.batch())
@@ -155,7 +160,7 @@ def first_mask(w: Tensor, layers: tuple[Layer, ...], seed: int) -> Tensor:
 
 
 def inside(w: Tensor, m: Tensor) -> Tensor:
-    """w inside of the mask, 0 outside."""
+    """W inside of the mask, 0 outside."""
     return torch.where(m > 0, w, 0.0)
 
 

@@ -11,10 +11,10 @@ Learning with Model Fragmentation", WWW 2025, arXiv:2410.12918, Algorithms 1 to 
 
 Symbols: Omega is `fraction`, J `receivers`, H `local_steps` or `local_epochs`.
 Readings: a fragment is every (1 / Omega)-th parameter, so that each has some of all layers; of two
-of the same number and sender the later one counts. Receivers are drawn among the peers. Where
-nodes wake by themselves step 1 follows steps 2 and 3 of the same wake-up, which is where an exchange
-is; under `rounds` the fragments of a round are averaged in it. What is cleared is what has not
-begun to be sent (`node.withdraw`). Running statistics stay with the node.
+of the same number and sender the later one counts. Receivers are drawn among the peers. Step 1
+follows steps 2 and 3 of the same wake-up; under `rounds` the fragments of a round are averaged in
+it. What is cleared is what has not begun to be sent (`node.withdraw`). Running statistics stay with
+the node.
 Departures: none known.
 
 Personalizes: nothing: all models agree in the end.

@@ -62,6 +62,11 @@ class HeadTraining(api.PlainTraining):
             return {"steps": self.head_steps}
         return {"epochs": self.head_epochs or 1}
 
+    def how_part(self, part: str) -> dict[str, Any]:
+        """Keywords of `node.train` for one part, the other one held fixed."""
+        amount = self.head_amount() if part == "head" else self.amount()
+        return {**amount, "loss": self.loss(), "part": part}
+
 
 class Params(HeadTraining, api.RoundParams):
     """How long heads and bases are trained, and whose bases count how much."""

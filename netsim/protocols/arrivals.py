@@ -138,4 +138,6 @@ class Arrivals:
         ended = [one for one in self._under_way if one[2].triggered]
         self._under_way = [one for one in self._under_way if not one[2].triggered]
         outcomes = [(j, msg, sent.value) for j, msg, sent in ended]
-        self.lost = [(j, msg) for j, msg, is_ in outcomes if is_ is not None and is_ not in DELIVERED]
+        self.lost = [
+            (j, msg) for j, msg, is_ in outcomes if is_ is not None and is_ not in DELIVERED
+        ]

@@ -1,4 +1,4 @@
-"""Push-sum over directed graphs: nodes push shares of a value and of its weight, and add what comes.
+"""Push-sum over directed graphs: nodes push shares of a value and its weight, and add what comes.
 
 Source: Kempe, Dobra and Gehrke 2003, "Gossip-based computation of aggregate information"; with
 gradients, Nedic and Olshevsky 2016, and Assran, Loizou, Ballas and Rabbat 2019 (SGP). Node i has
@@ -102,7 +102,7 @@ class PushSum:
         self.z, self.w = z, 1.0
 
     def learning_rate(self) -> float:
-        """eta / w: a step of x by eta times a gradient moves z by so much."""
+        """Eta / w: a step of x by eta times a gradient moves z by so much."""
         scale = min(1.0 / self.w, self._params.largest_step)
         return self._node.learning_rate * scale
 

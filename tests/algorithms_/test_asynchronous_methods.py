@@ -286,7 +286,7 @@ def test_pens(play, world):
     for t in range(rounds):
         x = [sgd(x[i], given.batches(i, 2 * t, 2)) for i in range(NODES)]
         to = [
-            choices(run, i, t + 1, lambda k, i=i: others[i] if k < select else found[i])[t]
+            choices(run, i, t + 1, lambda k, i=i, now=found: others[i] if k < select else now[i])[t]
             for i in range(NODES)
         ]
         came = [[(j, x[j]) for j in range(NODES) if to[j] == i] for i in range(NODES)]
@@ -453,7 +453,9 @@ def test_a_server_takes_models_as_they_come(play, tmp_path, kind, unit):
     staleness = POLYNOMIAL | {"unit": unit}
     own = {"alpha": 0.5, "strength": 0.3} if kind == "fedasync" else {"buffer": 3}
     own |= {"server_learning_rate": 0.7} if kind == "fedbuff" else {}
-    run = play({"kind": kind, "local_steps": 2, "staleness": staleness, **own}, tmp_path, **ANSWERED)
+    run = play(
+        {"kind": kind, "local_steps": 2, "staleness": staleness, **own}, tmp_path, **ANSWERED
+    )
     given = Given(run)
     asked = sorted((t, 0, key) for key, t in pulls(tmp_path).items())
     came = [(t, 1, (n, i)) for n, i, t in pushes(tmp_path)]

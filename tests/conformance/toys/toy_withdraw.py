@@ -22,8 +22,7 @@ def on_wakeup(node: Node) -> Process:
         theta = (yield node.train(node.initial(), steps=1)).theta
         sent = [node.send(j, News(theta)) for j in node.peers for _ in range(3)]
         saw(node, "withdrawn", node.withdraw(News))
-        for outcome in sent:
-            yield outcome
+        yield from sent
         node.publish(theta, "trained")
 
 
