@@ -52,7 +52,7 @@ class Model(Message):
     degree: int
 
 
-class Params(GossipParams):
+class OneStep(api.LocalTraining):
     """One minibatch step a round, unless steps or epochs are given.
 
     Attributes
@@ -66,6 +66,10 @@ class Params(GossipParams):
     def amount(self) -> dict[str, int]:
         """As `node.train` takes it."""
         return super().amount() if self.local_epochs or self.local_steps else {"steps": 1}
+
+
+class Params(OneStep, GossipParams):
+    """One minibatch step a round, unless steps or epochs are given."""
 
 
 @api.algorithm(knows_servers=False, mixes_to_one=True)
@@ -85,9 +89,16 @@ def on_round(node: Node, params: Params, inbox: api.Inbox) -> Process:
         ids, w = mixing_weights(node, params, x, heard)
         models = [x, *(heard[j].x for j in ids[1:])]
         stepped = (yield stepping).theta
-        mixed = node.mix([stepped, x, *models], [1.0, -1.0, *w])  # lines 5-6
-        x = api.with_statistics_of(stepped, mixed)
+        x = mixed_and_stepped(node, x, stepped, models, w)  # lines 5-6
         node.publish(x, "mixed")
+
+
+def mixed_and_stepped(
+    node: Node, x: Ref, stepped: Ref, models: Sequence[Ref], w: Sequence[float]
+) -> Ref:
+    """sum_j W_ij x_j, and the step that was taken from x; running statistics are the step's."""
+    mixed = node.mix([stepped, x, *models], [1.0, -1.0, *w])
+    return api.with_statistics_of(stepped, mixed)
 
 
 def mixing_weights(

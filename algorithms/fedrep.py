@@ -36,7 +36,7 @@ from netsim import api
 from netsim.api import Batch, Node, Process, Ref
 
 
-class Params(api.RoundParams):
+class HeadTraining(api.PlainTraining):
     """How long heads are trained; the other keys are of the base.
 
     Attributes
@@ -61,6 +61,15 @@ class Params(api.RoundParams):
         if self.head_steps is not None:
             return {"steps": self.head_steps}
         return {"epochs": self.head_epochs or 1}
+
+    def how_part(self, part: str) -> dict[str, Any]:
+        """Keywords of `node.train` for one part, the other one held fixed."""
+        amount = self.head_amount() if part == "head" else self.amount()
+        return {**amount, "loss": self.loss(), "part": part}
+
+
+class Params(HeadTraining, api.RoundParams):
+    """How long heads and bases are trained, and whose bases count how much."""
 
 
 @api.algorithm(mixes_to_one=True, tasks=("any",))

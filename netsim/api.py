@@ -20,8 +20,12 @@ take part, whether its course depends on computed values.
   gives one (`NoCompression` for a default), `Compressor` its base; `ErrorFeedback` sends later what
   a compressor has left out; `masked` and `answered` have the sizes of secure aggregation.
 - What a node has from its peers, what an absent one means: `Inbox`, `AbsenceParams`, `drop_late`;
+  `Arrivals`, where each message counts once.
+||||||| 836316b
+- What a node has from its peers, what an absent one means: `Inbox`, `AbsenceParams`, `drop_late`;
   what the age of a message leaves of its weight: `discounted` with `StalenessParams` (which
-  `AbsenceParams` are), `staleness_factors`, `Staleness`.
+  `AbsenceParams` are), `staleness_factors`, `Staleness`; `StalenessKind` is a type for Params
+  (`PolynomialStaleness` for a default).
 - `LearningRate` is a type for Params whose `at(node)` is the rate of training that begins now
   (`ConstantRate` for a default).
 - `PrivateTraining` with its Params trains by DP-SGD and counts epsilon (`Privacy` are the constants
@@ -34,6 +38,7 @@ take part, whether its course depends on computed values.
   value of its own: `personal_processes`, `own_means`, `missing_part`.
 - The star exchange: `StarExchange`, `StarParams`, `SlotParams`, `STAR_SCHEDULES`, `Heard`,
   `trains_in`.
+- Push-sum over directed graphs: `PushSum` with its Params.
 - Who sends to whom over links that lose messages: `Subscriptions` (acknowledged), `Edges` (opened
   and closed by their receivers), `Collaborators` (a set that only shrinks), `Downloads` (pulled, at
   most so many at once), with their Params; `mixing_shares`, `UpdatesToMix`.
@@ -87,6 +92,7 @@ from netsim.node.live_model import Held
 from netsim.node.node import Node, Process
 from netsim.node.training_verbs import Trained
 from netsim.node.wakeups import Condition
+from netsim.protocols.arrivals import Arrivals
 from netsim.protocols.augmentation import VIEW_DRAWS, Augmentation, two_views
 from netsim.protocols.averaging import (
     AveragedModel,
@@ -122,6 +128,7 @@ from netsim.protocols.messages import Mean, Model, Share, Update
 from netsim.protocols.parameters import call_at, gradient_at, parameters_of
 from netsim.protocols.personal import missing_part, own_means, personal_processes
 from netsim.protocols.privacy import PrivacyParams, PrivateTraining
+from netsim.protocols.push_sum import PushSum, PushSumParams
 from netsim.protocols.rounds import (
     PaceParams,
     Participant,
@@ -132,6 +139,7 @@ from netsim.protocols.rounds import (
 from netsim.protocols.sampling import Sampling, SamplingParams
 from netsim.protocols.secure_aggregation import answered, masked
 from netsim.protocols.staleness import Staleness
+from netsim.protocols.staleness.polynomial import PolynomialStaleness
 from netsim.protocols.star import (
     STAR_SCHEDULES,
     Heard,
@@ -158,15 +166,18 @@ from netsim.traces.arrays import saved_arrays
 if TYPE_CHECKING:
     Compression = Compressor
     LearningRate = Rate
+    StalenessKind = Staleness
 else:
     Compression = choice("netsim.protocols.compression")
     LearningRate = choice("netsim.protocols.learning_rates")
+    StalenessKind = choice("netsim.protocols.staleness")
 
 __all__ = [
     "CROP_FLIP_DRAWS",
     "STAR_SCHEDULES",
     "VIEW_DRAWS",
     "AbsenceParams",
+    "Arrivals",
     "Augmentation",
     "AveragedModel",
     "AveragedPart",
@@ -206,12 +217,15 @@ __all__ = [
     "Params",
     "Participant",
     "PlainTraining",
+    "PolynomialStaleness",
     "Positive",
     "Privacy",
     "PrivacyParams",
     "PrivateTraining",
     "Process",
     "ProtocolError",
+    "PushSum",
+    "PushSumParams",
     "Received",
     "Ref",
     "RoundParams",
@@ -220,6 +234,7 @@ __all__ = [
     "Share",
     "SlotParams",
     "Staleness",
+    "StalenessKind",
     "StalenessParams",
     "StarExchange",
     "StarParams",

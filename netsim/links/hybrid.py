@@ -54,6 +54,9 @@ class HybridLink(Link):
         for link, part in self._by_link(group):
             link.broadcast(part)
 
+    def withdraw(self, src: int, kind: type) -> int:
+        return self.radio.withdraw(src, kind) + self.wires.withdraw(src, kind)
+
     def in_reach(self, src: int, others: Sequence[int]) -> list[int]:
         if src in self._servers:
             return self.wires.in_reach(src, others)

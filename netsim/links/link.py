@@ -28,6 +28,7 @@ BUSY = "busy"
 COLLISION = "collision"
 OFF = "off"
 ASLEEP = "asleep"
+WITHDRAWN = "withdrawn"
 ARRIVED = frozenset({DELIVERED, PARTIAL})
 
 
@@ -120,6 +121,19 @@ class Link(ABC):
     @abstractmethod
     def broadcast(self, group: Sequence[Transmission]) -> None:
         """Send one message to several receivers; `group` has a transmission for each."""
+
+    @abstractmethod
+    def withdraw(self, src: int, kind: type) -> int:
+        """End, as `withdrawn`, a node's messages of a class that wait to be sent; how many.
+
+        What has begun goes on: once a bit has been sent, a message takes its course.
+
+        Parameters
+        ----------
+        src : int
+        kind : type
+            The message class.
+        """
 
     @abstractmethod
     def in_reach(self, src: int, others: Sequence[int]) -> list[int]:

@@ -106,6 +106,10 @@ class MessagingVerbs:
         self._link.broadcast(group)
         return event
 
+    def withdraw(self, kind: type[Message]) -> int:
+        """See `Node.withdraw`."""
+        return self._link.withdraw(self._id, kind)
+
     def patience_s(self, peers: Sequence[int]) -> float:
         """See `Node.patience_s`."""
         if not peers:

@@ -34,10 +34,10 @@ class Node:
     """One node.
 
     Verbs come in five groups: time (`wakeup tick sleep condition age`), the others (`peers
-    reachable`), messages (`send broadcast receive gather ask serve exchange`), learning (`initial
-    train hold batch outputs loss gradient measure mix select pool compute value`), and what a node
-    shows (`publish record log_weights warn keep`); `uniform` and `permutation` are the only
-    randomness.
+    reachable`), messages (`send broadcast withdraw receive gather ask serve exchange`), learning
+    (`initial train hold batch outputs loss gradient measure mix select pool compute value`), and
+    what a node shows (`publish record log_weights warn keep`); `uniform` and `permutation` are the
+    only randomness.
 
     Parameters
     ----------
@@ -328,6 +328,31 @@ class Node:
         >>> outcomes = yield node.broadcast(Model(theta=theta), to=node.servers)
         """
         return self._messaging.broadcast(msg, to)
+
+    def withdraw(self, kind: type[Message]) -> int:
+        """Withdraw this node's messages of a class that wait to be sent.
+
+        They end as `withdrawn`, and their senders learn it as any outcome; under `rounds` an
+        exchange goes on without them. What is on the air, or has begun to cross a wire, takes its
+        course. A link on which nothing waits withdraws nothing.
+
+        Parameters
+        ----------
+        kind : type
+            The message class; requests and replies of it are withdrawn like others.
+
+        Returns
+        -------
+        int
+            How many were withdrawn, one for each receiver. At once, under every schedule.
+
+        Examples
+        --------
+        >>> node.withdraw(Fragment)  # of the model before
+        >>> for j, fragment in fresh:
+        ...     node.send(j, fragment)
+        """
+        return self._messaging.withdraw(kind)
 
     def receive(self, kind: type[Message], timeout_s: float | None) -> simpy.Event:
         """Wait for the next message of a class.

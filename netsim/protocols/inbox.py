@@ -42,6 +42,9 @@ class Inbox:
     kind : type of Message
         What is exchanged.
     params : AbsenceParams
+    phase : int
+        Tells the exchanges of one kind in one round apart: an inbox for each. Late messages of all
+        of them go to the inbox whose listeners run.
 
     Attributes
     ----------
@@ -66,8 +69,10 @@ class Inbox:
     ...         node.publish(theta, "mixed")
     """
 
-    def __init__(self, node: Node, kind: type[Message], params: AbsenceParams) -> None:
-        self._node, self._kind, self._params = node, kind, params
+    def __init__(
+        self, node: Node, kind: type[Message], params: AbsenceParams, phase: int = 0
+    ) -> None:
+        self._node, self._kind, self._params, self._phase = node, kind, params, phase
         self.last: dict[int, Received[Any]] = {}
         self.news = False
         self._given_s: dict[int, float] = {}
@@ -99,7 +104,12 @@ class Inbox:
         node, params = self._node, self._params
         senders = node.neighbours if expect is None else tuple(expect)
         fresh = yield node.exchange(
-            {} if msg is None else msg, to=to, expect=senders, kind=self._kind, max_age_s=math.inf
+            {} if msg is None else msg,
+            to=to,
+            expect=senders,
+            phase=self._phase,
+            kind=self._kind,
+            max_age_s=math.inf,
         )
         self.last.update(fresh)
         chosen = self.last if params.absent == "last" else fresh

@@ -313,11 +313,11 @@ class Recorder:
         Returns
         -------
         dict
-            `messages` {sent delivered partial lost expired bits_offered bits_transmitted
+            `messages` {sent delivered partial lost expired withdrawn bits_offered bits_transmitted
             bits_delivered airtime_s}, `outcomes` {kind: {outcome: count}}, `models_sent`,
             `sent_by_kind` {kind: {messages models bits_offered bits_transmitted bits_delivered}},
             `delay`, `staleness` (see `Ages`), `wakes` {woke skipped}, `local_steps`,
-            `event_log_sha256`. Sent = delivered + partial + lost + expired.
+            `event_log_sha256`. Sent = delivered + partial + lost + expired + withdrawn.
             `bits_offered` is the payload of all messages that ended, once for each receiver;
             `bits_delivered` that of those delivered whole; `bits_transmitted` what was put on the
             air or through wires for them: every attempt with headers, a broadcast once. Messages

@@ -28,10 +28,11 @@ OUTCOMES = (
     "busy",
     "off",
     "asleep",
+    "withdrawn",
 )
-"""How a message can end. All but the first two and `deadline` count as lost."""
+"""How a message can end. All but the first two, `deadline` and `withdrawn` count as lost."""
 
-ADDED_OUTCOMES = frozenset({"asleep"})
+ADDED_OUTCOMES = frozenset({"asleep", "withdrawn"})
 """Outcomes that enter a fingerprint only where they occur, so that older fingerprints hold."""
 
 WAKES = ("woke", "skipped")

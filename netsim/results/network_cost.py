@@ -38,6 +38,7 @@ CAUSES = {
     "busy": "receiver busy",
     "off": "receiver off",
     LATE: "too late",
+    "withdrawn": "withdrawn by its sender",
 }
 """What messages are lost to, by outcome, as it is told."""
 TITLES = {LATE: "late"}

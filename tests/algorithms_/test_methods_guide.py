@@ -43,7 +43,12 @@ UNEQUAL = WORLD | {
     "model": [{"kind": "mlp", "hidden": [HIDDEN]}, {"kind": "mlp", "hidden": [3, HIDDEN]}],
     "training": TRAINING | {"common_initial": False},
 }
-MUST = {"fedavg_plus": {"switch_s": 60.0}, "pfedsim": {"general_rounds": 9}}
+MUST = {
+    "divshare": {"fraction": 1.0},
+    "fedavg_plus": {"switch_s": 60.0},
+    "pens": {"sampled": 1, "kept": 1},
+    "pfedsim": {"general_rounds": 9},
+}
 CHECKED = {
     "local_steps": STEPS,
     "head_steps": HEAD_STEPS,
@@ -84,6 +89,7 @@ def symbols(run, i):
         "base": whole.part("backbone").num_values,
         "head": whole.part("head").num_values,
         "norm": whole.part("normalisation").num_values,
+        **matrices(whole, run.entry.params),
         "F": HIDDEN,
         "C": 10,
         "k": len(run.nodes[i].classes) if run.nodes[i].role != "server" else 0,
@@ -93,6 +99,24 @@ def symbols(run, i):
         "H": HEAD_STEPS,
         "K": INNER_STEPS,
     }
+
+
+def matrices(whole, params):
+    """Entries of weight matrices that masks are of, of the masks, and of low-rank factors."""
+    shapes = [s.shape for s in whole.architecture.slices if s.stop <= whole.num_values]
+    shapes = [shape for shape in shapes if len(shape) > 1]
+    sizes, found = [a * b for a, b in shapes], {}
+    if hasattr(params, "density"):
+        scale = params.density * sum(sizes) / sum(a + b for a, b in shapes)
+        kept = [round(scale * (a + b)) for a, b in shapes]
+        dense = whole.part("parameters").num_values - sum(sizes)
+        found |= {"masked": sum(sizes), "kept": sum(kept) + dense}
+    if hasattr(params, "fraction"):
+        found["fragment"] = round(params.fraction * whole.part("parameters").num_values)
+    if hasattr(params, "rank"):
+        ranks = [min(params.rank, *shape) for shape in shapes]
+        found["factors"] = sum(r * sum(shape) for r, shape in zip(ranks, shapes, strict=True))
+    return found
 
 
 def evaluated(formula, run, i, **more):
@@ -130,6 +154,10 @@ def test_bits_and_steps_of_a_round_among_peers(play, tmp_path, kind):
         assert len(messages(tmp_path, None)) == 0
         return
     log = messages(tmp_path)
+    if "a message" in METHODS[kind].fields["Sends"]:  # to whom and how many is drawn
+        expected = {evaluated(bits, run, i) for i in range(NODES)}
+        assert set(log.bits) == expected
+        return
     pairs = log[log.kind != "Piece"].groupby(["src", "dst"]).bits.sum()
     assert len(pairs)
     for (i, _), found in pairs.items():

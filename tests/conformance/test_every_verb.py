@@ -28,7 +28,7 @@ API = {
         "peers",
     ),
     *("wakeup", "tick", "sleep", "condition", "reachable"),
-    *("send", "broadcast", "receive", "gather", "ask", "serve", "exchange"),
+    *("send", "broadcast", "withdraw", "receive", "gather", "ask", "serve", "exchange"),
     *("initial", "train", "hold", "batch", "outputs", "loss", "gradient", "measure"),
     *("mix", "select", "pool", "compute", "value", "publish", "log_weights", "warn", "keep"),
     *("superposed", "record", "local_steps", "batch_size"),

@@ -304,7 +304,9 @@ def test_nothing_differs_before_a_change(files, base, key, value, at_s):
     played(described, folder=files / "a")
     summary = played(described, [{"at_s": at_s, "set": {key: value}}], files / "b")
     ended = summary["messages"]
-    assert ended["sent"] == sum(ended[k] for k in ("delivered", "partial", "lost", "expired"))
+    assert ended["sent"] == sum(
+        ended[k] for k in ("delivered", "partial", "lost", "expired", "withdrawn")
+    )
     logs = [run_folder.read(files / name, "messages") for name in "ab"]
     before = [{k: v[log["t_done_s"] < at_s] for k, v in log.items()} for log in logs]
     assert len(before[0]["src"]) > 0
@@ -497,7 +499,9 @@ def test_every_message_ends_once_however_often_a_busy_radio_changes(kind):
     changes = [{"at_s": 1.0 + 1.37 * i, "set": keys} for i, keys in enumerate(STEPS)]
     found = played(described, changes)
     ended = found["messages"]
-    assert ended["sent"] == sum(ended[k] for k in ("delivered", "partial", "lost", "expired"))
+    assert ended["sent"] == sum(
+        ended[k] for k in ("delivered", "partial", "lost", "expired", "withdrawn")
+    )
     assert ended["delivered"] > 0
     assert len(found["outcomes"]) > 0
     assert found["energy"]["radio_j"] > 0.0

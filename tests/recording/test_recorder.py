@@ -119,7 +119,7 @@ def test_totals_add_up():
     recorder.job(0, 1, 5)
     totals = recorder.close()
     assert totals["messages"] == {
-        "sent": 15, "delivered": 5, "partial": 1, "lost": 6, "expired": 3,
+        "sent": 15, "delivered": 5, "partial": 1, "lost": 6, "expired": 3, "withdrawn": 0,
         "bits_offered": 1500, "bits_transmitted": 1234, "bits_delivered": 500, "airtime_s": 1.5,
     }  # fmt: skip
     assert totals["outcomes"] == {

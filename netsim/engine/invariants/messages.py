@@ -15,7 +15,9 @@ class Messages(Invariant):
     def after(self, summary: Mapping[str, Any]) -> None:
         now_ns, found = self.run.clock.now, summary["messages"]
         self._compare(now_ns, found["sent"])
-        ends = sum(found[outcome] for outcome in ("delivered", "partial", "lost", "expired"))
+        ends = sum(
+            found[outcome] for outcome in ("delivered", "partial", "lost", "expired", "withdrawn")
+        )
         if ends != found["sent"]:
             what = "messages delivered, partial, lost and expired against sent"
             self.broken("all nodes", now_ns, what, ends, found["sent"])

@@ -35,6 +35,7 @@ from netsim.links.link import (
     DEADLINE,
     OFF,
     OUTAGE,
+    WITHDRAWN,
     Report,
     Transmission,
 )
@@ -112,6 +113,16 @@ class RadioLink(RadioSetup):
         contact_ns = self.contact_ns(first)
         if contact_ns is not None and not message.broadcast:
             self.env.after(contact_ns, self._give_up, message, OUTAGE)
+
+    def withdraw(self, src: int, kind: type) -> int:
+        waiting = [
+            message
+            for message in self._queue.waiting_from(src)
+            if message.rounds is None and isinstance(message.group[0].envelope.message, kind)
+        ]
+        for message in waiting:
+            self._give_up(message, WITHDRAWN)
+        return sum(len(message.group) for message in waiting)
 
     def _give_up(self, message: QueuedMessage, outcome: str) -> None:
         """End a message that has not started, unless that has been done."""

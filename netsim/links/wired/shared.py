@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from netsim.clock import LAST, Clock, then
-from netsim.links.link import DEADLINE, DELIVERED, OFF, OUTAGE, Transmission
+from netsim.links.link import DEADLINE, DELIVERED, OFF, OUTAGE, WITHDRAWN, Transmission
 from netsim.links.wired.bottleneck import FifoService, Flow, MaxMinService, Service
 from netsim.links.wired.plan import Route, Wiring
 from netsim.links.wired.slow_start import SEGMENT_BYTES, Windows
@@ -329,6 +329,20 @@ class SharedWiredLink(WiredLink):
             trip.service.drop(flow)
         attempts = math.ceil(trip.attempts * share)
         self._finish(trip, cause, attempts, None, bits * share)
+
+    def withdraw(self, src: int, kind: type) -> int:
+        waiting = [
+            tx
+            for tx, trip in self._live.items()
+            if tx.src == src
+            and isinstance(tx.envelope.message, kind)
+            and trip.sent_bits == 0
+            and trip.flow is not None
+            and trip.flow.start_ns is None
+        ]
+        for tx in waiting:
+            self._cut(tx, WITHDRAWN)
+        return len(waiting) + super().withdraw(src, kind)
 
     def switched(self, node: int, on: bool) -> None:
         if not on:

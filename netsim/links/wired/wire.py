@@ -7,7 +7,7 @@ last one is still on its way.
 import math
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import model_validator
 
@@ -20,6 +20,7 @@ from netsim.links.link import (
     DELIVERED,
     PARTIAL,
     RETRIES,
+    WITHDRAWN,
     PhysicalLink,
     Transmission,
 )
@@ -143,6 +144,30 @@ class Wire(Table):
 _Fate = tuple[Transmission, str, int, int, float | None, Any, int]
 """The arguments of `PhysicalLink.finish`, bits transmitted included."""
 
+_Sampled = tuple[int, int, int, str, Any]
+"""Packets, attempts, packets lost, outcome, and mask of what arrives."""
+
+
+class _Queued(NamedTuple):
+    """A message that waits for its wire.
+
+    Attributes
+    ----------
+    sampled : _Sampled
+        Its losses, which stay as they are if it gets the wire earlier.
+    begins_ns : int or None
+        When it gets the wire; None: it is given up before.
+    until_ns : int
+        When it ceases to wait, the one way or the other.
+    fate : _Fate
+        What becomes of it, as planned.
+    """
+
+    sampled: _Sampled
+    begins_ns: int | None
+    until_ns: int
+    fate: _Fate
+
 
 class WiredLink(PhysicalLink):
     """Wires that no two pairs of nodes share, each alike, over which nothing is cut short.
@@ -176,6 +201,8 @@ class WiredLink(PhysicalLink):
         self._streams = streams
         self._free_ns: dict[tuple[int, int], int] = {}
         self._serial: dict[tuple[int, int], int] = {}
+        self._queues: dict[tuple[int, int], list[_Queued]] = {}
+        self._void: dict[int, _Fate] = {}  # by identity: plans that others have taken the place of
         self.set_wire(wire)
 
     def set_wire(self, wire: Wire) -> None:
@@ -229,6 +256,8 @@ class WiredLink(PhysicalLink):
 
     def _end(self, ends: Sequence[tuple[int, _Fate]]) -> None:
         for airtime_ns, report in ends:
+            if self._void and self._void.pop(id(report), None) is not None:
+                continue
             self.recorder.airtime_ns += airtime_ns
             self.count_transmitted(report[0].src, report[-1])
             self.finish(*report)
@@ -241,27 +270,70 @@ class WiredLink(PhysicalLink):
             packets = attempts = -(-tx.envelope.bits // self._payload_bits)
         if self._loses:
             attempts, lost, outcome, arrived = self._sample(tx, packets)
-        queued_ns, busy_ns = 0, 0
+        return self._plan(tx, (packets, attempts, lost, outcome, arrived))
+
+    def _plan(self, tx: Transmission, sampled: _Sampled) -> tuple[int, int, _Fate]:
+        """As `_fate`, of a message whose losses are known, from now on."""
+        packets, attempts, lost, outcome, arrived = sampled
+        queued_ns, busy_ns, waited_ns = 0, 0, self.env.now - tx.envelope.sent_ns
         bits, header_bits = tx.envelope.bits, attempts * self._header_bits
         sent_bits = bits * attempts / packets + header_bits
+        pair = (tx.src, tx.dst)
         if self._rate_bps is not None:
-            queued_ns = max(0, self._free_ns.get((tx.src, tx.dst), 0) - self.env.now)
+            queued_ns = max(0, self._free_ns.get(pair, 0) - self.env.now)
             longest_ns = self.longest_wait_ns(tx)
-            if longest_ns is not None and 0 < queued_ns >= longest_ns:
-                return longest_ns, 0, (tx, DEADLINE, 0, 0, None, None, 0)
+            if longest_ns is not None and 0 < queued_ns >= longest_ns - waited_ns:
+                left_ns = longest_ns - waited_ns
+                report: _Fate = (tx, DEADLINE, 0, 0, None, None, 0)
+                self._enqueue(pair, _Queued(sampled, None, self.env.now + left_ns, report))
+                return left_ns, 0, report
             header_s = header_bits / self._rate_bps
             busy_ns = to_ns(bits / self._rate_bps * attempts / packets + header_s)
         wait_ns = queued_ns + busy_ns + self._latency_ns
-        if self.ttl_ns is not None and wait_ns > self.ttl_ns:
-            wait_ns, outcome, arrived = self.ttl_ns, DEADLINE, None
-            sent_ns = min(busy_ns, self.ttl_ns - queued_ns)
+        left_ns = wait_ns if self.ttl_ns is None else self.ttl_ns - waited_ns
+        if wait_ns > left_ns:
+            wait_ns, outcome, arrived = left_ns, DEADLINE, None
+            sent_ns = min(busy_ns, left_ns - queued_ns)
             if sent_ns < busy_ns:
                 sent_bits *= sent_ns / busy_ns
                 attempts = math.ceil(attempts * (sent_ns / busy_ns))
                 lost, busy_ns = min(lost, attempts), sent_ns
+        report = (tx, outcome, attempts, lost, None, arrived, round(sent_bits))
         if self._rate_bps is not None:
-            self._free_ns[tx.src, tx.dst] = self.env.now + queued_ns + busy_ns
-        return wait_ns, busy_ns, (tx, outcome, attempts, lost, None, arrived, round(sent_bits))
+            begins_ns = self.env.now + queued_ns
+            self._free_ns[pair] = begins_ns + busy_ns
+            if queued_ns:
+                self._enqueue(pair, _Queued(sampled, begins_ns, begins_ns, report))
+        return wait_ns, busy_ns, report
+
+    def _enqueue(self, pair: tuple[int, int], queued: _Queued) -> None:
+        """Note a message that waits for the wire of a pair, and forget those that wait no more."""
+        self._queues[pair] = [*self._still_waiting(pair), queued]
+
+    def _still_waiting(self, pair: tuple[int, int]) -> list[_Queued]:
+        now = self.env.now
+        return [queued for queued in self._queues.get(pair, ()) if queued.until_ns > now]
+
+    def withdraw(self, src: int, kind: type) -> int:
+        withdrawn = 0
+        for pair in [pair for pair in self._queues if pair[0] == src]:
+            waiting = self._still_waiting(pair)
+            gone = [q for q in waiting if isinstance(q.fate[0].envelope.message, kind)]
+            if not gone:
+                continue
+            withdrawn += len(gone)
+            begins = [q.begins_ns for q in waiting if q.begins_ns is not None]
+            self._free_ns[pair] = min(begins, default=self._free_ns[pair])
+            self._queues[pair] = []
+            for queued in waiting:
+                self._void[id(queued.fate)] = queued.fate
+                tx = queued.fate[0]
+                if any(queued is one for one in gone):
+                    self.finish(tx, WITHDRAWN, attempts=0)
+                else:
+                    wait_ns, airtime_ns, report = self._plan(tx, queued.sampled)
+                    self.env.after(wait_ns, self._end, [(airtime_ns, report)])
+        return withdrawn
 
     def _sample(self, tx: Transmission, packets: int) -> tuple[int, int, str, Any]:
         """Sample the loss of a message: attempts, packets lost, outcome, mask of what arrived."""

@@ -16,7 +16,7 @@ from netsim.registry import did_you_mean, modules
 from netsim.results.exports import Layout
 from netsim.scenario.tables import Scenario
 
-NEVER_SENT = ("busy", "off", "asleep")
+NEVER_SENT = ("busy", "off", "asleep", "withdrawn")
 """Outcomes of messages of which nothing went out."""
 
 _COLUMNS = ("t_sent_s", "t_done_s", "src", "dst", "bits", "outcome")

@@ -25,6 +25,7 @@ WHY = {
     "busy": "a taken radio",
     "off": "an end that was off",
     "asleep": "its radio's sleep",
+    "withdrawn": "senders that withdrew them",
 }
 """What messages are lost to, in words."""
 

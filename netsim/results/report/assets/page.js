@@ -13,6 +13,7 @@ const report = (() => {
   const OUTCOMES = {
     delivered: "#0072b2", partial: "#7fc4ec", outage: "#d55e00", retries: "#e69f00",
     deadline: "#cc79a7", collision: "#f0e442", busy: "#009e73", off: "#8c8c8c", asleep: "#5b3f8c",
+    withdrawn: "#b8a38a",
   };
   const STATES = {
     train: "#d55e00", compute: "#f0a868", transmit: "#0072b2", receive: "#7fc4ec",
