@@ -290,13 +290,13 @@ def scenario(**tables):
 
 def test_messages_arrive_after_the_distance_of_that_moment(tmp_path):
     """Bits over rate and distance over c, of the places computed a second way."""
-    built = world.build(from_dict(scenario()))
+    built = world.build(from_dict(scenario(horizon_s=400.0)))
     engine.play(built, built.scenario.algorithm[0], tmp_path, check=True, timing_only=True)
     import pandas as pd
 
     rows = pd.concat(map(pd.read_parquet, sorted((tmp_path / "messages").glob("*.parquet"))))
     arrived = rows[rows.outcome == "delivered"]
-    assert len(arrived) > 1000
+    assert len(arrived) > 300
     waited_s = []
     for one in arrived.sample(200, random_state=0).itertuples():
         keys = dict(SMALL, stations=[[48.1, 11.6]])
@@ -305,7 +305,7 @@ def test_messages_arrive_after_the_distance_of_that_moment(tmp_path):
         waited_s.append(one.age_s - far_s - one.bits / 10e6)
     waited_s = np.array(waited_s)
     assert waited_s.min() > -2e-6  # 15 km/s for 26 ms are 1.3 us of light
-    assert (waited_s < 2e-6).sum() > 20, "those that found both radios free"
+    assert (waited_s < 2e-6).sum() > 5, "those that found both radios free"
 
 
 def test_where_the_earth_is_in_the_way_nothing_is_received():
