@@ -213,14 +213,15 @@ class RadioLink(RadioSetup):
                 then(self.env.due(left_ns, LAST), partial(self._lose_contact, flight, reception))
 
     def _first_slot_ns(self, group: Sequence[Transmission], packet_bits: int, ready_ns: int) -> int:
-        """When packets of a message that are not played one by one begin: at once, or in a slot."""
+        """Begin of a message whose packets are not played one by one: at once, or in a slot."""
         channel = self._channel
         rates_bps = [channel.mean_rate_bps(tx.src, tx.dst, ready_ns) for tx in group]
         rate_bps = min((rate for rate in rates_bps if rate > 0), default=0.0)
         if not rate_bps:
             return ready_ns
         packet_ns = channel.attempt_ns(packet_bits, rate_bps, ALONE)
-        return round(self._mac.begins_ns(ready_ns, packet_ns, 0.0))
+        begins_ns: float = self._mac.begins_ns(ready_ns, packet_ns, 0.0)
+        return round(begins_ns)
 
     # -- 3. attempts, when other flights come or go ----------------------------------------------
 
