@@ -193,7 +193,8 @@ class RadioLink(RadioSetup):
         if not rate_bps:
             return ready_ns
         packet_ns = channel.attempt_ns(packet_bits, rate_bps, ALONE)
-        return round(self._mac.begins_ns(ready_ns, packet_ns, 0.0))
+        begins_ns: float = self._mac.begins_ns(ready_ns, packet_ns, 0.0)
+        return round(begins_ns)
 
     # -- 3. attempts, when other flights come or go ----------------------------------------------
 
