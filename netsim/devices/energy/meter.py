@@ -438,8 +438,8 @@ class EnergyMeter:
         """Largest power [W] of the states of a node's radio; None: bits cost energy, too."""
         if self.by_bits:
             return None
-        most_w: float = max(0.0, self._sending_w[node], self._receiving_w)
-        return self._standing_w + most_w
+        more_w: float = max(0.0, self._sending_w[node], self._receiving_w)
+        return self._standing_w + more_w
 
     def held_j(self, node: int) -> float | None:
         """Joules that a node's battery held at first; None: without end."""
