@@ -131,7 +131,7 @@ def _refused_together(before: Scenario, after: Scenario, differ: list[str]) -> l
     if on_air and any(radio.plays_frames for radio in radios):
         return [
             'radio: frames of mac "csma" with fidelity = "packet" go on as they began, and can\'t '
-            'change while a run plays; set radio.fidelity = "message"'
+            'change while a run plays; set radio.fidelity = "message" and play from the start'
         ]
     return []
 

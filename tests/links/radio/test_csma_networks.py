@@ -67,6 +67,7 @@ def played(folder, nodes, radius_m, rate_hz, horizon_s, seed):
         "topology": {"kind": "geometric", "radius_m": 69.8},
         "exchange": {"schedule": "poisson", "rate_hz": rate_hz},
         "radio": {
+            "fidelity": "message",
             "carrier_hz": 5.15e9,
             "packet_payload_bytes": 1464,
             "packet_header_bytes": 36,
