@@ -167,3 +167,20 @@ def test_learned_and_applied_weights_are_told_apart(tmp_path):
         assert np.allclose(applied.weight, 1.0)
         assert learned.groupby(["t_s", "node"]).size().max() == 4
         assert np.allclose(learned.groupby(["t_s", "node"]).weight.sum(), 1.0)
+
+
+def test_pfedgraph_logs_what_it_learned_of_the_models_at_hand_and_what_it_mixes(tmp_path):
+    """Half the messages are lost: the part of the missing stays with the own model when mixed."""
+    out = tmp_path / "run"
+    link, algorithm = {"loss": 0.5}, {"kind": "pfedgraph", "steps": 2, "absent": "self"}
+    exchange = {"schedule": "rounds", "interval_s": 10.0}
+    play(out, algorithm, exchange=exchange, link=link)
+    graph = pd.read_parquet(out / "graph")
+    key, what = ["t_s", "node", "peer"], graph.what.astype(str)
+    both = [graph[what == w].set_index(key).weight for w in ("learned", "applied")]
+    missing = 1.0 - (both[0].groupby(["t_s", "node"]).size() - 1) / 3
+    assert 0.2 < missing.mean() < 0.8
+    for (t_s, node, peer), weight in both[0].items():
+        part = missing[t_s, node]
+        kept = (1.0 - part) * weight + part * (node == peer)
+        assert both[1][t_s, node, peer] == pytest.approx(kept, abs=1e-6)

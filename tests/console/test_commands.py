@@ -359,3 +359,13 @@ def test_a_run_does_not_wait_for_torchs_compiler(here):
         check=True,
     )
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.slow
+def test_methods_that_train_unequally_are_told_of_in_the_terminal_and_on_the_page(ok, here):
+    (here / "unequal.toml").write_text(TWO, encoding="utf-8")
+    said = ok("run", "unequal.toml", "--no-figures")
+    words = "times as many local steps as"
+    assert words in " ".join(said.stderr.split())
+    (page,) = (here / "runs").rglob("report.html")
+    assert words in page.read_text(encoding="utf-8")

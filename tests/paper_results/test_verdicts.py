@@ -185,3 +185,28 @@ def test_variants_of_a_method_compete_on_validation_samples(tmp_path):
     assert lead.row.name == "better"
     assert lead.difference.mean == pytest.approx(0.1)
     assert lead.printed == pytest.approx(0.2)
+
+
+def test_the_verdict_is_by_the_papers_own_baselines_and_says_what_all_say(tmp_path):
+    """FedAvg is 10 points ahead of Local, which the paper has, and 5 behind a row of our own."""
+    more = (
+        '\n[[rows]]\nname = "Local, tuned"\nentry = "local_2"\nrole = "local"\nmethod = "Local"\n'
+    )
+    text = TABLE.format(scenario="quickstart").replace(
+        '\n[[rows]]\nname = "FedAvg"', more + 'not_in_paper = true\n\n[[rows]]\nname = "FedAvg"'
+    )
+    (tmp_path / "little.toml").write_text(text)
+    table = table_files.load("little", tmp_path)
+    column = "batches_of_50"
+    found = {
+        (column, "local", "table", None): results(0.50, 0.60, choose=0.1),
+        (column, "local_tuned", "table", None): results(0.65, 0.75, choose=0.9),
+        (column, "fedavg", "table", None): results(0.60, 0.70),
+    }
+    told = Verdict(table, found, None).sentence()
+    assert told.startswith(
+        "The lead holds in batches of 50. With baselines that the paper does not have: not "
+        "reproduced: 5.0 points behind Local, tuned in batches of 50. "
+    )
+    without = {key: value for key, value in found.items() if key[1] != "local_tuned"}
+    assert "does not have" not in Verdict(table, without, None).sentence()

@@ -111,10 +111,7 @@ def rates_of(monkeypatch, kind, schedule):
 
 @pytest.mark.parametrize(
     "kind",
-    [
-        name if name in ("dpsgd", "pfedme") else pytest.param(name, marks=pytest.mark.slow)
-        for name in MODULES
-    ],
+    [name if name == "dpsgd" else pytest.param(name, marks=pytest.mark.slow) for name in MODULES],
 )
 def test_every_method_trains_by_the_scenarios_schedule(monkeypatch, kind):
     """Rates that a method sets itself (DPFL's fall, pFedMe's inner one) are multiplied, too."""

@@ -1,6 +1,8 @@
 """Arrived and not used: models that came and entered no mixture, training or prediction.
 
-Measure: the share of all messages with models or other values that arrived and no job ever read.
+Measure: the share of the messages with models or other values that arrived and that no job ever
+read because they were late, too old, or left aside. Where later ones of the same sender took their
+place, or the run ended first, nothing went wrong: these are counted only where nothing was used.
 """
 
 from netsim.results.explain.findings import Finding, harm, percent
@@ -21,13 +23,15 @@ def find(run: RunTables) -> list[Finding]:
     uses = run.uses
     if not len(uses):
         return []
-    unused = uses[uses.fate != "used"].fate.astype(str)
+    anything = bool((uses.fate == "used").any())
+    wrong = ["late", "too_old", "not_used"] if anything else list(_WHY)
+    unused = uses[uses.fate.isin(wrong)].fate.astype(str)
     if not len(unused):
         return []
-    share = run.shown('(uses.fate != "used").mean()', len(unused) / len(uses))
-    counts = unused.value_counts()
+    share = run.shown(f"uses.fate.isin({wrong}).mean()", len(unused) / len(uses))
     fates = run.shown(
-        'uses[uses.fate != "used"].fate.astype(str).value_counts().to_dict()', counts.to_dict()
+        f"uses[uses.fate.isin({wrong})].fate.astype(str).value_counts().to_dict()",
+        unused.value_counts().to_dict(),
     )
     many = sum(fates.values())
     parts = ", ".join(f"{n:,} {_WHY.get(fate, fate)}" for fate, n in fates.items())

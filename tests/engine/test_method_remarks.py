@@ -1,0 +1,65 @@
+"""Remarks on methods of one scenario: how long they wait, how unequally they train."""
+
+import pytest
+
+from netsim import world
+from netsim.engine.method_remarks import remarks
+from netsim.results import unequal_steps
+from netsim.scenario import from_dict
+
+TABLES = {
+    "horizon_s": 60.0,
+    "nodes": {"count": 4},
+    "exchange": {"schedule": "poisson", "rate_hz": 0.1},
+    "data": {"kind": "digits", "validation": 0.2},
+    "model": {"kind": "mlp", "hidden": [8]},
+    "compute": {"kind": "fixed", "step_s": 0.01},
+}
+
+
+def told(algorithms, **changed):
+    return remarks(world.build(from_dict({**TABLES, "algorithm": algorithms, **changed})))
+
+
+def test_a_method_that_asks_says_how_long_it_waits_over_the_links():
+    """A model of 610 numbers of 32 bit takes 19.52 s at 1 kbit/s; three come side by side."""
+    link = {"link": {"rate_bps": 1e3, "latency_s": 0.0}}
+    (said,) = told([{"kind": "kd_pdfl"}, {"kind": "dpsgd"}], **link)
+    assert said.startswith("kd_pdfl waits ")
+    least_s = 4 * 610 * 32 / 1e3
+    waits_s = float(said.split()[2])
+    assert least_s <= waits_s < 1.1 * least_s
+    (set_s,) = told([{"kind": "kd_pdfl", "timeout_s": 2.5}], **link)
+    assert set_s == "kd_pdfl waits timeout_s = 2.5 s for answers, as set"
+    assert told([{"kind": "fedavg"}], exchange={"schedule": "rounds"}) == []  # nobody asks
+
+
+@pytest.mark.parametrize(
+    ("algorithms", "words"),
+    [
+        ([{"kind": "dpsgd"}, {"kind": "dfedavgm", "local_steps": 2}], "takes 2 times"),
+        ([{"kind": "dpsgd", "local_steps": 2}, {"kind": "cga", "local_steps": 3}], None),
+        ([{"kind": "pfedgraph", "steps": 7}, {"kind": "dpsgd", "local_steps": 4}], "1.75 times"),
+        ([{"kind": "l2c"}, {"kind": "mapl"}], "l2c takes 5 times as many local steps a round"),
+        ([{"kind": "pfedme", "local_steps": 3}, {"kind": "dpsgd", "local_steps": 9}], "1.67 times"),
+        ([{"kind": "dpsgd"}], None),
+    ],
+)
+def test_methods_that_train_unequally_are_remarked_on(algorithms, words):
+    found = [text for text in told(algorithms) if "differences between them" in text]
+    assert len(found) == (words is not None)
+    assert words is None or words in found[0]
+
+
+def test_runs_are_compared_by_what_they_really_took():
+    runs = [{"algorithm": name, "local_steps": n} for name, n in (("a", 90), ("b", 60), ("c", 0))]
+    assert unequal_steps.of_runs(runs) is None  # 1.5 times, and one that trained nothing
+    runs[0]["local_steps"] = 91
+    assert unequal_steps.of_runs(runs) == (
+        "a takes 1.52 times as many local steps as b (91 and 60): differences between them are "
+        "of training as well"
+    )
+    assert unequal_steps.of_runs(runs[:1]) is None
+    assert (
+        unequal_steps.of_runs([{"algorithm": "old"}, {"algorithm": "b", "local_steps": 1}]) is None
+    )
