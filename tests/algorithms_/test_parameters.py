@@ -45,6 +45,7 @@ HUB = {
     "topology": {"kind": "hub"},
     "radio": {"bandwidth_hz": 1e5, "fading": {"kind": "rayleigh", "coherence_s": 1e-3}},
 }
+SERVED = {"nodes": HUB["nodes"], "topology": HUB["topology"], **LATE}
 MUST = {"fedavg_plus": {"switch_s": 60.0}, "pfedsim": {"general_rounds": 1}}
 CHEAP = {"pfedgraph": {"steps": 5}, "dpfl": {"initial_epochs": 1, "local_epochs": 1}}
 
@@ -54,6 +55,13 @@ SHRINKS = {"prune_after": 1, "kept_peers": 1}
 GRAPH = {"warmup_rounds": 0, "graph_learning_rate": 1.0, "lam": 0.11}
 FALLS = {"switch_s": 60.0, "fine_tune_learning_rate": 0.01}
 NORM = {"step": "norm"}
+COMPARED = {"sampled": 1, "kept": 1}
+PUSHED = {
+    "graph": ({"graph": "exponential"}, {}),
+    "receivers": ({"receivers": 2}, {}),
+    "largest_step": ({"largest_step": 1.0}, {}),
+}
+HEADS = {"head_epochs": ({"head_epochs": 2}, {}), "head_steps": ({"head_steps": 1}, {})}
 
 CHANGES = {
     "absent": ({"absent": "last"}, LOST),
@@ -83,6 +91,7 @@ CHANGES = {
 """What to change for a parameter, in which world (beside `WORLD`), and from which other values."""
 
 OWN = {
+    "ad_psgd": {"timeout_s": ({"timeout_s": 0.005}, LATE)},
     "apfl": {
         "alpha": ({"alpha": 0.9}, {}),
         "adaptive": ({"adaptive": False}, {}),
@@ -106,6 +115,16 @@ OWN = {
         "margin": ({"margin": 0.5}, {}),
         "by_tensor": ({"by_tensor": True}, {}, {"local_epochs": 2}),
     },
+    "dec_lora": {"rank": ({"rank": 2}, {}), "alpha": ({"alpha": 9.0}, {})},
+    "deprl": {**HEADS, "base_learning_rate": ({"base_learning_rate": 0.1}, {})},
+    "dfedpgp": {**HEADS, **PUSHED},
+    "dfedsam": {"rho": ({"rho": 0.5}, {}), "gossip_steps": ({"gossip_steps": 2}, LOST)},
+    "dispfl": {
+        "density": ({"density": 0.2}, {}),
+        "prune": ({"prune": 0.1}, {}),
+        "anneal_rounds": ({"anneal_rounds": 2}, {}),
+    },
+    "divshare": {"fraction": ({"fraction": 0.5}, {}), "receivers": ({"receivers": 1}, {})},
     "dpfl": {
         "timeout_s": ({"timeout_s": 0.005}, LATE),
         "tries": ({"tries": 1}, LOST),
@@ -129,6 +148,16 @@ OWN = {
         "alpha": ({"alpha": 0.3}, {}),
         "own_weight": ({"own_weight": 0.8}, {}, {"heuristic": True}),
         "compare": ({"compare": "models"}, {}, {"heuristic": True}),
+    },
+    "epidemic": {"receivers": ({"receivers": 1}, {})},
+    "fedasync": {
+        "alpha": ({"alpha": 0.2}, {}),
+        "timeout_s": ({"timeout_s": 0.005}, SERVED),
+    },
+    "fedbuff": {
+        "buffer": ({"buffer": 2}, {}),
+        "server_learning_rate": ({"server_learning_rate": 0.5}, {}),
+        "timeout_s": ({"timeout_s": 0.005}, SERVED),
     },
     "fedavg_plus": {
         "switch_s": ({"switch_s": 120.0}, {}),
@@ -224,6 +253,13 @@ OWN = {
         "encoder": ({"encoder": "there is none.npz"}, "refused"),
         "learn_encoder": ({"learn_encoder": False}, {}),
     },
+    "pens": {
+        "sampled": ({"sampled": 2}, {}, COMPARED),
+        "kept": ({"kept": 2}, {}, {"sampled": 2, "kept": 1}),
+        "selection_rounds": ({"selection_rounds": 1}, "many", COMPARED),
+        "max_age_s": ({"max_age_s": 0.001}, LATE, COMPARED),
+        "staleness": ({"staleness": {"kind": "constant", "weight": 0.5}}, LATE, COMPARED),
+    },
     "per_fedavg": {
         "alpha": ({"alpha": 0.2}, {}),
         "variant": ({"variant": "exact"}, {}),
@@ -263,6 +299,12 @@ OWN = {
         "local_epochs": ({"local_epochs": 2}, "refused"),
     },
     "pfedsim": {"general_rounds": ({"general_rounds": 2}, {})},
+    "sgp": PUSHED,
+    "swift": {
+        "absent": ({"absent": "self"}, LOST),
+        "exchange_every": ({"exchange_every": 2}, {}),
+        "influence": ({"influence": "sizes"}, {}),
+    },
     "sparq_sgd": {
         "threshold": ({"threshold": 1e6}, {}),
         "growth": ({"growth": 9.0}, {}, {"threshold": 1.0}),

@@ -23,7 +23,7 @@ class FakeNode:
     def __init__(self):
         self.now_s, self.sent = 0.0, []
 
-    def exchange(self, messages, to=None, expect=None, kind=None, max_age_s=None):
+    def exchange(self, messages, to=None, expect=None, phase=0, kind=None, max_age_s=None):
         self.sent.append((messages, to, kind))
         return "exchange"
 
