@@ -1,9 +1,9 @@
 """State that a module's passes keep in Python, beside parameters and buffers.
 
-A run has one module for all its nodes, so a counter in an attribute would count the passes of all of
-them. It is found by looking before and after some passes, wherever a pass may reach it: attributes
-of the module, of objects that it holds and of its class, closures, defaults, and the globals that
-its functions name.
+A run has one module for all its nodes, so a counter in an attribute would count the passes of all.
+It is found by looking before and after some passes, wherever a pass may reach it: attributes of the
+module, of objects that it holds and of its class, closures, defaults, and the globals that its
+functions name.
 """
 
 import random
@@ -122,7 +122,7 @@ def _place(value: Any) -> object | None:
         return tuple(map(_place, value)) if len(value) <= _FEW else len(value)
     if isinstance(value, Iterator) and not isinstance(value, types.GeneratorType):
         try:
-            return _place(value.__reduce__()[1:])  # type: ignore[index]
+            return _place(value.__reduce__()[1:])
         except TypeError:  # one that does not tell where it is
             return None
     return value if isinstance(value, bool | int | float | str | range) else None

@@ -43,7 +43,7 @@ _READS |= {f"__{kind}__" for kind in ("bool", "int", "float", "index", "complex"
 """Functions that hand Python a value of a tensor, upon which a forward pass may branch."""
 
 
-class _NoReads(TorchFunctionMode):  # type: ignore[no-untyped-call]
+class _NoReads(TorchFunctionMode):
     """Refuses passes that look at values: they may be others at another step."""
 
     def __torch_function__(
@@ -118,7 +118,7 @@ def trace(
     module.train(training)
     try:
         root = _Entered(module, entry or _call)
-        with _tracing, _as_before(module), _NoReads():  # type: ignore[no-untyped-call]
+        with _tracing, _as_before(module), _NoReads():
             followed = _Tracer().trace(root)
     except Exception as error:
         raise UnsupportedError(

@@ -9,7 +9,7 @@ from typing import Any
 import networkx as nx
 
 from netsim.errors import one_line
-from netsim.traces.files import is_comment, number, shown, whole_number
+from netsim.traces.files import is_comment, number, parsed_json, shown, whole_number
 from netsim.traces.graphs import Edge, Graph
 from netsim.traces.graphs.formats import BY_NETWORKX
 from netsim.traces.graphs.xml_formats import link_values
@@ -53,19 +53,24 @@ def read_json(graph: Graph) -> None:
     """
     text = graph.text
     try:
-        found = json.loads(text.content)
+        found = parsed_json(text.content)
     except RecursionError:
         raise text.wrong("is nested too deeply; write it as GraphML") from None
     except json.JSONDecodeError as error:
         raise text.wrong(
             f"is not valid JSON at column {error.colno}; is the file complete?", error.lineno
         ) from None
+    except ValueError as error:
+        raise text.wrong(str(error)) from None
     if not isinstance(found, dict):
         raise text.wrong(
             "is a list in JSON, of which nothing says what it is; "
             + BY_NETWORKX.format(out="graph.graphml", read="networkx.Graph of your pairs")
         )
-    key = next((k for k in ("links", "edges") if isinstance(found.get(k), list)), None)
+    keys = [k for k in ("links", "edges") if isinstance(found.get(k), list)]
+    if len(keys) == 2 and found["links"] != found["edges"]:
+        raise text.wrong("has links and edges, which differ; leave the list that is meant")
+    key = next(iter(keys), None)
     nodes = found.get("nodes")
     try:
         if key is not None and isinstance(nodes, list):
