@@ -124,7 +124,8 @@ def read_fcd(
         note_ids(table, [mover.name for mover in taken.movers])
         if taken.others:
             note_remark(
-                f"{where}: left aside are {taken.others:,} vehicles, persons and containers that came later"
+                f"{where}: left aside are {taken.others:,} vehicles, persons and containers that "
+                "came later"
             )
     return taken
 
