@@ -30,6 +30,7 @@ from netsim.errors import ScenarioError, one_line
 from netsim.learning import optimizers
 from netsim.learning.architecture import Architecture
 from netsim.learning.divergence import Divergences
+from netsim.learning.hidden_state import changed, hidden_state
 from netsim.learning.jobs import Batches, Job, JobFailedError, Optimizer
 from netsim.learning.masks import mask_seed, seeded
 from netsim.learning.minibatches import Rows
@@ -141,11 +142,11 @@ class Comparison:
                 first = self._run(backend, attempt)
                 told = difference(self._architecture, first, plain, self.start)
                 if is_thorough and told is None:  # nodes must not disturb each other
-                    before = _numbers(self._architecture.module)
+                    before = hidden_state(self._architecture.module)
                     self._run(backend, attempt + 1)
                     again = self._run(backend, attempt)
-                    after = _numbers(self._architecture.module)
-                    self._changing = [n for n in before if after.get(n, before[n]) != before[n]]
+                    after = hidden_state(self._architecture.module)
+                    self._changing = changed(before, after)
                     told = difference(self._architecture, again, plain, self.start)
             except JobFailedError as failure:
                 error = failure.__cause__
@@ -284,32 +285,6 @@ def difference(a: Architecture, ours: Outcome, plain: Outcome, start: Tensor) ->
     told = beyond_rounding(ours.outputs, plain.outputs, torch.zeros_like(plain.outputs))
     return None if told is None else f"its outputs {told} of the model after {STEPS} steps"
 
-
-def _numbers(module: nn.Module) -> dict[str, object]:
-    """Attributes of a module and its parts that are numbers or texts, those in containers too."""
-    found: dict[str, object] = {}
-    for name, part in module.named_modules():
-        inside = {key: value for key, value in vars(part).items() if key not in _OF_TORCH}
-        for key, value in inside.items():
-            _gather(f"{name}.{key}" if name else key, value, found)
-    return found
-
-
-_OF_TORCH = {"training", *vars(nn.Module())}
-"""Attributes of every module."""
-
-
-def _gather(name: str, value: object, found: dict[str, object], depth: int = 3) -> None:
-    """Put a number, or those of lists and dicts, into `found`."""
-    if isinstance(value, bool | int | float | str):
-        found[name] = value
-    elif depth and isinstance(value, list | tuple | dict) and len(value) <= _FEW:
-        for key, one in value.items() if isinstance(value, dict) else enumerate(value):
-            _gather(f"{name}[{key!r}]", one, found, depth - 1)
-
-
-_FEW = 1000
-"""A container of more entries is a store of something, and is not looked at."""
 
 _NOBODY: Any = None
 """In place of a scheduler: no method of these Refs records a job."""

@@ -6,7 +6,6 @@ would learn without it and nobody would know.
 """
 
 import re
-import unicodedata
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 
 from netsim.data.columns import Source, holds_images, holds_numbers, is_list
 from netsim.errors import DataError, one_line
+from netsim.traces.files import as_seen
 
 _UNNAMED = re.compile(
     r"(unnamed:? ?\d*(_level_\d+)?|__index_level_\d+__|\.\.\.\d+|)", re.IGNORECASE
@@ -47,6 +47,10 @@ _COUNTS_ROWS_FROM = 16
 """Fewer rows than this may count 0, 1, 2, ... by chance."""
 _TELLS_FROM = 50
 """In fewer rows than this a column may go with the classes by chance."""
+_ROWS_OF_A_CLASS = 10
+"""With fewer rows a class a column may have one value in all rows of each class by chance."""
+_COARSE = 0.01
+"""Error of rounding that is remarked on, in parts of what a column spans."""
 
 
 @dataclass
@@ -307,7 +311,7 @@ def require_names(column: pa.ChunkedArray, name: str, key: str, source: Source) 
         )
     seen: dict[str, str] = {}
     for one in column.unique().to_pylist():
-        other = seen.setdefault(_as_seen(one), one)
+        other = seen.setdefault(as_seen(one), one)
         if other != one:
             raise source.wrong(
                 key,
@@ -317,15 +321,9 @@ def require_names(column: pa.ChunkedArray, name: str, key: str, source: Source) 
             )
 
 
-def _as_seen(text: str) -> str:
-    """A text without what no reader sees: blanks around it, signs of format, split accents."""
-    plain = unicodedata.normalize("NFC", text)
-    return "".join(c for c in plain if unicodedata.category(c) != "Cf").strip()
-
-
 def _quoted(text: str) -> str:
     """A text in quotes, unseen signs as escapes."""
-    shown = one_line(text) if text == _as_seen(text) else ascii(text)[1:-1]
+    shown = one_line(text) if text == as_seen(text) else ascii(text)[1:-1]
     return f'"{shown[:60]}"'
 
 
@@ -415,11 +413,34 @@ def _reason(table: pa.Table, one: pa.Field, trained: int, y: NDArray[Any]) -> st
         and values.dtype.kind in "iubf"
     ):
         different, kinds = np.unique(values, return_inverse=True)
-        if len(different) == len(np.unique(y)) > 1 and len(
-            np.unique(np.stack([kinds, y]), axis=1).T
-        ) == len(different):
+        classes = len(np.unique(y))
+        pairs = len(np.unique(np.stack([kinds, y]), axis=1).T)
+        is_many = len(values) >= _ROWS_OF_A_CLASS * classes
+        if pairs == classes > 1 and len(different) > 1 and (len(different) == pairs or is_many):
             return "tells the target, one value a class; name the inputs by input to use it"
     return None
+
+
+def remark_on_rounding(name: str, values: NDArray[Any], scale: str, use: ColumnUse) -> None:
+    """Add that models can hardly tell a column's values apart: its offset takes their digits.
+
+    Parameters
+    ----------
+    name : str
+    values : (n,) array of numbers
+    scale : {"standard", "raw"}
+        "raw" rounds the numbers themselves to float32; else they are differences in float64.
+    use : ColumnUse
+    """
+    low, high = values.min().item(), values.max().item()
+    kind = np.float32 if scale == "raw" else np.float64
+    step = float(np.spacing(kind(max(abs(low), abs(high)))))
+    if high > low and 0.5 * step > _COARSE * (high - low):
+        use.remarks.append(
+            f'column "{name}" spans {high - low:,.6g} and is rounded to steps of {step:,.6g} '
+            f"({np.dtype(kind).name}): subtract what all its values have in common"
+            + (', or take scale = "standard"' if kind is np.float32 else "")
+        )
 
 
 def remark_on_classes(y: NDArray[Any], names: Sequence[str], trained: int, use: ColumnUse) -> None:

@@ -50,7 +50,7 @@ class Traits(NamedTuple):
     draws_in_training, draws_in_evaluation : bool
         Whether a forward pass draws random numbers otherwise than by a dropout layer.
     writes_in_evaluation : bool
-        Whether a forward pass in evaluation mode changes a buffer.
+        Whether a forward pass in evaluation mode changes a buffer or a parameter.
     whole : tuple of str
         The buffers of whole numbers that are part of a row.
     look_seed : int
@@ -179,7 +179,7 @@ class Architecture:
         if t.draws_in_training or t.draws_in_evaluation or self.found_random:
             return "its forward pass draws random numbers outside of dropout layers"
         if t.writes_in_evaluation:
-            return "its forward pass changes a buffer in evaluation mode, too"
+            return "its forward pass changes its tensors in evaluation mode, too"
         if t.whole:
             return f"its forward pass changes or nodes draw the whole numbers of {t.whole[0]}"
         return None
@@ -526,6 +526,11 @@ def require_real(where: str, module: nn.Module, dtype: torch.dtype) -> None:
             )
     for key, tensor in (*module.named_parameters(), *module.named_buffers()):
         problem = _problem(tensor, dtype)
+        if isinstance(tensor, nn.Parameter) and not problem and not tensor.is_floating_point():
+            problem = (
+                f"is a parameter of {str(tensor.dtype).removeprefix('torch.')}, and parameters are "
+                "real numbers here; hold it by register_buffer"
+            )
         if problem is not None:
             raise ScenarioError(f"{where}: {key} {problem}")
 

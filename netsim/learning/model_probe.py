@@ -41,12 +41,12 @@ def probe(where: str, module: nn.Module, x: Tensor) -> tuple[Traits, Tensor]:
         If a pass fails, gives something else than a tensor, or draws from the generators of NumPy
         or Python.
     """
-    with ALONE, torch.no_grad(), torch.random.fork_rng(devices=[]), _restored(module):
+    with ALONE, torch.no_grad(), torch.random.fork_rng(devices=[]), _restored(module) as held:
         watched = GlobalGenerators()
         before = {name: b.clone() for name, b in module.named_buffers()}
         module.eval()
         outputs, draws_in_evaluation = _pass(where, module, x)
-        writes = [n for n, b in module.named_buffers() if not _same(b, before[n])]
+        writes = any(t is not table.get(key) or not _same(t, v) for table, key, t, v in held)
         module.train()
         for layer in module.modules():
             if isinstance(layer, DROPOUT):  # these are seeded in any case
@@ -62,7 +62,7 @@ def probe(where: str, module: nn.Module, x: Tensor) -> tuple[Traits, Tensor]:
             f"{where}: its forward pass draws from {' and '.join(others)}'s global random numbers, "
             "which no seed of a run sets; draw by torch.rand or torch.randn"
         )
-    return Traits(any(drew), draws_in_evaluation, bool(writes), tuple(changed)), outputs
+    return Traits(any(drew), draws_in_evaluation, writes, tuple(changed)), outputs
 
 
 def _pass(where: str, module: nn.Module, x: Tensor) -> tuple[Tensor, bool]:
@@ -89,9 +89,17 @@ def _same(a: Tensor, b: Tensor) -> bool:
     return a.shape == b.shape and torch.equal(a, b)
 
 
+def _is_expanded(tensor: Tensor) -> bool:
+    """Return whether entries of a tensor are one place in memory, which no pass can write."""
+    return any(n > 1 and not s for n, s in zip(tensor.shape, tensor.stride(), strict=True))
+
+
 @contextmanager
-def _restored(module: nn.Module) -> Iterator[None]:
-    """Give the module its values and modes back: a pass may change parameters, too."""
+def _restored(module: nn.Module) -> Iterator[list[tuple[dict[str, Any], str, Tensor, Tensor]]]:
+    """Give the module its values and modes back: a pass may change parameters, too.
+
+    Yields where each tensor is held, its key there, itself, and the values that it had.
+    """
     modes = [(m, m.training) for m in module.modules()]
     tables: list[dict[str, Any]] = [
         table for m in module.modules() for table in (m._parameters, m._buffers)
@@ -103,10 +111,11 @@ def _restored(module: nn.Module) -> Iterator[None]:
         if tensor is not None
     ]
     try:
-        yield
+        yield held
     finally:
         for layer, mode in modes:
             layer.training = mode
         for table, key, tensor, values in held:
-            tensor.copy_(values)
+            if not _is_expanded(tensor):
+                tensor.copy_(values)
             table[key] = tensor

@@ -1,6 +1,5 @@
 """Bandwidth traces: tables of rates, Pensieve's, Sabre's, and Mahimahi's opportunities."""
 
-import json
 import math
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -8,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from netsim.traces.csv_columns import BITS_PER_S, SECONDS, Columns
-from netsim.traces.files import Text, is_comment, number, shown, whole_number
+from netsim.traces.files import Text, is_comment, number, parsed_json, shown, whole_number
 from netsim.traces.moments import require_seconds
 from netsim.traces.remarks import note_remark
 from netsim.units import to_ns
@@ -179,7 +178,7 @@ def _cooked(text: Text, lines: list[tuple[int, str]]) -> Pieces:
 def _periods(text: Text) -> Pieces:
     """Sabre's networks: a list of periods, which starts anew at its end."""
     try:
-        found: Any = json.loads(text.content)
+        found = parsed_json(text.content)
     except (ValueError, RecursionError) as error:
         raise text.wrong(
             f"can't be read as JSON ({error}); Sabre's traces are lists of periods"

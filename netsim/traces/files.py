@@ -1,9 +1,13 @@
 """Finding and reading the text files that a scenario names, packed or not."""
 
+import json
 import re
+import unicodedata
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from netsim.errors import DataError, one_line
 from netsim.registry import did_you_mean
@@ -214,6 +218,37 @@ def is_comment(line: str) -> bool:
     """Whether a line is empty or a comment with `#` or `%`."""
     stripped = line.strip()
     return not stripped or stripped[0] in "#%"
+
+
+def parsed_json(content: str | bytes) -> Any:
+    """Parse JSON in which no object has a key twice: one of two values would be lost.
+
+    Parameters
+    ----------
+    content : str or bytes
+
+    Raises
+    ------
+    ValueError
+        If it is something else; `RecursionError` if it is nested too deeply.
+    """
+    return json.loads(content, object_pairs_hook=_object)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        [(key, _)] = Counter(key for key, _ in pairs).most_common(1)
+        raise ValueError(f"the key {shown(key)} stands twice in one object; leave one of them")
+    return found
+
+
+def as_seen(text: str) -> str:
+    """A text without what no reader sees: blanks around it, signs of format, split accents."""
+    if text.isascii():
+        return text.strip()
+    plain = unicodedata.normalize("NFC", text)
+    return "".join(c for c in plain if unicodedata.category(c) != "Cf").strip()
 
 
 def whole_number(word: str) -> int | None:

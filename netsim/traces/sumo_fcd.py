@@ -24,7 +24,7 @@ from netsim.traces.remarks import note_ids, note_remark
 _MOST_BYTES = 1 << 32
 """A file may hold so much once it is unpacked: it is read piece by piece."""
 _MOST_SAMPLES = 5_000_000
-_MOVERS = ("vehicle", "person")
+_MOVERS = ("vehicle", "person", "container")
 _MOST_TAG_BYTES = 1 << 22
 _MOST_NAMES = 10_000
 _DEEPEST = 100
@@ -113,7 +113,9 @@ def read_fcd(
     text, taken.where = Text(where, ""), where
     if not taken.movers:
         since = f" at or after {start_s:g} s" if start_s is not None else ""
-        raise text.wrong(f"holds no vehicle or person{since}; write it with SUMO's --fcd-output")
+        raise text.wrong(
+            f"holds no vehicle, person or container{since}; write it with SUMO's --fcd-output"
+        )
     begins_s = begin(where, taken.first_s, taken.last_s, start_s, "nodes stand still")
     for mover in taken.movers:
         mover.legs = [(t - begins_s, x, y) for t, x, y in mover.legs]
@@ -122,7 +124,8 @@ def read_fcd(
         note_ids(table, [mover.name for mover in taken.movers])
         if taken.others:
             note_remark(
-                f"{where}: left aside are {taken.others:,} vehicles and persons that came later"
+                f"{where}: left aside are {taken.others:,} vehicles, persons and containers that "
+                "came later"
             )
     return taken
 
@@ -163,7 +166,9 @@ def _from_csv(text: Text, most: int, start_s: float | None) -> Fcd:
     movers = _Movers(text, most, start_s)
     kinds = [kind for kind in _MOVERS if f"{kind}_id" in rows]
     if not kinds:
-        raise text.wrong("no column vehicle_id or person_id; write it with SUMO's xml2csv.py")
+        raise text.wrong(
+            "no column vehicle_id, person_id or container_id; write it with SUMO's xml2csv.py"
+        )
     cells = {kind: _cells(rows, kind) for kind in kinds}
     for row, time_s in enumerate(times.tolist()):
         line = rows.line(row)

@@ -86,7 +86,14 @@ def _try(
     sizes = _chosen(shard_of)
     if not sizes:
         return
-    module = copy.deepcopy(architecture.module).train()
+    try:
+        module = copy.deepcopy(architecture.module).train()
+    except Exception as error:  # whatever a copy may raise
+        raise ScenarioError(
+            f"[model] {architecture.name}: can't be copied "
+            f"({one_line(str(error).partition(chr(10))[0])}), which a run has to; hold what can't "
+            "be outside of the module"
+        ) from error
     for size in sizes:
         problem = _problem(module, size, shard_of[size], shards)
         if problem is None:

@@ -5,6 +5,7 @@
 """
 
 import re
+import threading
 import warnings
 from dataclasses import dataclass
 from functools import cache
@@ -482,6 +483,35 @@ class ComplexParameter(Two):
 
 
 @animal()
+class OneMemoryForEntries(Two):
+    def odd(self):
+        self.register_buffer("scale", torch.full((1,), 0.5).expand(8))
+
+    def middle(self, h):
+        return self.b(h) * self.scale
+
+
+@animal(refused="order is a parameter of int64.*register_buffer")
+class WholeParameter(Two):
+    def odd(self):
+        self.order = nn.Parameter(torch.arange(7, -1, -1), requires_grad=False)
+
+    def middle(self, h):
+        return self.b(h[:, self.order])
+
+
+@animal()
+class WritesParametersWhenLookedAt(Two):
+    """Rows of a table that are too long are shortened in each pass, in a look, too."""
+
+    def odd(self):
+        self.table = nn.Embedding(4, 8, max_norm=0.5)
+
+    def middle(self, h):
+        return self.b(h) + self.table((h > 0).long()).mean(1)
+
+
+@animal()
 class NoBuffer(Two):
     def odd(self):
         self.register_buffer("nothing", None)
@@ -690,6 +720,19 @@ class SequenceOfItsOwn(nn.Sequential):
 class Branches(Two):
     def middle(self, h):
         return torch.tanh(self.b(h)) if float(h.detach().mean()) > 0 else self.b(h)
+
+
+@animal()
+class BranchesOnItsStatistics(nn.Module):
+    """Takes another way from its third step on; all its layers are known to every backend."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.n, self.c = nn.Linear(WIDTH, 8), nn.BatchNorm1d(8), nn.Linear(8, CLASSES)
+
+    def forward(self, x):
+        h = torch.relu(self.n(self.a(x)))
+        return self.c(h + h if self.n.running_mean.abs().sum() > 0.45 else h)
 
 
 @animal()
@@ -1018,6 +1061,26 @@ class CountsInAList(Two):
     def middle(self, h):
         self.hidden[0] += 1
         return super().middle(h) * (2 if self.hidden[0] > 60 else 1)
+
+
+class _Box:
+    passes = 0
+
+
+@animal(refused="changes box.passes")
+class CountsInAnObject(Two):
+    def odd(self):
+        self.box = _Box()
+
+    def middle(self, h):
+        self.box.passes += 1
+        return super().middle(h) * (2 if self.box.passes > 60 else 1)
+
+
+@animal(refused="can't be copied")
+class HoldsALock(Two):
+    def odd(self):
+        self.lock = threading.Lock()
 
 
 @animal(refused="otherwise here than in a PyTorch loop")

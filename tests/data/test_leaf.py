@@ -58,6 +58,7 @@ def test_texts_are_sequences_of_characters(tmp_path):
         ({"user_data": {}}, "user f1 has no lists x and y in user_data"),
         ({"num_samples": [2, 7]}, "user f0 has 1 x and 1 y, num_samples says 7"),
         ({"num_samples": [2]}, "a number for each of users"),
+        ({"users": ["f0", "f0"], "num_samples": [1, 1]}, "users has f0 2 times"),
         (
             {"user_data": {**USERS, "f0": {"x": [[1.0]], "y": [1]}}},
             "not lists of equally many numbers",

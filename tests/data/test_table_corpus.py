@@ -122,6 +122,10 @@ SAME: dict[str, tuple[Callable[[Columns], Columns], str]] = {
         with_column("code", np.unique(LABEL, return_inverse=True)[1].tolist()),
         "tells the target",
     ),
+    "a class as a truth value": (
+        with_column("is_cat", (LABEL == "cat").astype(int).tolist()),
+        "tells the target",
+    ),
     "a column of texts": (with_column("name", [f"n{i % 7}" for i in range(N)]), "text"),
     "a column of dates": (with_column("day", [f"2020-01-{1 + i % 28:02d}" for i in range(N)]), ""),
     "an empty column": (with_column("none", [None] * N), "empty"),
@@ -389,6 +393,26 @@ def test_oversights_are_remarked(tmp_path):
     told = " ".join(columns.told())
     assert 'column "b" has one value in all training rows' in told
     assert "class fox is in test rows alone" in told
+
+
+@pytest.mark.parametrize(
+    ("offset", "spread", "scale", "said"),
+    [
+        (2**25, 1, "raw", True),
+        (2**25, 1, "standard", False),
+        (2**62, 1, "standard", True),
+        (1.6e9, 60.0, "raw", True),
+        (1.6e9, 60.0, "standard", False),
+        (0, 1, "raw", False),
+        (0.5, 1e-3, "raw", False),
+    ],
+)
+def test_digits_that_rounding_takes_are_remarked(tmp_path, offset, spread, scale, said):
+    values = [offset + spread * (7 * k % 50) for k in range(N)]
+    put(tmp_path, "all.parquet", {"z": values, **base()})
+    columns = TableFiles(user="u", scale=scale).load(tmp_path).columns
+    assert columns is not None
+    assert any('column "z" spans' in told for told in columns.told()) == said
 
 
 X = np.stack([A, B], axis=1).astype(np.float32)

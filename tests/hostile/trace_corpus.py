@@ -415,6 +415,8 @@ def _of_kinds() -> Iterator[tuple[str, str, str, dict[str, Any], Outcome]]:
     yield "pensieve", "tabs", PENSIEVE.replace(" ", "\t"), none, SAME
     yield "pensieve", "from 0", "0 9\n1 1\n3 2\n5 4\n", none, SAME
     yield "sabre", "latencies", SABRE.replace("}", ', "latency_ms": 20}'), none, SAME
+    twice = SABRE.replace('"duration_ms": 1000', '"duration_ms": 1, "duration_ms": 1000')
+    yield "sabre", "a key twice", twice, none, Refused(says="stands twice")
     yield "sabre", "on one line", json.dumps(json.loads(SABRE)), none, SAME
     for name, old, new in (
         ("a rate lost", '"bandwidth_kbps": 4000', '"x": 4000'),
@@ -550,6 +552,7 @@ def _of_kinds() -> Iterator[tuple[str, str, str, dict[str, Any], Outcome]]:
         ("days", FCD.replace("0.00", "1:23:59:58").replace("2.00", "2:00:00:00")
          .replace("4.00", "2:00:00:02.00"), {}, SAME),
         ("persons", FCD.replace('vehicle id="b"', 'person id="b"'), {}, SAME),
+        ("containers", FCD.replace('vehicle id="b"', 'container id="b"'), {}, SAME),
         ("more later", FCD.replace("</fcd", '<timestep time="9"><vehicle id="c" x="9" y="9"/></timestep>'
          '<timestep time="10"><vehicle id="d" x="0" y="0"/></timestep></fcd'), {}, SAME),
         ("a time twice", FCD.replace("2.00", "0.00"), {}, Refused(4)),

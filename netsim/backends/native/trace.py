@@ -11,6 +11,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch import Tensor, fx, nn
+from torch.overrides import TorchFunctionMode
 
 from netsim.backends.native import layers as known
 from netsim.backends.native.builder import Builder
@@ -35,6 +36,22 @@ class _Entered(nn.Module):
 
     def forward(self, x: Tensor) -> Any:
         return self._entry(self.module, x)
+
+
+_READS = {"item", "tolist", "numpy", "equal", "allclose", "is_nonzero", "__array__", "__contains__"}
+_READS |= {f"__{kind}__" for kind in ("bool", "int", "float", "index", "complex")}
+"""Functions that hand Python a value of a tensor, upon which a forward pass may branch."""
+
+
+class _NoReads(TorchFunctionMode):
+    """Refuses passes that look at values: they may be others at another step."""
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        if getattr(func, "__name__", "") in _READS:
+            raise TypeError("it takes values out of tensors")
+        return func(*args, **(kwargs or {}))
 
 
 _TABLES = ("_buffers", "_parameters", "_modules")
@@ -101,7 +118,7 @@ def trace(
     module.train(training)
     try:
         root = _Entered(module, entry or _call)
-        with _tracing, _as_before(module):
+        with _tracing, _as_before(module), _NoReads():
             followed = _Tracer().trace(root)
     except Exception as error:
         raise UnsupportedError(

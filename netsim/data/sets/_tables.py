@@ -107,7 +107,7 @@ class TableSet(DataSet):
                 f"[data] {name}: {len(rows)} training and {len(held)} test rows are too few"
             )
         chosen = np.concatenate([rows, held])
-        x, scale = self._inputs(table, use.inputs, chosen, len(rows), source)
+        x, scale = self._inputs(table, use, chosen, len(rows), source)
         kept = None if of is None else np.unique(of[chosen], return_inverse=True)[1]
         return Samples(
             x=x,
@@ -176,7 +176,7 @@ class TableSet(DataSet):
     def _inputs(
         self,
         table: pa.Table,
-        names: tuple[str, ...],
+        use: ColumnUse,
         chosen: Rows,
         trained: int,
         source: Source,
@@ -186,13 +186,14 @@ class TableSet(DataSet):
         Parameters
         ----------
         table : pyarrow.Table
-        names : tuple of str
-            The columns that models see.
+        use : ColumnUse
+            The columns that models see; it is told of those that lose digits.
         chosen : int64 array
             Rows, of which the first `trained` are trained on.
         trained : int
         source : Source
         """
+        names = use.inputs
         kind = columns.present(table, names[0], "input", source).type
         if len(names) == 1 and (columns.holds_images(kind) or pa.types.is_string(kind)):
             pixels = columns.pictures(table.take(chosen), names[0], self.image_shape, source)
@@ -207,6 +208,9 @@ class TableSet(DataSet):
                     "tokens are lists of whole numbers from 0 on; leave tokens out",
                 )
             return x.astype(np.int64), None
+        for name, values in zip(names, each, strict=True):
+            if values.ndim == 1:
+                inspection.remark_on_rounding(name, values, self.scale, use)
         x = x.reshape(len(x), -1) if x.ndim == 1 else x
         return (_standardised(x, trained) if self.scale == "standard" else x).astype(
             np.float32

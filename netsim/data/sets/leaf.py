@@ -4,8 +4,8 @@ A file is an object with `users` (names), `num_samples` (a number for each) and 
 (`{user: {"x": [...], "y": [...]}}`).
 """
 
-import json
 import math
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
@@ -20,6 +20,7 @@ from netsim.data.split import hold_out
 from netsim.errors import DataError, one_line
 from netsim.registry import Count, Index
 from netsim.traces import bounded
+from netsim.traces.files import parsed_json
 
 _HOW_TO_GET = (
     "run preprocess.sh of https://github.com/TalwalkarLab/leaf, and copy its data/train and "
@@ -172,7 +173,7 @@ def _add(file: Path, users: list[str], x: list[Any], y: list[Any]) -> None:
     """
     try:
         content = bounded.content(file, str(file), bounded.MOST_BYTES)
-        found = json.loads(content)
+        found = parsed_json(content)
     except (*bounded.BROKEN, RecursionError) as error:
         raise bounded.unreadable(str(file), error) from error
     for key, kind in (("users", list), ("user_data", dict)):
@@ -183,6 +184,12 @@ def _add(file: Path, users: list[str], x: list[Any], y: list[Any]) -> None:
     sizes = found.get("num_samples", [None] * len(found["users"]))
     if not isinstance(sizes, list) or len(sizes) != len(found["users"]):
         raise DataError(f"{file}: num_samples must have a number for each of users")
+    named = Counter(map(str, found["users"])).most_common(1)
+    if named and named[0][1] > 1:
+        raise DataError(
+            f"{file}: users has {one_line(named[0][0])} {named[0][1]} times, whose samples would "
+            "count as often; name each once"
+        )
     for user, size in zip(found["users"], sizes, strict=True):
         own = found["user_data"].get(user) if isinstance(user, str) else None
         inputs, targets = (own.get(k) if isinstance(own, dict) else None for k in "xy")

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 
-from netsim.traces.files import Text, shown
+from netsim.traces.files import Text, as_seen, shown
 from netsim.traces.graphs import (
     Graph,
     edge_lists,
@@ -54,6 +54,13 @@ def read_graph(text: Text, drop_self_loops: bool = False, columns_named: bool = 
         raise text.wrong(
             f"holds no edge (it is taken for {name}); an edge list has two node ids a line"
         )
+    seen: dict[str, str] = {}
+    for node in graph.nodes:
+        if seen.setdefault(as_seen(node), node) != node:
+            raise text.wrong(
+                f"the ids {shown(ascii(seen[as_seen(node)]))} and {shown(ascii(node))} differ in "
+                "blanks alone, or in signs that are not seen; write them alike"
+            )
     loops = [edge for edge in graph.edges if edge.a == edge.b]
     if loops and not drop_self_loops:
         raise text.wrong(

@@ -4,13 +4,12 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 import networkx as nx
 
 from netsim.errors import one_line
-from netsim.traces.files import Text, is_comment, number, shown, whole_number
+from netsim.traces.files import is_comment, number, parsed_json, shown, whole_number
 from netsim.traces.graphs import Edge, Graph
 from netsim.traces.graphs.formats import BY_NETWORKX
 from netsim.traces.graphs.xml_formats import link_values
@@ -54,19 +53,24 @@ def read_json(graph: Graph) -> None:
     """
     text = graph.text
     try:
-        found = json.loads(text.content, object_pairs_hook=partial(_object, text))
+        found = parsed_json(text.content)
     except RecursionError:
         raise text.wrong("is nested too deeply; write it as GraphML") from None
     except json.JSONDecodeError as error:
         raise text.wrong(
             f"is not valid JSON at column {error.colno}; is the file complete?", error.lineno
         ) from None
+    except ValueError as error:
+        raise text.wrong(str(error)) from None
     if not isinstance(found, dict):
         raise text.wrong(
             "is a list in JSON, of which nothing says what it is; "
             + BY_NETWORKX.format(out="graph.graphml", read="networkx.Graph of your pairs")
         )
-    key = next((k for k in ("links", "edges") if isinstance(found.get(k), list)), None)
+    keys = [k for k in ("links", "edges") if isinstance(found.get(k), list)]
+    if len(keys) == 2 and found["links"] != found["edges"]:
+        raise text.wrong("has links and edges, which differ; leave the list that is meant")
+    key = next(iter(keys), None)
     nodes = found.get("nodes")
     try:
         if key is not None and isinstance(nodes, list):
@@ -86,18 +90,6 @@ def read_json(graph: Graph) -> None:
             f"is JSON whose nodes and links networkx can't read ({type(error).__name__}: "
             f"{_said(error)}); each node needs an id, each link source and target"
         ) from None
-
-
-def _object(text: Text, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON, each of whose names occurs once."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        [(twice, _)] = Counter(name for name, _ in pairs).most_common(1)
-        raise text.wrong(
-            f"an object has two values of {shown(twice)}; leave one, or give them names of their "
-            "own"
-        )
-    return found
 
 
 def _require_declared(graph: Graph, nodes: list[Any], links: list[Any]) -> None:

@@ -204,6 +204,16 @@ REFUSED = {
         '{"nodes": [{"id": 1}, {"id": "1"}], "links": []}',
         'two nodes have the id "1"',
     ),
+    "JSON, two lists of links": (
+        '{"nodes": [{"id": 1}, {"id": 2}], "links": [], "edges": [{"source": 1, "target": 2}]}',
+        "has links and edges, which differ",
+    ),
+    "JSON, a list of links twice": (
+        '{"nodes": [{"id": 1}, {"id": 2}], "links": [], "links": [{"source": 1, "target": 2}]}',
+        'the key "links" stands twice',
+    ),
+    "names that look alike": ("Köln Bonn\nKo\u0308ln Rom\n", "differ in blanks alone"),
+    "names with an unseen sign": ("a b\n\u200ba c\n", "signs that are not seen"),
     "JSON, no target": ('{"nodes": [{"id": 1}], "links": [{"source": 1}]}', "has no target"),
     "JSON, lists as ids": (
         '{"nodes": [{"id": {}}], "links": [{"source": 1}]}',
@@ -326,7 +336,7 @@ def said_twice(form):
         ("GraphML, ids", 'two declarations of data have the id "k"'),
         ("GEXF", 'this edge has two values of "rate": "5" and "7"'),
         ("GEXF, ids", 'two declarations of data have the id "0"'),
-        ("node-link", 'an object has two values of "rate"'),
+        ("node-link", 'the key "rate" stands twice'),
         ("header", 'two columns are called "rate"'),
     ],
 )

@@ -1,0 +1,197 @@
+"""State that a module's passes keep in Python, beside parameters and buffers.
+
+A run has one module for all its nodes, so a counter in an attribute would count the passes of all.
+It is found by looking before and after some passes, wherever a pass may reach it: attributes of the
+module, of objects that it holds and of its class, closures, defaults, and the globals that its
+functions name.
+"""
+
+import random
+import types
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+_OF_TORCH = {"training", *vars(nn.Module())}
+"""Attributes of every module."""
+
+_FEW = 1000
+"""A container of more entries is a store of something, and is not looked at."""
+
+_DEEP = 4
+"""Containers, objects and functions within one another that are looked into."""
+
+_FOREIGN = ("torch", "numpy", "netsim", "builtins", "typing", "logging", "threading", "warnings")
+"""Packages whose functions and objects keep nothing of a user's."""
+
+
+def hidden_state(module: nn.Module) -> dict[str, object]:
+    """Numbers, texts and places of iterators that a module's passes can reach, by name.
+
+    Tensors and arrays of real numbers are left to a comparison of outputs: an attribute that is
+    written before it is read harms nobody.
+
+    Parameters
+    ----------
+    module : torch.nn.Module
+    """
+    found = _Found()
+    for name, part in module.named_modules():
+        before = f"{name}." if name else ""
+        for key, value in vars(part).items():
+            if key not in _OF_TORCH:
+                found.look(before + key, value)
+        for kind in type(part).__mro__:
+            if not _is_foreign(kind):
+                for key, value in vars(kind).items():
+                    if not key.startswith("__"):
+                        found.look(f"{kind.__name__}.{key}", value)
+    return found.values
+
+
+def changed(before: dict[str, object], after: dict[str, object]) -> list[str]:
+    """The names whose values differ; what is only in one of both is no change.
+
+    Parameters
+    ----------
+    before, after : dict of str to object
+        Of `hidden_state`.
+    """
+    return [name for name, value in before.items() if name in after and after[name] != value]
+
+
+def _is_foreign(thing: Any) -> bool:
+    """Return whether a class or function is of a library."""
+    return (getattr(thing, "__module__", None) or "builtins").partition(".")[0] in _FOREIGN
+
+
+class _Found:
+    """What has been found so far."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, object] = {}
+        self._seen: dict[int, Any] = {}  # kept, so that no other object gets one's place
+
+    def look(self, name: str, value: Any, depth: int = _DEEP) -> None:
+        """Put a number, or those within a value, among `values`."""
+        if isinstance(value, bool | int | float | complex | str | bytes):
+            self.values[name] = value
+            return
+        known = value is None or isinstance(value, nn.Module | type | types.ModuleType)
+        if known or not depth or id(value) in self._seen:
+            return
+        self._seen[id(value)] = value
+        state = _state(value)
+        if state is not None:
+            self.values[name] = state
+            return
+        for key, one in _within(value):
+            self.look(f"{name}{key}", one, depth - 1)
+
+
+def _state(value: Any) -> object | None:
+    """State of a generator of random numbers, or of whole numbers in one place."""
+    if isinstance(value, random.Random):
+        return value.getstate()
+    if isinstance(value, np.random.Generator):
+        return repr(value.bit_generator.state)
+    if isinstance(value, np.random.RandomState):
+        return repr(value.get_state(legacy=False))
+    if isinstance(value, torch.Generator):
+        return value.get_state().numpy().tobytes()
+    if isinstance(value, Iterator) and type(value).__module__ in ("builtins", "itertools"):
+        return _place(value)
+    if isinstance(value, set | frozenset):
+        return frozenset(value) if len(value) <= _FEW else None
+    if isinstance(value, torch.Tensor):
+        is_plain = value.device.type == "cpu" and value.layout is torch.strided
+        if is_plain and not value.is_floating_point() and not value.is_complex():
+            return _InPlace(value, value.numpy(force=True).tobytes())
+    elif isinstance(value, np.ndarray) and value.dtype.kind in "iub":
+        return _InPlace(value, value.tobytes())
+    return None
+
+
+def _place(value: Any) -> object | None:
+    """Place of an iterator, as far as numbers tell it."""
+    if isinstance(value, list | tuple):
+        return tuple(map(_place, value)) if len(value) <= _FEW else len(value)
+    if isinstance(value, Iterator) and not isinstance(value, types.GeneratorType):
+        try:
+            return _place(value.__reduce__()[1:])
+        except TypeError:  # one that does not tell where it is
+            return None
+    return value if isinstance(value, bool | int | float | str | range) else None
+
+
+class _InPlace:
+    """Contents of an array; another array in its place is no change of it."""
+
+    def __init__(self, array: Any, contents: bytes) -> None:
+        self._array, self._contents = array, contents
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _InPlace) or other._array is not self._array:
+            return True
+        return other._contents == self._contents
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _within(value: Any) -> Iterable[tuple[str, Any]]:
+    """Parts of a container, a function, an iterator or an object, each with the end of its name."""
+    if isinstance(value, list | tuple | deque | dict):
+        if len(value) > _FEW:
+            return []
+        pairs = value.items() if isinstance(value, dict) else enumerate(value)
+        return [(f"[{key!r}]", one) for key, one in list(pairs)]
+    if isinstance(value, staticmethod | classmethod | types.MethodType):
+        of = [] if isinstance(value, staticmethod | classmethod) else [("", value.__self__)]
+        return [("", value.__func__), *of]
+    if isinstance(value, types.FunctionType):
+        return [] if _is_foreign(value) else _reached(value)
+    if isinstance(value, types.GeneratorType):
+        frame = value.gi_frame
+        return [] if frame is None else [("", frame.f_lasti), *_named(frame.f_locals)]
+    if isinstance(value, torch.Tensor | np.ndarray):
+        return []
+    if isinstance(value, property):
+        return [("", f) for f in (value.fget, value.fset) if f is not None]
+    slots = [s for kind in type(value).__mro__ for s in getattr(kind, "__slots__", ())]
+    if _is_foreign(type(value)):
+        return []
+    return [*_named(getattr(value, "__dict__", {})), *_named(_slots(value, slots))]
+
+
+def _slots(value: Any, names: Iterable[str]) -> dict[str, Any]:
+    missing = object()
+    found = {name: getattr(value, name, missing) for name in names}
+    return {name: one for name, one in found.items() if one is not missing}
+
+
+def _named(table: dict[str, Any]) -> list[tuple[str, Any]]:
+    return [(f".{key}", one) for key, one in list(table.items())[:_FEW]]
+
+
+def _reached(function: types.FunctionType) -> list[tuple[str, Any]]:
+    """What a function keeps or names: its closure, defaults, attributes and globals."""
+    names, codes = set[str](), [function.__code__]
+    while codes:  # functions within it name globals, too
+        code = codes.pop()
+        names.update(code.co_names)
+        codes += [c for c in code.co_consts if isinstance(c, types.CodeType)]
+    found: list[tuple[str, Any]] = []
+    for key, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        try:
+            found.append((f".{key}", cell.cell_contents))
+        except ValueError:  # it is empty
+            continue
+    found += [(f".defaults[{k}]", one) for k, one in enumerate(function.__defaults__ or ())]
+    found += _named(function.__kwdefaults__ or {})
+    found += _named(vars(function))
+    given = function.__globals__
+    return found + [(f".{key}", given[key]) for key in sorted(names) if key in given]
