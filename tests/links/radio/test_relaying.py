@@ -280,7 +280,8 @@ def test_what_hops_took_is_what_their_messages_took(tmp_path):
     hops = pd.read_parquet(tmp_path / "run" / "hops")
     key = ["src", "dst", "t_sent_s"]
     by_hop = hops.groupby(key).agg(
-        attempts_of_hops=("attempts", "sum"), bits_of_hops=("bits_transmitted", "sum"), end_s=("t_end_s", "max"),
+        attempts_of_hops=("attempts", "sum"), bits_of_hops=("bits_transmitted", "sum"),
+        end_s=("t_end_s", "max"),
         hops=("outcome", "size"), first=("relay", "first"), last=("to", "last"),
         before=("t_begin_s", "min"),
     )  # fmt: skip

@@ -173,3 +173,27 @@ def test_without_places_it_is_refused():
     radio = Radio.model_validate({"mac": REUSE})
     with pytest.raises(ScenarioError, match="interference_m = 10: needs to know where nodes are"):
         radio.do_without_places()
+
+
+@pytest.mark.slow
+def test_both_levels_lose_as_many_packets_to_fading_interferers(ether):
+    """Two links of one slot, SNR 60 against 20 under Rayleigh fading: shares lost, by seed."""
+    power, lost = np.full((6, 6), 60.0), {}
+    power[3, 1] = power[0, 4] = 20.0
+    for fidelity in ("message", "packet"):
+        radio = {"mac": REUSE, "fidelity": fidelity, "packet_error": {"kind": "outage"},
+                 "threshold_db": 5.0, "arq": {"kind": "none"},
+                 "fading": {"kind": "rayleigh", "coherence_s": 0.02}}  # fmt: skip
+        lost[fidelity] = []
+        for seed in range(40):
+            e = ether(radio, power, nodes=6, distance_m=on_a_line, seed=seed)
+            rng = np.random.default_rng(seed)
+            for _ in range(12):
+                for src, dst in ((0, 1), (3, 4)):
+                    bits = int(rng.integers(1, 30)) * PACKET
+                    e.send(src, dst, bits, at_ns=int(rng.integers(1_000 * MS)))
+            ended = e.run()
+            lost[fidelity].append(sum(x.lost for x in ended) / sum(x.attempts for x in ended))
+    differ = np.subtract(lost["message"], lost["packet"])
+    assert abs(differ.mean()) < 4 * differ.std() / math.sqrt(40)
+    assert differ.std() < np.std(lost["message"])  # fading and messages are the same at both
