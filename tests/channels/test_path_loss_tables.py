@@ -27,18 +27,20 @@ def test_loss_never_falls_with_distance_and_no_distance_counts_as_one_metre(mode
     assert loss_db.shape == d.shape
     assert np.isfinite(loss_db).all()
     assert (loss_db[:4] == loss_db[3]).all()
-    assert (np.diff(loss_db) >= -1e-9).all()
+    least_db = model.least_beyond_db(d, 2.4e9, u)  # the loss itself, unless it swings
+    assert (np.diff(least_db) >= -1e-9).all()
+    assert (loss_db >= least_db - 1e-9).all()
     for k in range(0, len(d), 300):
         assert model.loss_db(float(d[k]), 2.4e9, u) == loss_db[k]
 
 
 @pytest.mark.parametrize("model", ALL, ids=lambda m: m.kind)
 def test_a_power_law_is_one(model):
-    rise_db = model.loss_db(1000.0, 2.4e9) - model.loss_db(100.0, 2.4e9)
+    rises_db = np.diff(model.loss_db(np.geomspace(1.0, 1e5, 6), 2.4e9))
     if model.power_law is None:
-        assert model.sighted
+        assert model.sighted or np.ptp(rises_db) > 1.0
     else:
-        assert rise_db == pytest.approx(10 * model.power_law)
+        assert rises_db == pytest.approx([10 * model.power_law] * 5)
 
 
 def test_itu_indoor_by_hand():
