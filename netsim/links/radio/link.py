@@ -213,7 +213,7 @@ class RadioLink(RadioSetup):
                 then(self.env.due(left_ns, LAST), partial(self._lose_contact, flight, reception))
 
     def _first_slot_ns(self, group: Sequence[Transmission], packet_bits: int, ready_ns: int) -> int:
-        """Begin of a message whose packets are not played one by one: at once, or in a slot [ns]."""
+        """Begin of a message whose packets are not played one by one: now, or in a slot [ns]."""
         channel = self._channel
         rates_bps = [channel.mean_rate_bps(tx.src, tx.dst, ready_ns) for tx in group]
         rate_bps = min((rate for rate in rates_bps if rate > 0), default=0.0)
