@@ -429,6 +429,7 @@ TRAINING = {
     "clip_norm": 0.1,
     "beta1": 0.5,
     "beta2": 0.9,
+    "learning_rate_schedule": {"kind": "exponential", "gamma": 0.5},
 }
 
 

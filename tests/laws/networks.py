@@ -98,6 +98,8 @@ def tables(row: Row) -> dict[str, Any]:
             at = at.setdefault(key, {})
         if chosen:
             at[last] = [chosen] if name == "algorithm" else chosen
+    if found.get("energy", {}).get("harvest", {"kind": "none"})["kind"] != "none":
+        found["energy"]["battery_j"] = 5.0
     hub = family("netsim.channels.mac")[found["radio"]["mac"]["kind"]].has_base_stations
     return found | {"topology": {"kind": "hub", "centre": 0} if hub else {"kind": "complete"}}
 

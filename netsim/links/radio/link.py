@@ -194,10 +194,11 @@ class RadioLink(RadioSetup):
             flight.medium = self._medium
             for reception in receptions:
                 reception.medium = self._medium
-        if self._interference is not None and begins_ns == now:
-            self._interference.join(flight, self._flights, now)
-        elif self._interference is not None:  # last: those whose slot it was have ended
+        if begins_ns > now and isinstance(self._interference, SlotInterference):
+            # Last of its instant: those whose slot it was have ended.
             then(self.env.due(begins_ns - now, LAST), partial(self._join_in_slot, flight))
+        elif self._interference is not None:
+            self._interference.join(flight, self._flights, now)
         if rounds is not None and rounds.feedback_bits and rate_bps:
             told_ns = self._channel.attempt_ns(rounds.feedback_bits, rate_bps, flight.medium)
             flight.feedback_ns = round(told_ns * len(receptions))

@@ -147,7 +147,8 @@ def test_a_list_of_checksums_that_is_set_aside_hides_nothing(journal, tmp_path):
 def test_a_kept_scenario_that_is_something_else_is_named(journal, text):
     assert journal.scenario() is None
     journal.keep_scenario("seed = 1\n", ["0"])
-    assert journal.scenario() == ("seed = 1\n", ("0",))
+    kept = journal.scenario()
+    assert (kept.text, kept.instead_of, kept.tables) == ("seed = 1\n", ("0",), {"seed": 1})
     (journal.folder / "scenario.json").write_text(text)
     with pytest.raises(ScenarioError, match=r"scenario\.json: "):
         journal.scenario()
