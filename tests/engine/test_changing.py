@@ -54,7 +54,11 @@ BASES: dict[str, dict[str, Any]] = {
     "csma": CSMA,
     "hidden": {
         **PLACED,
-        "radio": {**CSMA["radio"], "mac": {"kind": "csma", "carrier_sense_m": 60}},
+        "radio": {
+            **CSMA["radio"],
+            "fidelity": "message",  # frames can't change in mid-run
+            "mac": {"kind": "csma", "carrier_sense_m": 60},
+        },
     },
     "tdma": {"radio": {**RADIO, "mac": {"kind": "tdma"}}},
     "aloha": {"radio": {**RADIO, "mac": {"kind": "aloha"}}},
