@@ -11,8 +11,8 @@ RATES = (0.03, 0.1, 0.3)
 INTERVAL_S = 10.0
 """Between two rounds, or two wake-ups of a node."""
 MAX_AGE_S = 3 * INTERVAL_S
-NO_AGE = {"local", "sparq_sgd"}
-"""They hear nothing, or what they hear stays right until the next change comes."""
+NO_AGE = {"local", "sparq_sgd", "ad_psgd", "sgp", "dfedpgp"}
+"""They hear nothing, use what they hear once, or what they hear stays right until a change comes."""
 
 COMMON: dict[str, Any] = {
     "data": {
@@ -71,6 +71,7 @@ WORLDS = ("rounds", "radio")
 LAST = "last"
 LOCAL = {"local_steps": ROUND_STEPS}
 EPOCHS = {"local_epochs": 2}
+HEADS = {"head_epochs": 1, "local_epochs": 1}
 VIEWS = {"flip": 0.0, "jitter": 0.0, "grayscale": 0.0}
 SPARSE = {"threshold": 100.0, "gamma": 0.4, "compression": {"kind": "top_k", "fraction": 0.1}}
 CHAIN = [[i, i + 1] for i in range(NODES - 1)]
@@ -221,6 +222,20 @@ CASES = (
         published="peers",
         model={"kind": "mapl", "projection": 64, "backbone": {"kind": "mlp", "hidden": [32]}},
     ),
+    Case("ad_psgd", LOCAL, published="peers"),
+    Case("swift", LOCAL, published="peers"),
+    Case("epidemic", {**LOCAL, "receivers": 3}, published="peers", reports="mixed"),
+    Case("sgp", LOCAL, published="peers"),
+    Case("dfedpgp", HEADS, published="peers"),
+    Case("dfedsam", LOCAL, published="peers", reports="mixed"),
+    Case("pens", {**LOCAL, "selection_rounds": ROUNDS // 2}, published="peers"),
+    Case("deprl", HEADS, published="peers"),
+    Case("dispfl", {**LOCAL, "anneal_rounds": ROUNDS}, published="peers"),
+    Case("divshare", {**LOCAL, "receivers": 3}, published="peers"),
+    Case("dec_lora", LOCAL, published="peers"),
+    Case("fedasync", LOCAL),
+    Case("fedbuff", LOCAL),
+    Case("ncota", {**LOCAL, "radius": 8.0}, published="peers", worlds=("rounds",)),
 )
 
 

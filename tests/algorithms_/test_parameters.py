@@ -45,6 +45,8 @@ HUB = {
     "topology": {"kind": "hub"},
     "radio": {"bandwidth_hz": 1e5, "fading": {"kind": "rayleigh", "coherence_s": 1e-3}},
 }
+AIR = {"radio": HUB["radio"]}
+HASTE = {"exchange": {"schedule": "rounds", "interval_s": 0.1}, "horizon_s": 1.0}
 SERVED = {"nodes": HUB["nodes"], "topology": HUB["topology"], **LATE}
 MUST = {"fedavg_plus": {"switch_s": 60.0}, "pfedsim": {"general_rounds": 1}}
 CHEAP = {"pfedgraph": {"steps": 5}, "dpfl": {"initial_epochs": 1, "local_epochs": 1}}
@@ -252,6 +254,14 @@ OWN = {
         "normalise": ({"normalise": True}, {}),
         "encoder": ({"encoder": "there is none.npz"}, "refused"),
         "learn_encoder": ({"learn_encoder": False}, {}),
+    },
+    "ncota": {
+        "transmit": ({"transmit": 0.8}, AIR),
+        "radius": ({"radius": 2.0}, AIR),
+        "reference_snr_db": ({"reference_snr_db": 10.0}, AIR),
+        "consensus": ({"consensus": 0.3}, AIR),
+        "decay": ({"decay": 2.0}, AIR),
+        "wait_s": ({"wait_s": 0.1}, AIR | HASTE),
     },
     "pens": {
         "sampled": ({"sampled": 2}, {}, COMPARED),

@@ -20,6 +20,7 @@ API = {
     *(
         "train_size",
         "learning_rate",
+        "rate_factor",
         "max_age_s",
         "patience_s",
         "classes",
@@ -27,7 +28,7 @@ API = {
         "round",
         "peers",
     ),
-    *("wakeup", "tick", "sleep", "condition", "reachable"),
+    *("age", "wakeup", "tick", "sleep", "condition", "reachable"),
     *("send", "broadcast", "withdraw", "receive", "gather", "ask", "serve", "exchange"),
     *("initial", "train", "hold", "batch", "outputs", "loss", "gradient", "measure"),
     *("mix", "select", "pool", "compute", "value", "publish", "log_weights", "warn", "keep"),

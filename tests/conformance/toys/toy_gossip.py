@@ -33,6 +33,7 @@ def on_wakeup(node: Node, params: Params) -> Process:
         theta = (yield node.train(theta, steps=params.local_steps)).theta
         got = yield node.exchange(Model(theta))
         saw(node, "got", (wake.round, got))
+        saw(node, "ages", [node.age(r.msg.theta) for r in got.values()])
         models = [theta, *(r.msg.theta for r in got.values())]
         theta = node.mix(models, [1.0 / len(models)] * len(models))
         node.publish(theta, "mixed")
