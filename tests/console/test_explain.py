@@ -6,7 +6,7 @@ import shutil
 import pandas as pd
 import pytest
 
-CHATTY = '''"""Chatty: trains, then sends its model to its peers."""
+CHATTY = '''"""Chatty: trains, sends its model to its peers, and mixes theirs."""
 from netsim.api import Model, Params as Base
 
 class Params(Base):
@@ -20,8 +20,10 @@ def on_wakeup(node):
     while True:
         yield node.wakeup()
         theta = (yield node.train(theta, steps=1)).theta
-        yield node.exchange(Model(theta))
+        got = yield node.exchange(Model(theta))
         node.publish(theta, "trained")
+        models = [theta, *(r.msg.theta for r in got.values())]
+        theta = node.mix(models, [1.0 / len(models)] * len(models))
 '''
 
 

@@ -109,7 +109,15 @@ class Lock:
         self.piece_from_ns = frame.arrives_ns or 0
 
     def close_piece(self, decoder: Decoder, interference: float, now_ns: int) -> None:
-        """Count the piece of the frame that ends now: signals come or go."""
+        """Count the piece of the frame that ends now: signals come or go.
+
+        Parameters
+        ----------
+        decoder : Decoder
+        interference : float
+            Power of all other signals over the noise, during the piece.
+        now_ns : int
+        """
         length_ns, self.piece_from_ns = now_ns - self.piece_from_ns, now_ns
         if length_ns <= 0:
             return
