@@ -270,6 +270,11 @@ class Mac(Component):
         return None
 
     @property
+    def shares_change(self) -> bool:
+        """True if messages get other shares of the band from one coherence block to the next."""
+        return False
+
+    @property
     def plays_all(self) -> bool:
         """Whether messages of any size are played packet by packet, under random access."""
         return False

@@ -16,7 +16,8 @@ power over hertz is the same whatever share of the band a message has, so its SN
 
 A message has a share of the band as long as no message of its cell and direction starts or ends and
 no coherence block does. Shares are of time and band together: a message with half of the
-sub-channels sends each packet over all of its own, and takes twice as long.
+sub-channels sends each packet over all of its own, and takes twice as long. A packet that is under
+way when a coherence block ends keeps the share with which it began.
 """
 
 from typing import ClassVar, Literal, Self
@@ -57,6 +58,11 @@ class Ofdma(Mac):
         if self.max_subchannels is not None and self.max_subchannels > self.subchannels:
             raise ValueError(f"max_subchannels: there are {self.subchannels}")
         return self
+
+    @property
+    def shares_change(self) -> bool:
+        """True if messages get other shares of the band from block to block."""
+        return self.scheduler == "proportional_fair"
 
     @property
     def most(self) -> int:

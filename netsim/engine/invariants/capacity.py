@@ -25,7 +25,9 @@ class Capacity(Invariant):
     A message that arrived has been on the air for the bits of its packets over the rate at least.
     A radio receives one frame at a time, and where all hear each other and nothing is captured only
     one message arrives at a time, whoever receives it. Where rates follow the channel the highest
-    one counts. Not where the scenario changes on its way.
+    one counts. Not where the scenario changes on its way. An attempt keeps the share of the band
+    with which it began, so where shares change from block to block the last packet of each message
+    may have been sent beside another's.
     """
 
     def __init__(self, run: Observed) -> None:
@@ -40,6 +42,7 @@ class Capacity(Invariant):
         self._radio = radio
         self._peak_bps = peak_bps(radio)
         mac = radio.mac
+        self._beside = int(mac.shares_change)
         self._alone = (
             mac.contends
             and mac.range_m is None
@@ -76,7 +79,7 @@ class Capacity(Invariant):
     def _least_ns(self, bits: int) -> float:
         packets, packet_bits = self._radio.packets(bits)
         each_s = self._radio.attempt_overhead_s + packet_bits / self._peak_bps
-        return packets * each_s * NS_PER_S
+        return (packets - self._beside) * each_s * NS_PER_S
 
     def _compare(
         self,
