@@ -62,6 +62,14 @@ def resume(
     if _has_ended(folder) if is_sweep else resuming.has_ended(folder):
         with folder_lock.held(folder, take_over=True):  # one that a killed process left goes, too
             pass
+        lost = [] if is_sweep else resuming.lacking(folder)
+        if lost:
+            more = f" and {len(lost) - 1:,} more" if len(lost) > 1 else ""
+            raise ScenarioError(
+                f"{lost[0]}: is missing{more}, and the run has ended: put it back, or write it "
+                f"anew (a page by netsim report {folder}, figures by netsim plot, tables by netsim run "
+                f"{folder / 'scenario.toml'} in another folder)"
+            )
         terminal.out().print(Text(f"{folder}: has ended; there is nothing to go on with"))
         return
     if not components:

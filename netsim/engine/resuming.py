@@ -13,6 +13,8 @@ from netsim.engine import runner, sweep_definition
 from netsim.engine.checkpoints.command import FILE, FOLDER, SCENARIO, Command
 from netsim.errors import ScenarioError, one_line
 from netsim.recording import checksums, folder_lock, run_folder
+from netsim.recording.parquet_parts import part_files
+from netsim.recording.schema import TABLES
 from netsim.recording.whole_files import make_folder, recorded, write_text, written_into
 from netsim.results import status
 from netsim.results.summary import write_json
@@ -76,6 +78,24 @@ def has_ended(folder: Path) -> bool:
         return False
     runs = [path.parent for path in folder.glob("*/status.json")]
     return _is_done(folder) or (bool(runs) and all(map(_is_done, runs)))
+
+
+def lacking(folder: Path) -> list[str]:
+    """The files that a run has written when it ended, and that are no longer there.
+
+    Parameters
+    ----------
+    folder : Path
+        Of a run that has ended.
+    """
+    own = [folder, *(path.parent for path in sorted(folder.glob("*/status.json")))]
+    return [
+        f"{place / name}"
+        for place in own
+        if (place / checksums.NAME).is_file()
+        for name in checksums.read(place)
+        if not (place / name).exists()
+    ]
 
 
 def found(
@@ -291,7 +311,8 @@ def play(
                 tell(f"{own}: all events had happened; what was missing is written")
                 playing.conclude(own, ended, drawing)
                 return
-            if run_folder.scenario_file(own).is_file() and status.read(own):
+            is_there = status.read(own) or any(part_files(own / name) for name in TABLES)
+            if run_folder.scenario_file(own).is_file() and is_there:
                 going = _Going(own, run.command.timing_only, run.edits.get(own, {}), told, tell)
                 going.on(modules, observers, drawing)
                 return

@@ -234,5 +234,6 @@ def _is_sound(cell: Cell) -> bool:
     values = cell.materialise()
     if cell.architecture is None:
         return bool(values.isfinite().all())
-    parameters = values[: cell.architecture.num_parameters]
-    return bool(values.isfinite().all()) and float(parameters.sum().abs()) <= LARGEST_SUM
+    parameters, buffers = values.tensor_split([cell.architecture.num_parameters])
+    # A buffer may be infinite by intent, as a mask of attention is.
+    return float(parameters.sum().abs()) <= LARGEST_SUM and not bool(buffers.isnan().any())

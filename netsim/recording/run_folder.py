@@ -24,7 +24,7 @@ from netsim.traces import bounded
 from netsim.traces.bounded_tables import rows_of
 from netsim.traces.bounded_toml import read_toml
 
-NODES = "nodes.parquet"
+NODES, SEALED = "nodes.parquet", "checksums.json"
 MOST_NODES = 1_000_000
 """A run has fewer nodes."""
 MOST_BYTES, MOST_GROWTH = 1 << 28, 100
@@ -37,8 +37,45 @@ MOST_NUMBER = 1e300
 
 
 def has(folder: Path, name: str) -> bool:
-    """Return whether a run folder has any part of a table."""
-    return bool(part_files(folder / name))
+    """Return whether a run folder has any part of a table.
+
+    Raises
+    ------
+    ScenarioError
+        If parts of it are missing that the run has written, or others lie there.
+    """
+    return bool(_parts_of(folder, name))
+
+
+def _parts_of(folder: Path, name: str) -> list[Path]:
+    """The parts of a table, which are those of its list of checksums where the run has ended."""
+    found = part_files(folder / name)
+    listed = folder / SEALED
+    if listed.is_file():
+        told = listed.lstat()
+        written = _sealed(listed, told.st_ino, told.st_mtime_ns, told.st_size)
+        there = {f"{name}/{path.name}" for path in found}
+        for part in sorted(there.symmetric_difference(n for n in written if _is_in(n, name))):
+            what = (
+                "is none that the run has written; take it out"
+                if part in there
+                else "is missing, which the run has written; put it back, or play the run again"
+            )
+            raise ScenarioError(
+                f"{one_line(folder / part)}: {what} (netsim verify {one_line(folder)} names all "
+                "that has changed)"
+            )
+    return found
+
+
+def _is_in(name: str, table: str) -> bool:
+    return name.startswith(f"{table}/") and name.endswith(".parquet")
+
+
+@lru_cache(maxsize=64)
+def _sealed(path: Path, *_: int) -> frozenset[str]:
+    """Names in a list of checksums, looked up once as long as the file is the same."""
+    return frozenset(json_file(path, most_bytes=MOST_BYTES).get("sha256", ()))
 
 
 def rows(folder: Path, name: str, first: int | None = None) -> int:
@@ -59,7 +96,7 @@ def rows(folder: Path, name: str, first: int | None = None) -> int:
         If one can't be read.
     """
     found = 0
-    for path in part_files(folder / name)[:first]:
+    for path in _parts_of(folder, name)[:first]:
         with refused(path):
             found += rows_of(path)
     return found
@@ -144,7 +181,7 @@ def tables(folder: Path, name: str, columns: Sequence[str] | None = None) -> Ite
     ScenarioError
         If a part is not what `schema` says.
     """
-    paths = part_files(folder / name)
+    paths = _parts_of(folder, name)
     if not paths:
         return
     if (folder / name).is_symlink():

@@ -378,3 +378,24 @@ def test_figures_and_page_are_drawn_as_the_run_was_begun(call, stopping, here):
     assert call("resume", "cut", "-q").exit_code == 0
     assert not (here / "cut" / "report.html").exists()
     assert not (here / "cut" / "figures").exists()
+
+
+@pytest.mark.parametrize("lost", ["report.html", "messages"])
+def test_an_ended_run_that_lacks_a_file_is_not_called_complete(call, here, lost):
+    assert call("run", "s.toml", "--out", "whole", "--report").exit_code == 0
+    path = here / "whole" / lost
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+    result = call("resume", "whole")
+    assert result.exit_code == 2
+    assert f"whole/{lost}" in result.stderr
+    assert "is missing" in result.stderr
+
+
+def test_a_run_without_a_status_is_played_anew_and_keeps_what_was_there(call, here):
+    assert call("run", "s.toml", "--out", "whole").exit_code == 0
+    before = (here / "whole" / "messages" / "part-00000.parquet").read_bytes()
+    (here / "whole" / "status.json").unlink()
+    assert call("resume", "whole", "--algorithms", "stopping").exit_code == 0
+    aside = here / "whole" / "journal" / "set_aside-1" / "messages" / "part-00000.parquet"
+    assert aside.read_bytes() == before
+    assert call("verify", "whole", "--no-rerun").exit_code == 0

@@ -130,6 +130,41 @@ def test_a_run_of_sound_models_says_nothing(tmp_path, backend):
     assert not [text for text in warnings_of(tmp_path / "run") if "diverged" in text]
 
 
+class Masked(torch.nn.Module):
+    """Has a buffer of which a half is one large number."""
+
+    masked = -1e9
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.features, self.head = torch.nn.Linear(5, 4), torch.nn.Linear(4, 3)
+        self.register_buffer("mask", torch.full((4, 4), self.masked).triu(1))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.head(torch.relu(self.features(x)) @ self.mask.softmax(1).T)
+
+
+class InfinitelyMasked(Masked):
+    """The same function, by the number that causal attention takes."""
+
+    masked = -math.inf
+
+
+@pytest.mark.filterwarnings("ignore::netsim.python_api.playing.RunWarning")
+@pytest.mark.parametrize("rate", [0.01, 30.0])
+def test_a_buffer_that_is_infinite_by_intent_changes_nothing_that_is_told(tmp_path, rate):
+    told = [
+        play(
+            tmp_path / model.__name__, "sequential", 1.0, model={"kind": model},
+            algorithm={"kind": "fedclassavg"}, training={"learning_rate": rate},
+        )
+        for model in (Masked, InfinitelyMasked)
+    ]  # fmt: skip
+    for key in ("diverged", "diverged_by_message", "accuracy"):
+        assert told[0][key] == told[1][key]
+    assert bool(told[0]["diverged"]) == (rate > 1.0)
+
+
 def scored(task: Any, outputs: torch.Tensor, y: np.ndarray, classes: int = 3) -> dict[str, float]:
     """Metrics of one model on the test samples of one node."""
     rows = np.arange(len(y))

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from netsim.errors import ScenarioError, printable
-from netsim.recording import run_folder
+from netsim.recording import checksums, run_folder
 from netsim.recording.recorder import Recorder
 from netsim.recording.schema import NODE_COLUMNS, TABLES
 from netsim.recording.whole_files import write_text
@@ -295,3 +295,25 @@ def test_several_that_write_one_file_at_once_all_write_it(tmp_path):
     assert failed == []
     assert path.read_text() in texts
     assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
+
+
+@pytest.mark.parametrize("read", [run_folder.has, run_folder.rows, run_folder.table])
+@pytest.mark.parametrize("change", ["lost", "added", "moved"])
+def test_parts_of_a_run_that_has_ended_are_those_that_it_lists(run, read, change):
+    first = run / "messages" / "part-00000.parquet"
+    assert first.is_file()
+    checksums.write(run)
+    read(run, "messages")
+    if change != "added":
+        held = first.read_bytes()
+        first.unlink()
+    if change != "lost":
+        other = first.with_name("part-00001.parquet")
+        other.write_bytes(held if change == "moved" else first.read_bytes())
+    with pytest.raises(ScenarioError, match=r"part-0000\d\.parquet: is .* the run has written"):
+        read(run, "messages")
+
+
+def test_a_run_that_is_under_way_may_have_any_parts(run):
+    (run / "messages" / "part-00000.parquet").unlink()
+    assert not run_folder.has(run, "messages")
