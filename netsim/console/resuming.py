@@ -67,8 +67,8 @@ def resume(
             more = f" and {len(lost) - 1:,} more" if len(lost) > 1 else ""
             raise ScenarioError(
                 f"{lost[0]}: is missing{more}, and the run has ended: put it back, or write it "
-                f"anew (a page by netsim report {folder}, figures by netsim plot, tables by netsim run "
-                f"{folder / 'scenario.toml'} in another folder)"
+                f"anew (a page by netsim report {folder}, figures by netsim plot, tables by netsim "
+                f"run {folder / 'scenario.toml'} in another folder)"
             )
         terminal.out().print(Text(f"{folder}: has ended; there is nothing to go on with"))
         return

@@ -4,6 +4,7 @@ import copy
 import inspect
 from collections.abc import Callable
 from typing import Any, ClassVar, Literal
+from weakref import WeakValueDictionary
 
 from pydantic import create_model
 from torch import nn
@@ -39,9 +40,20 @@ class OwnModel(ModelKind):
         where = f'[model] kind = "{self.kind}"'
         if not isinstance(module, nn.Module):
             raise ScenarioError(f"{where}: is a {type(module).__name__}, no torch.nn.Module")
+        for key, parameter in module.named_parameters():
+            if _GIVEN.get(id(parameter)) is parameter:
+                raise ScenarioError(
+                    f"{where}: gives the parameter {key} that it has given before, and runs and "
+                    "nodes would share it; make it in the function, or give copy.deepcopy of it"
+                )
+        _GIVEN.update((id(parameter), parameter) for parameter in module.parameters())
         if self.head is not None and self.head != "head":
             return name_head(module, self.head, where)
         return without_head(_in_two_parts(module), where)
+
+
+_GIVEN: WeakValueDictionary[int, nn.Parameter] = WeakValueDictionary()
+"""Parameters of models that were made and still exist, by their identity."""
 
 
 def model_kind(model: Any, name: str) -> type[OwnModel]:

@@ -6,6 +6,7 @@ from functools import partial
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.parameter import is_lazy
 
 from netsim.errors import ScenarioError, one_line
 from netsim.learning.architecture import (
@@ -44,8 +45,11 @@ def _values_of(kind: ModelKind, examples: Examples, dtype: torch.dtype) -> int:
                 module = build()
     except ScenarioError:
         raise
-    except (ArithmeticError, AssertionError, RuntimeError, TypeError, ValueError) as error:
+    except Exception as error:  # whatever a user's function may raise
         first = one_line(str(error).partition("\n")[0])
+        told = (ArithmeticError, AssertionError, RuntimeError, TypeError, ValueError)
+        if not isinstance(error, told):  # others say little but for their name
+            first = f"{type(error).__name__}: {first}"
         raise ScenarioError(f"{where}: can't be built: {first}; choose other sizes") from error
     require_real(where, module, dtype)
     return sum(t.numel() for t in (*module.parameters(), *module.buffers()))
@@ -175,11 +179,21 @@ def initial_models(
     common: list[Tensor] = []
     rows: list[Tensor] = []
 
+    forms: dict[int, list[tuple[str, tuple[int, ...]]]] = {}
+
     def made(which: int, *node: int) -> torch.nn.Module:
         seed = streams.key("initial model", which, *node)
         with ALONE, torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed & 0x7FFFFFFFFFFFFFFF)
-            return kinds[which].build(examples.input_shape, examples.num_outputs)
+            module = kinds[which].build(examples.input_shape, examples.num_outputs)
+        tensors = (*module.named_parameters(), *module.named_buffers())
+        form = [(key, () if is_lazy(one) else tuple(one.shape)) for key, one in tensors]
+        if forms.setdefault(which, form) != form:
+            raise ScenarioError(
+                f"{_named(kinds[which])}: makes a model of another form at each call; all nodes "
+                "that have it need one form"
+            )
+        return module
 
     for which, kind in enumerate(kinds):
         where, module = _named(kind), made(which)

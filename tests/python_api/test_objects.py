@@ -113,6 +113,36 @@ def test_what_is_no_model_is_told(small, model, said):
         world.build(small.replace(model=model).tables)
 
 
+BODY = nn.Sequential(nn.Flatten(), nn.Linear(64, 5))
+WIDTHS = iter(range(3, 99))
+
+
+def on_a_shared_body(num_classes):
+    return nn.Sequential(BODY, nn.ReLU(), nn.Linear(5, num_classes))
+
+
+def of_another_width(num_classes):
+    width = next(WIDTHS)
+    return nn.Sequential(nn.Flatten(), nn.Linear(64, width), nn.Linear(width, num_classes))
+
+
+def that_fails(num_classes):
+    return {}[num_classes]
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        (on_a_shared_body, r"gives the parameter .*weight that it has given before.*deepcopy"),
+        (of_another_width, "makes a model of another form at each call"),
+        (that_fails, "can't be built: KeyError: 10"),
+    ],
+)
+def test_a_function_that_makes_no_model_of_its_own_is_told(small, model, said):
+    with pytest.raises(netsim.ScenarioError, match=said):
+        netsim.run(small.replace(model=model))
+
+
 def test_arrays_are_a_data_set(small):
     x, y = np.arange(200.0).reshape(100, 2), np.arange(100) % 4
     own = small.replace(data={"kind": (x, y), "test_fraction": 0.2}, data__partition=None)
