@@ -89,6 +89,7 @@ def test_what_can_not_be_explained_is_one_line(netsim, run, arguments, problem):
 
 def test_a_run_without_a_log_is_refused(netsim, run):
     shutil.rmtree(run / "wakes")
+    (run / "checksums.json").unlink()
     result = explained(netsim, "done")
     assert result.exit_code == 2
     assert "there is no log to explain it by: [run] log_messages is false" in result.stderr
@@ -96,6 +97,7 @@ def test_a_run_without_a_log_is_refused(netsim, run):
 
 def test_a_killed_run_is_explained_as_far_as_it_came(netsim, run):
     (run / "summary.json").unlink()
+    (run / "checksums.json").unlink()
     (run / "status.json").write_text(json.dumps({"state": "running"}))
     result = explained(netsim, "done", "--no-queries")
     assert result.exit_code == 0, result.output

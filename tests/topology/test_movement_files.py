@@ -219,7 +219,7 @@ def test_a_bad_sumo_file_is_told_with_its_line(file, old, new, problem):
 
 
 def test_a_sumo_file_without_vehicles_is_told(file):
-    with pytest.raises(DataError, match="holds no vehicle or person at or after 99 s"):
+    with pytest.raises(DataError, match="holds no vehicle, person or container at or after 99 s"):
         track(Sumo(path=file(FCD), start_s=99.0))
 
 
