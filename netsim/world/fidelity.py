@@ -33,14 +33,22 @@ class Fidelity(NamedTuple):
     reason : str
     open : bool
         Whether it could have been another one.
+    missed : str
+        What a level that the scenario states knows on average only; empty: nothing.
     """
 
     level: Literal["message", "packet"]
     reason: str
     open: bool = True
+    missed: str = ""
 
     def remarks(self) -> list[str]:
-        """The level in words, where another one was possible."""
+        """The level in words, where another one was possible or would be better."""
+        if self.missed:
+            return [
+                f'[radio] fidelity = "message": {self.missed}, and message by message hidden '
+                'senders are met on average only; "auto" plays them frame by frame'
+            ]
         how = "frame by frame" if self.level == "packet" else "message by message"
         return [f'[radio] fidelity = "auto": played {how}: {self.reason}'] if self.open else []
 
@@ -59,11 +67,11 @@ def without_places(scenario: Scenario) -> Fidelity | None:
     Parameters
     ----------
     scenario : Scenario
-        With a radio.
+        With a radio whose level is not "message".
     """
     radio = scenario.radio
     assert radio is not None
-    if radio.fidelity != "auto":
+    if radio.fidelity == "packet":
         return Fidelity(radio.fidelity, "the scenario says so", open=False)
     if not radio.mac.senses:
         return Fidelity("message", f'mac "{radio.mac.kind}" senses no carriers', open=False)
@@ -74,13 +82,22 @@ def without_places(scenario: Scenario) -> Fidelity | None:
         return Fidelity(
             "message", "all senders hear each other without sensitivity_dbm and carrier_sense_m"
         )
-    if any((later.radio, later.nodes) != (radio, scenario.nodes) for _, later in scenario.later):
+    if any(_differs(later, scenario) for _, later in scenario.later):
         return Fidelity("message", "the radio changes in mid-run, which frames can't")
     try:
         Radio.model_validate(radio.model_dump(exclude_unset=True) | {"fidelity": "packet"})
     except ValueError:
         return Fidelity("message", "its tables have something that frames can't play")
     return None
+
+
+def _differs(later: Scenario, scenario: Scenario) -> bool:
+    """True if the radio or the nodes are others later, whatever the level is called."""
+    radio, now = later.radio, scenario.radio
+    if radio is None or now is None:
+        return radio is not now
+    level = {"fidelity": now.fidelity}
+    return (radio.model_copy(update=level), later.nodes) != (now, scenario.nodes)
 
 
 def chosen(
@@ -102,6 +119,13 @@ def chosen(
     neighbours : sequence of sequence of int
         By node, whom it may send to.
     """
+    radio = scenario.radio
+    assert radio is not None
+    if radio.fidelity == "message":
+        free = radio.model_copy(update={"fidelity": "auto"})
+        better = chosen(scenario.model_copy(update={"radio": free}), budget, distance_m, neighbours)
+        missed = better.reason if better.level == "packet" else ""
+        return Fidelity("message", "the scenario says so", open=False, missed=missed)
     found = without_places(scenario)
     if found is not None:
         return found

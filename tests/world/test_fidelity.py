@@ -106,7 +106,7 @@ def test_nodes_that_move_are_looked_at_all_along():
 @pytest.mark.parametrize("fidelity", ["message", "packet"])
 def test_a_level_that_is_said_is_kept(fidelity):
     built = world.build(scenario(ROW, fidelity))
-    assert built.fidelity == (fidelity, "the scenario says so", False)
+    assert built.fidelity[:3] == (fidelity, "the scenario says so", False)
     assert built.scenario.radio.fidelity == fidelity
 
 
@@ -129,3 +129,11 @@ def test_the_run_says_the_level_and_plays_the_same_when_it_is_said(tmp_path):
     assert kept["radio"]["fidelity"] == "packet"
     said = json.loads((tmp_path / "packet" / "environment.json").read_text())
     assert not any("fidelity" in text for text in said["assumptions"])
+
+
+def test_a_level_that_knows_hidden_senders_on_average_only_is_remarked_on():
+    (said,) = level(ROW, fidelity="message").remarks()
+    assert "nodes 0 and 2 don't hear each other beside 1" in said
+    assert '"auto" plays them frame by frame' in said
+    assert level(NEAR, fidelity="message").remarks() == []
+    assert level(ROW, fidelity="packet").remarks() == []
