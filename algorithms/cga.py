@@ -125,7 +125,7 @@ def on_round(node: Node, params: Params, models: api.Inbox, gradients: api.Inbox
 
 
 def gradient(node: Node, before: Ref, after: Ref, eta: float) -> Ref:
-    """What a local training at rate eta has stepped along, (before - after) / eta: (P,)."""
+    """Direction in which a local training at rate eta stepped, (before - after) / eta: (P,)."""
     rate = 1.0 / eta
     return node.mix([before.part("parameters"), after.part("parameters")], [rate, -rate])
 

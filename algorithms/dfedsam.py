@@ -38,7 +38,7 @@ LEAST_NORM = 1e-12
 
 
 class Params(GossipParams):
-    """How far to look, how often to mix, and local training.
+    """Distance at which gradients are taken, number of mixings in a round, and local training.
 
     Attributes
     ----------

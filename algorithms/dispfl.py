@@ -40,7 +40,7 @@ from netsim.api import Batch, Encoded, Message, Node, Process, Ref
 
 
 class Params(api.PlainTraining, api.AbsenceParams):
-    """How sparse models are, how masks change, and local training.
+    """Density of models, change of masks, and local training.
 
     Attributes
     ----------

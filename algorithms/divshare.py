@@ -62,7 +62,7 @@ class Params(api.PlainTraining, api.StalenessParams):
         return self
 
     def fragments(self, size: int) -> int:
-        """How many fragments so many parameters are cut into."""
+        """Number of fragments that so many parameters are cut into."""
         return max(1, min(size, round(1.0 / self.fraction)))
 
 
@@ -111,7 +111,7 @@ def on_round(node: Node, params: Params, arrivals: api.Arrivals) -> Process:
 
 
 def sent_s(received: Received[Fragment]) -> float:
-    """When a fragment was sent."""
+    """Time at which a fragment was sent."""
     return received.sent_s
 
 

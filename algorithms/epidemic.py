@@ -44,7 +44,7 @@ class Params(OneStep, api.PlainTraining, api.StalenessParams):
     max_age_s: api.Positive | None = None
 
     def s(self, num_nodes: int) -> int:
-        """How many nodes a model is sent to."""
+        """Number of nodes that a model is sent to."""
         return self.receivers or max(1, (num_nodes - 1).bit_length())
 
 

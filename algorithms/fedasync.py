@@ -112,7 +112,7 @@ class FedAsync:
         self.x = node.initial()
 
     def pushed(self, start: Ref, trained: Ref) -> Ref:
-        """What a worker pushes: its model."""
+        """Return what a worker pushes: its model."""
         return trained
 
     def add(self, sender: int, x_new: Ref, s: float) -> bool:

@@ -69,7 +69,7 @@ class HeadTraining(api.PlainTraining):
 
 
 class Params(HeadTraining, api.RoundParams):
-    """How long heads and bases are trained, and whose bases count how much."""
+    """Length of the training of heads and bases, and weights of bases."""
 
 
 @api.algorithm(mixes_to_one=True, tasks=("any",))

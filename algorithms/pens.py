@@ -30,7 +30,7 @@ from netsim.api import Model, Node, Process, Received
 
 
 class Params(api.PlainTraining, api.StalenessParams):
-    """How many models are compared, kept, and for how long; what is too old.
+    """Number of models to compare and to keep, and for how long; age of what is too old.
 
     Attributes
     ----------

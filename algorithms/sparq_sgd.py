@@ -90,7 +90,7 @@ class Known(Message):
 
 @dataclass
 class Copy:
-    """What is known of one node: xhat_j, and what brought the newest part of it."""
+    """Knowledge of one node: xhat_j, and what brought the newest part of it."""
 
     x: Ref
     number: int

@@ -43,7 +43,7 @@ from .dpsgd import GossipParams, OneStep, mixed_and_stepped
 
 
 class Params(OneStep, GossipParams):
-    """How often to communicate, and whom to weigh how.
+    """Interval between exchanges, and weights of nodes.
 
     Attributes
     ----------

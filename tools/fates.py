@@ -38,7 +38,7 @@ CHURN = {
     "returns": [(0, LEAVES_S), (RETURNS_S, HORIZON_S)],
     "joins": [(JOINS_S, HORIZON_S)],
 }
-"""When the planted node is on."""
+"""Intervals in which the planted node is on, by case."""
 
 WORLDS = ("late", "lost", *CHURN)
 
@@ -93,7 +93,7 @@ def tables(kind: str, case: str, folder: Path) -> dict[str, Any]:
 
 
 def found_in(kind: str, case: str) -> str:
-    """What a method did in a case, as a cell of the table.
+    """Play a method in a case, and return what it did as a cell of the table.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ def remarks(world: World) -> list[str]:
 
 
 def time_out(world: World, entry: AlgorithmEntry) -> str | None:
-    """How long a method that asks its peers waits over the scenario's links; None: it asks nobody.
+    """Say how long a method waits for its peers over the scenario's links; None: it asks nobody.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def _steps_a_round(world: World, entry: AlgorithmEntry) -> float | None:
 
 
 def _works_in_slots(world: World, entry: AlgorithmEntry) -> bool:
-    """Whether the method trains a step a slot and asks its peers, as stars do."""
+    """True if the method trains a step a slot and asks its peers, as stars do."""
     params, schedule = entry.params, world.scenario.exchange.schedule  # type: ignore[attr-defined]
     has_slots = "uninvolved_train" in type(params).model_fields
     return has_slots and schedule != "rounds" and getattr(params, "pace", "slots") == "slots"

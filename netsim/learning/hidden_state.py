@@ -70,7 +70,7 @@ def _is_foreign(thing: Any) -> bool:
 
 
 class _Found:
-    """What has been found so far."""
+    """Values that have been found so far."""
 
     def __init__(self) -> None:
         self.values: dict[str, object] = {}
@@ -178,7 +178,7 @@ def _named(table: dict[str, Any]) -> list[tuple[str, Any]]:
 
 
 def _reached(function: types.FunctionType) -> list[tuple[str, Any]]:
-    """What a function keeps or names: its closure, defaults, attributes and globals."""
+    """Objects that a function keeps or names: its closure, defaults, attributes and globals."""
     names, codes = set[str](), [function.__code__]
     while codes:  # functions within it name globals, too
         code = codes.pop()

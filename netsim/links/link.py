@@ -213,7 +213,7 @@ class PhysicalLink(Link):
         """Do nothing; a link whose transmissions can be cut short extends this."""
 
     def is_asleep(self, node: int) -> bool:
-        """Whether a node hears nothing now because its radio sleeps."""
+        """True if a node hears nothing now because its radio sleeps."""
         return False
 
     def keep_waiting(self, more: int) -> None:

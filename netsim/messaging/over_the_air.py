@@ -41,7 +41,7 @@ class OverTheAir(Analogue):
 
 @dataclass(frozen=True)
 class Energies(Analogue):
-    """How a sender shares the energy of a frame out among its symbols.
+    """Shares of the energy of a frame that a sender gives to its symbols.
 
     A radio holds it for `wait_s` after the first one that any node sends, and then sends all at
     once, in one frame for all who listen (`netsim.links.radio.noncoherent`). A listener hands what
@@ -90,7 +90,7 @@ class Superposed(NamedTuple):
 
 
 class HeardEnergy(NamedTuple):
-    """How one sender's symbols came through in a frame of `Energies`; the mask of its `Received`.
+    """Reception of one sender's symbols in a frame of `Energies`; the mask of its `Received`.
 
     Attributes
     ----------

@@ -116,7 +116,7 @@ class Node:
 
     @property
     def rate_factor(self) -> float:
-        """What the scenario's schedule multiplies the learning rate of training by that begins now.
+        """Factor of the scenario's schedule on the learning rate of training that begins now.
 
         `train` does so by itself; it is for rules that contain the rate.
         """

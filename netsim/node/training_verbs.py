@@ -49,7 +49,7 @@ class RateSchedule(Protocol):
     """A course of the learning rate, as `netsim.protocols.learning_rates` has them."""
 
     def factor_at(self, local_steps: int, now_s: Callable[[], float]) -> float:
-        """What rates are multiplied by after so many local steps of the node, or at that time."""
+        """Factor on rates after so many local steps of the node, or at that time."""
 
 
 class TrainingVerbs:

@@ -110,7 +110,7 @@ class Wakeups(ABC):
         self._recorder.wake(self._clock.now, self._id, wake.round, "woke")
 
     def since(self, time_ns: int) -> int:
-        """How often the node has woken after a time."""
+        """Number of times that the node has woken after a time."""
         return len(self._woke_ns) - bisect_right(self._woke_ns, time_ns)
 
     def _of_active_process(self) -> Progress:

@@ -25,7 +25,7 @@ else:
 
 
 class StalenessParams(Table):
-    """What the age of a message does to its weight.
+    """Effect of the age of a message on its weight.
 
     Attributes
     ----------

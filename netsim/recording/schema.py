@@ -30,7 +30,7 @@ OUTCOMES = (
     "asleep",
     "withdrawn",
 )
-"""How a message can end. All but the first two, `deadline` and `withdrawn` count as lost."""
+"""Ways a message can end. All but the first two, `deadline` and `withdrawn` count as lost."""
 
 ADDED_OUTCOMES = frozenset({"asleep", "withdrawn"})
 """Outcomes that enter a fingerprint only where they occur, so that older fingerprints hold."""

@@ -1,4 +1,4 @@
-"""Whether methods that are compared have trained about as much."""
+"""Warning where methods that are compared have not trained about as much."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

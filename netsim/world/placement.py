@@ -74,7 +74,7 @@ def starting_heights_m(scenario: Scenario, track: Track | None) -> tuple[float, 
 
 
 def _number_of(law: Mobility, laws: list[Mobility]) -> int:
-    """Which of the laws it is; a new one becomes the last."""
+    """Number of the law among the laws; a new one becomes the last."""
     if law not in laws:
         laws.append(law)
     return laws.index(law)

@@ -126,7 +126,7 @@ Hearing = Callable[[int, int], NDArray[np.float64]]
 
 
 class Reservations(ABC):
-    """Who may send when and where, under a rule that remembers what it has heard."""
+    """Times and places at which nodes may send, by a rule that remembers what it has heard."""
 
     @abstractmethod
     def begins_ns(self, src: int, ready_ns: float, packet_ns: float) -> float:
@@ -276,7 +276,7 @@ class Mac(Component):
 
     @property
     def plays_all(self) -> bool:
-        """Whether messages of any size are played packet by packet, under random access."""
+        """True if messages of any size are played packet by packet, under random access."""
         return False
 
     def turns(self, nodes: int) -> Turns | None:

@@ -107,7 +107,7 @@ class _Resource:
 
 @dataclass(slots=True)
 class _Sent:
-    """What was sent in the air, and what it announces."""
+    """Transmission in the air, and what it announces."""
 
     src: int
     slot: int
@@ -118,7 +118,7 @@ class _Sent:
 
 
 class _Sensed(Reservations):
-    """Who has which resource, and what everybody has heard in the last period.
+    """Resources and their holders, and what everybody has heard in the last period.
 
     Parameters
     ----------
@@ -202,11 +202,11 @@ class _Sensed(Reservations):
         return int(window[slot]), channel
 
     def _overlap(self, window: NDArray[np.int64], sent: _Sent, slots: int) -> NDArray[np.bool_]:
-        """Where a packet of so many slots would overlap a repetition of what was sent."""
+        """Mask of starts at which a packet of so many slots overlaps a repetition of `sent`."""
         after = (window - sent.slot) % self._period
         return (after < sent.slots) | (after > self._period - slots)
 
 
 def _at_once(one: _Sent, other: _Sent) -> bool:
-    """Whether two were on the air in the same slot."""
+    """True if two were on the air in the same slot."""
     return one.slot < other.slot + other.slots and other.slot < one.slot + one.slots

@@ -6,7 +6,7 @@ from netsim.channels.presets import Preset
 
 
 class NoPreset(Preset):
-    """What the scenario does not say is as by default."""
+    """No preset: what the scenario does not say is as by default."""
 
     kind: Literal["none"] = "none"
 

@@ -29,7 +29,7 @@ class LinkQuality(NamedTuple):
 
 
 class Routing(Component):
-    """Whether messages are relayed, and by which way.
+    """Choice of whether messages are relayed, and by which way.
 
     Attributes
     ----------

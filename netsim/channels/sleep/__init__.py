@@ -54,7 +54,7 @@ class Rhythm(NamedTuple):
         return time_ns if within < self.awake_ns else time_ns + self.period_ns - within
 
     def sleeps_ns(self, time_ns: int) -> int:
-        """When a radio that is awake at an instant falls asleep."""
+        """Time at which a radio that is awake at an instant falls asleep."""
         return time_ns + self.awake_ns - (time_ns + self.offset_ns) % self.period_ns
 
     def asleep_ns(self, from_ns: int, to_ns: int) -> int:

@@ -16,7 +16,7 @@ SLACK_S = 1e-6
 
 
 class Energy(Invariant):
-    """What each node has drawn, against before, its battery, the whole and its radio's power.
+    """Energy that each node drew, against before, its battery, the whole and its radio's power.
 
     A radio is in one state at a time, so it draws at most the largest of their powers times the
     time. Not where the scenario changes on its way.

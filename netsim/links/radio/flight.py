@@ -414,7 +414,7 @@ class Flight:
         self.broadcast = rate_bps is not None
 
     def passed_ns(self, time_ns: int) -> float:
-        """How far its leg has come at an instant, in spread time where it has slots [ns].
+        """Time of its leg that has passed by an instant, in spread time where it has slots [ns].
 
         Negative before the leg begins.
         """

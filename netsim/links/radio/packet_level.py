@@ -286,7 +286,7 @@ class PacketLevelSampler:
     def _spoil(
         self, flight: Flight, reception: Reception, block: ChannelBlock, met: Sequence[Overlap]
     ) -> bool:
-        """Whether others that were on the air make a receiver lose an attempt for sure.
+        """True if others that were on the air make a receiver lose an attempt for sure.
 
         Where senders reserve sub-channels, powers in the same one are noise, and a receiver that
         sent meanwhile heard nothing.

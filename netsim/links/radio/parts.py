@@ -62,7 +62,7 @@ def interference_of(
 
 
 def by_snr_of(radio: Radio) -> bool:
-    """Whether the SNR of each attempt counts: attempts are combined, or rates differ."""
+    """True if the SNR of each attempt counts: attempts are combined, or rates differ."""
     return bool(radio.arq.combines or radio.rate.adapts)
 
 

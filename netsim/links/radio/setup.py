@@ -152,7 +152,7 @@ class RadioSetup(PhysicalLink):
         return channel
 
     def _oldest_ns(self) -> int:
-        """When the oldest flight on the air began [ns]."""
+        """Time at which the oldest flight on the air began [ns]."""
         return min((flight.begins_ns for flight in self._flights), default=self.env.now)
 
     def set_radio(self, radio: Radio, budget: LinkBudget, over_full: Sequence[float] = ()) -> None:
@@ -190,7 +190,7 @@ class RadioSetup(PhysicalLink):
         return rhythm is not None and rhythm.wakes_ns(self.env.now) > self.env.now
 
     def _are_apart(self, one: int, other: int) -> bool:
-        """Whether two nodes are not in contact now."""
+        """True if two nodes are not in contact now."""
         return self.meetings is not None and self.meetings.left_ns(one, other, self.env.now) == 0
 
     @abstractmethod

@@ -35,7 +35,7 @@ class Rate(Component):
         return node.learning_rate * self.factor_at(node.local_steps, lambda: node.now_s)
 
     def factor_at(self, local_steps: int, now_s: Callable[[], float]) -> float:
-        """What the first rate is multiplied by for training that begins now.
+        """Factor on the first rate for training that begins now.
 
         Parameters
         ----------

@@ -136,7 +136,7 @@ def _came(
 
 
 def _unused(folder: Path, messages: int) -> dict[int, str]:
-    """What became of messages with values that arrived and were not used, by row."""
+    """Fates of messages with values that arrived and were not used, by row."""
     if not run_folder.has(folder, "uses"):
         return {}
     rows = run_folder.read(folder, "uses", ("message", "fate"))

@@ -20,7 +20,7 @@ from netsim.rng import Streams
 from netsim.units import NS_PER_S
 
 LISTED_AS = "energy.harvest"
-"""What `netsim list` calls this family: the scenario table that chooses from it."""
+"""Name of this family in `netsim list`: the scenario table that chooses from it."""
 
 
 class Piece(NamedTuple):

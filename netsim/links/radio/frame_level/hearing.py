@@ -25,7 +25,7 @@ MOST_KEPT = 1 << 23
 
 
 class Heard:
-    """How loud one sender is everywhere.
+    """Loudness of one sender everywhere.
 
     Parameters
     ----------

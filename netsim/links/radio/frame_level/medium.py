@@ -14,7 +14,7 @@ from netsim.links.radio.frame_level.timing import Timing
 
 
 class Listener(Protocol):
-    """What the medium tells a station; of busy and idle times, its contention."""
+    """Station as the medium sees it: told of frames, and its contention of busy and idle times."""
 
     contention: Contention
 

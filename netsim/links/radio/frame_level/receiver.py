@@ -1,4 +1,4 @@
-"""What radios receive: each locks to one frame at a time, and decodes it by its SINR.
+"""Reception by radios: each locks to one frame at a time, and decodes it by its SINR.
 
 A receiver locks to a frame that it notices if the frame is 4 dB over noise and all others together
 when its preamble is searched for (as ns-3's `ThresholdPreambleDetectionModel`; of frames that begin
@@ -180,7 +180,7 @@ class Receivers:
         self._occupied[node] = sends
 
     def receives(self, node: int) -> bool:
-        """Whether a radio is locked to a frame."""
+        """True if a radio is locked to a frame."""
         return node in self._locks
 
     def changes(self) -> list[int]:
@@ -191,7 +191,7 @@ class Receivers:
         return changed
 
     def change_of(self, node: int) -> bool:
-        """Whether the medium has become busy or idle for one node."""
+        """True if the medium has become busy or idle for one node."""
         busy = self._occupied[node] or self._energy[node] >= self._least_energy
         if busy == self.busy[node]:
             return False
