@@ -12,7 +12,7 @@ INTERVAL_S = 10.0
 """Between two rounds, or two wake-ups of a node."""
 MAX_AGE_S = 3 * INTERVAL_S
 NO_AGE = {"local", "sparq_sgd", "ad_psgd", "sgp", "dfedpgp"}
-"""They hear nothing, use what they hear once, or what they hear stays right until a change comes."""
+"""They hear nothing, use it once, or what they hear stays right until the next change comes."""
 
 COMMON: dict[str, Any] = {
     "data": {
