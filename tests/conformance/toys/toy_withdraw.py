@@ -22,7 +22,8 @@ def on_wakeup(node: Node) -> Process:
         theta = (yield node.train(node.initial(), steps=1)).theta
         sent = [node.send(j, News(theta)) for j in node.peers for _ in range(3)]
         saw(node, "withdrawn", node.withdraw(News))
-        yield from sent
+        for ended in sent:
+            yield ended
         node.publish(theta, "trained")
 
 
