@@ -84,6 +84,7 @@ CASES = [  # packets [s], y and z of both, e, by how much throughput may be off
 ]
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize(("frames_s", "y", "z", "error", "within"), CASES)
 def test_two_hidden_senders(frames_s, y, z, error, within):
     """Attempts and throughput of both, and losses at each stage."""

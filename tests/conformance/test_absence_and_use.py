@@ -45,6 +45,7 @@ def off_from_25_s(tmp_path):
     return {"churn": {"kind": "trace", "path": str(path)}}
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("schedule", ["poisson", pytest.param("periodic", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "kind",

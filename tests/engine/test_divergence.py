@@ -109,6 +109,7 @@ def test_a_broken_model_spreads_by_one_hop_a_round_and_each_sender_is_named(tmp_
     assert "4 of 5 nodes caught it" in " ".join(gather(tmp_path / "run", False).notices)
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.filterwarnings("ignore::netsim.python_api.playing.RunWarning")
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("algorithm", ["ditto", "fedproto"])

@@ -23,7 +23,7 @@ def on_wakeup(node: Node) -> Process:
         sent = [node.send(j, News(theta)) for j in node.peers for _ in range(3)]
         saw(node, "withdrawn", node.withdraw(News))
         for ended in sent:
-            yield ended
+            saw(node, "sent", (yield ended))
         node.publish(theta, "trained")
 
 

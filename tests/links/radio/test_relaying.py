@@ -82,6 +82,7 @@ def test_who_is_in_reach_is_sent_to_at_once_and_who_can_t_be_reached_is_not_rela
     assert e.air.collection_s([1, 2], 0, 10 * PACKET) == pytest.approx(3 * 10e-3)
 
 
+@pytest.mark.thinned(2)
 @FIDELITIES
 def test_a_line_that_loses_p_a_hop_delivers_its_power(hops_of, fidelity):
     """One packet, sent once: (1 - p)^h, and hops until the first loss: (1 - (1 - p)^h) / p."""

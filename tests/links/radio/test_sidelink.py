@@ -232,6 +232,7 @@ def test_a_sender_is_silent_for_as_long_as_regulation_says(ether, share):
     assert e.recorder.airtime_ns == pytest.approx(40 * MS)
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("keys", [{"slotted": False}, {"slotted": True}])
 @pytest.mark.parametrize("share", [0.6, 0.2])
 def test_aloha_under_a_duty_cycle_has_its_throughput(ether, keys, share):

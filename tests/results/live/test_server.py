@@ -65,6 +65,7 @@ def test_every_server_has_a_token_of_its_own(server):
         other.close()
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize(
     "path",
     ["/", "/content", "/x/content", "//", "/{wrong}/", "/{cut}/content", "/%c3%a9/", "/{token}x/",
@@ -78,6 +79,7 @@ def test_without_the_token_nothing_is_told(server, path):
     assert token.encode() not in body
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(
     "path", ["nothing", "../etc/passwd", "..%2f..%2fetc/passwd", "/etc/passwd", "content/..", "?x"]
 )
@@ -89,6 +91,7 @@ def test_the_token_alone_has_no_page_that_relative_addresses_would_leave(server)
     assert ask(server, f"/{place(server)[1]}")[0] == 404
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize(
     "host", ["evil.example", "evil.example:{port}", "127.0.0.1", "127.0.0.1:1", "localhost",
              "localhost:{port}.evil.example", "[::1]:{port}", "0.0.0.0:{port}"]
@@ -114,6 +117,7 @@ def test_a_token_of_strange_bytes_is_refused(server):
         assert b" 403 " in link.makefile("rb").readline()
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS"])
 def test_nothing_can_be_done_but_looking(server, method):
     assert ask(server, f"/{place(server)[1]}/content", method=method)[0] == 501
