@@ -183,14 +183,14 @@ class Availability:
             action(node, on)
 
     def on_ns(self, node: int, now_ns: int) -> int:
-        """For how many nanoseconds a node has been on."""
+        """Nanoseconds for which a node has been on."""
         off_ns = self._off_ns[node]
         if node in self.off:
             off_ns += now_ns - self._off_since_ns[node]
         return now_ns - off_ns
 
     def on_s(self, node: int, now_ns: int) -> float:
-        """For how many seconds a node has been on."""
+        """Seconds for which a node has been on."""
         return to_s(self.on_ns(node, now_ns))
 
     def summary(self, end_ns: int) -> dict[str, object]:

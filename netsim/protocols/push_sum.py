@@ -30,7 +30,7 @@ LEAST_WEIGHT = 1e-200
 
 
 class PushSumParams(Table):
-    """Whom to push to, and how large steps get.
+    """Receivers of a push, and the largest steps.
 
     Attributes
     ----------

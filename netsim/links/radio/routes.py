@@ -66,7 +66,7 @@ class Routes:
         self._without: frozenset[int] = frozenset()
 
     def next_hop(self, src: int, dst: int, time_ns: int) -> int | None:
-        """Whom a node hands a message on to; None: there is no way.
+        """Next node on the way of a message; None: there is no way.
 
         Parameters
         ----------
