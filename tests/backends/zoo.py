@@ -66,7 +66,7 @@ class Two(nn.Module):
         self.odd()
 
     def odd(self):
-        """What is odd about it."""
+        """Oddity, in one line."""
 
     def middle(self, h):
         return torch.tanh(self.b(h))
@@ -434,7 +434,7 @@ class MeanSetAnew(Two):
 
 @animal()
 class WritesWhenLookedAt(Two):
-    """What a look writes is no part of a node's model."""
+    """Evaluations write to it, which is no part of a node's model."""
 
     def odd(self):
         self.register_buffer("seen", torch.zeros(()))
@@ -1053,7 +1053,7 @@ class CountsInPython(Two):
 
 @animal(refused="changes .*hidden")
 class CountsInAList(Two):
-    """What it counts shows later than in the steps that are compared."""
+    """Its count shows later than in the steps that are compared."""
 
     def odd(self):
         self.hidden = [0]

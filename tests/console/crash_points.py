@@ -154,7 +154,7 @@ def command(*arguments):
 
 
 def in_child(act):
-    """What a function gives in a forked process; None if that was killed."""
+    """Result of a function in a forked process; None if that was killed."""
     ours, theirs = os.pipe()
     child = os.fork()
     if child == 0:
@@ -207,7 +207,7 @@ def played(out):
 
 
 def contents(folder):
-    """What a finished folder holds: by name a hash, without what the wall clock says."""
+    """Hash of each file of a finished folder by name, without times of the wall clock."""
     import pandas as pd
 
     from netsim.recording.checksums import sha256
