@@ -1,6 +1,7 @@
 """One run of a scenario: checks of machine and output folder, then its algorithms in turn."""
 
 import os
+import stat
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -100,21 +101,36 @@ def out_problem(out: Path, option: str = "--out") -> str | None:
     """Why results can't be written to a folder, or None. Writes nothing."""
     said = f"{option} {one_line(out)}"
     try:
-        if out.is_dir():
-            occupied = _occupied(out, option)
-            if occupied is not None:
-                return occupied
-        elif out.exists() or out.is_symlink():
+        existing, kind = out, _kind(out)
+        if kind is not None and not stat.S_ISDIR(kind):
             return f"{said}: is not a folder"
-        existing = out
-        while not existing.exists():
+        occupied = None if kind is None else _occupied(out, option)
+        if occupied is not None:
+            return occupied
+        while kind is None:
             existing = existing.parent
+            kind = _kind(existing)
     except OSError as error:
         return f"{said}: cannot be read: {error.strerror}"
-    if not existing.is_dir():
+    if not stat.S_ISDIR(kind):
         return f"{said}: cannot be created: {one_line(existing)} is not a folder"
     if not os.access(existing, os.W_OK | os.X_OK):
+        if _kind(existing) is None:
+            return out_problem(out, option)
         return f"{said}: cannot be written: no permission in {one_line(existing)}"
+    return None
+
+
+def _kind(path: Path) -> int | None:
+    """Return the mode of what stands at a path, links followed; None: nothing stands there.
+
+    One look, not several: another process may create the folder between two.
+    """
+    for look in (os.stat, os.lstat):  # lstat: a link to nothing is something
+        try:
+            return look(path).st_mode
+        except (FileNotFoundError, NotADirectoryError):
+            continue
     return None
 
 
@@ -127,6 +143,8 @@ def _occupied(out: Path, option: str) -> str | None:
     if taken is not None:
         return taken
     said = f"{option} {one_line(out)}"
+    if _kind(out) is None:  # whoever wrote has given it back
+        return None
     if has_begun(out):
         dead = folder_lock.left_by(out)
         left = f"holds what {dead}, which no longer runs, left unfinished" if dead else ""
@@ -157,11 +175,13 @@ def has_begun(folder: Path) -> bool:
 
 def is_left_empty(folder: Path) -> bool:
     """Return whether a folder holds nothing, or only what a run writes before it has begun."""
-    return all(
-        is_lock(path) or path.relative_to(folder).as_posix() in BEFORE_BEGUN
-        for path in folder.rglob("*")
-        if not (path.is_dir() and path.parent == folder and path.name in EMPTY_BEFORE)
-    )
+    with suppress(FileNotFoundError):  # another process takes away the little there was
+        return all(
+            is_lock(path) or path.relative_to(folder).as_posix() in BEFORE_BEGUN
+            for path in folder.rglob("*")
+            if not (path.is_dir() and path.parent == folder and path.name in EMPTY_BEFORE)
+        )
+    return is_left_empty(folder) if folder.is_dir() else True
 
 
 def claim(out: Path | None, name: str) -> Path:

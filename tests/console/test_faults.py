@@ -384,3 +384,27 @@ def test_a_folder_that_is_taken_between_two_looks_is_not_called_unfinished(tmp_p
     looks = iter([None, "somebody writes into it"])
     monkeypatch.setattr(runner, "_taken", lambda *_: next(looks))
     assert runner.out_problem(tmp_path) == "somebody writes into it"
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_a_folder_that_comes_or_goes_between_any_two_looks_is_free(tmp_path, monkeypatch, there):
+    """Another process creates it, or gives it back, before the first look, the second, ..."""
+    from netsim.engine import runner
+
+    def before(look, path, *arguments, **options):
+        looks.append(path)
+        if len(looks) == turn:
+            (out.rmdir if there else out.mkdir)()
+        return look(path, *arguments, **options)
+
+    for turn in range(1, 30):
+        out, looks = tmp_path / f"out-{turn}", []
+        if there:
+            out.mkdir()
+        with monkeypatch.context() as patch:
+            for name in ("stat", "lstat", "access", "scandir", "listdir"):
+                patch.setattr(os, name, partial(before, getattr(os, name)))
+            assert runner.out_problem(out) is None, turn
+        if len(looks) < turn:
+            break
+    assert 3 < turn < 29
