@@ -15,6 +15,7 @@ from netsim.data import files
 from netsim.errors import DataError, one_line
 from netsim.registry import did_you_mean
 from netsim.traces import bounded
+from netsim.traces.bounded_tables import read_csv
 
 _MOST_IMAGE_BYTES = 1 << 26
 _MANY_ROWS = 100
@@ -323,11 +324,33 @@ def groups(table: pa.Table, name: str, source: Source) -> NDArray[np.int64]:
     Raises
     ------
     DataError
-        If the column names no users.
+        If the column names no users, or a user in two ways ("1" and "01").
     """
     values = present(table, name, "user", source).to_pylist()
     if not all(isinstance(value, str | int) for value in values):
         raise source.wrong("user", name, "users are texts or whole numbers, the column has others")
     is_text = any(isinstance(value, str) for value in values)
+    if not is_text:
+        _require_one_spelling(name, source)
     found: Sequence[Any] = [str(value) for value in values] if is_text else values
     return np.unique(np.array(found), return_inverse=True)[1].astype(np.int64)
+
+
+def _require_one_spelling(name: str, source: Source) -> None:
+    """Raise if whole numbers of a column are written in two ways: as numbers they are one."""
+    seen: dict[int, str] = {}
+    as_text = pa.csv.ConvertOptions(include_columns=[name], column_types={name: pa.string()})
+    for _, path, _ in source.parts:
+        if path is None or not files.is_csv(path):
+            continue
+        content = bounded.content(path, str(path), bounded.MOST_BYTES)
+        cells = read_csv(content, str(path), convert_options=as_text).column(name)
+        for cell in pc.unique(cells).to_pylist():
+            first = seen.setdefault(int(cell), cell)
+            if first != cell:
+                raise source.wrong(
+                    "user",
+                    name,
+                    f'"{one_line(first)}" and "{one_line(cell)}" are one number; write a user in '
+                    "one way, or begin every user with a letter",
+                )

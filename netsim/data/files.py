@@ -36,7 +36,12 @@ _HOW_TO_POINT = "point to it with [data] path, --data DIR or NETSIM_DATA"
 
 
 def find(
-    kind: str, folder: Path | None, folders: Sequence[str], patterns: Sequence[str], how_to_get: str
+    kind: str,
+    folder: Path | None,
+    folders: Sequence[str],
+    patterns: Sequence[str],
+    how_to_get: str,
+    only: str | None = None,
 ) -> list[Path]:
     """The files of one part of a data set.
 
@@ -52,6 +57,9 @@ def find(
         File patterns, in order of preference; the first with a match in a place is taken.
     how_to_get : str
         The remedy in the message.
+    only : str or None
+        The key of [data] that names files, where no file of another pattern may lie beside those
+        that are taken. None: it may, as a set is often kept both packed and unpacked.
 
     Returns
     -------
@@ -61,7 +69,8 @@ def find(
     Raises
     ------
     DataError
-        If nothing is found, or some shards of a set are missing.
+        If nothing is found, some shards of a set are missing, or (with `only`) files of two
+        patterns are there.
     """
     wanted = " or ".join(patterns)
     if folder is None:
@@ -75,6 +84,8 @@ def find(
             files = sorted(place.glob(pattern))
             if files:
                 _require_all_shards(kind, files)
+                if only is not None:
+                    _require_no_others(kind, place, patterns, files, only)
                 note(files)
                 return files
     looked = ", ".join(str(place) for place in places)
@@ -82,6 +93,20 @@ def find(
         f'[data] kind = "{kind}": no file {wanted}; looked in {looked}; '
         f"{_HOW_TO_POINT}. To get it: {how_to_get}"
     )
+
+
+def _require_no_others(
+    kind: str, place: Path, patterns: Sequence[str], taken: list[Path], key: str
+) -> None:
+    """Raise if a pattern finds files beside those that another one found."""
+    found = (path for pattern in patterns for path in sorted(place.glob(pattern)))
+    other = next((path for path in found if path not in taken), None)
+    if other is not None:
+        first, second = (str(path.relative_to(place)) for path in (taken[0], other))
+        raise DataError(
+            f'[data] kind = "{kind}": {one_line(place)} holds both {one_line(first)} and '
+            f"{one_line(second)}; say which by {key}, or leave one sort of them there"
+        )
 
 
 def _require_all_shards(kind: str, files: list[Path]) -> None:
@@ -159,8 +184,7 @@ def read_parts(files: Sequence[Path]) -> list[pa.Table]:
                 tables.append(read_arrow(file))
             else:
                 content = bounded.content(file, str(file), bounded.MOST_BYTES)
-                lines = file.name.removesuffix(".gz").endswith((".jsonl", ".ndjson"))
-                tables.append((read_json_lines if lines else read_csv)(content, str(file)))
+                tables.append((read_csv if is_csv(file) else read_json_lines)(content, str(file)))
         except BROKEN as error:
             raise bounded.unreadable(str(file), error) from error
     for file, table in zip(files, tables, strict=True):
@@ -186,6 +210,12 @@ def read_parts(files: Sequence[Path]) -> list[pa.Table]:
     return tables
 
 
+def is_csv(path: Path) -> bool:
+    """Return whether `read_table` reads a file as CSV."""
+    name = path.name.removesuffix(".gz")
+    return not name.endswith((".parquet", ".arrow", ".jsonl", ".ndjson"))
+
+
 def line_of(path: Path, row: int) -> int | None:
     """The line of a text file at which a row of its table begins, from 1; None: it has no lines.
 
@@ -196,14 +226,13 @@ def line_of(path: Path, row: int) -> int | None:
     row : int
         From 0.
     """
-    name = path.name.removesuffix(".gz")
-    if name.endswith((".parquet", ".arrow")):
+    if path.suffix in (".parquet", ".arrow"):
         return None
     try:
         lines = bounded.content(path, str(path), bounded.MOST_BYTES).splitlines()
     except BROKEN:
         return None
-    left = row if name.endswith((".jsonl", ".ndjson")) else row + 1
+    left = row + 1 if is_csv(path) else row
     is_quoted = False
     for number, line in enumerate(lines, start=1):
         begins = not is_quoted and bool(line.strip())

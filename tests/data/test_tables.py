@@ -178,3 +178,34 @@ def test_missing_files_and_shards_are_told(write, tmp_path):
     (tmp_path / "bad.jsonl").write_text('{"a": 1}\n{"a": ')
     with pytest.raises(DataError, match=r"bad\.jsonl"):
         TableFiles(train="bad.jsonl").load(tmp_path)
+
+
+@pytest.mark.parametrize("part", ["train", "test"])
+@pytest.mark.parametrize(
+    "first, second",
+    [("{}.csv", "{}.csv.gz"), ("{}.jsonl", "{}.csv"), ("{}.csv", "data/{}.csv"),
+     ("{}-0.parquet", "{}.jsonl.gz"), ("data/{}-0.parquet", "en/{}-0.parquet")],
+)  # fmt: skip
+def test_of_files_of_two_sorts_none_is_left_aside(tmp_path, part, first, second):
+    names = [first.format(part), second.format(part)]
+    if part == "test":
+        names.append("train.csv")
+    for name in names:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("x,y\n1,0\n2,1\n")
+    with pytest.raises(DataError, match=f"holds both .*; say which by {part}") as error:
+        TableFiles(target="y").load(tmp_path)
+    assert all(name in str(error.value) for name in names[:2])
+
+
+def test_a_user_that_is_written_in_two_ways_is_not_made_one(tmp_path):
+    for content, told in (
+        ("u,x,y\n1,.5,a\n01,.7,b\n2,.1,a\n", '"1" and "01" are one number'),
+        ("u,x,y\n001,.5,a\n001,.7,b\n002,.1,a\n", None),
+    ):
+        (tmp_path / "all.csv").write_text(content)
+        if told is None:
+            TableFiles(target="y", user="u").load(tmp_path)
+            continue
+        with pytest.raises(DataError, match=told):
+            TableFiles(target="y", user="u").load(tmp_path)

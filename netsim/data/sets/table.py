@@ -46,7 +46,7 @@ class TableFiles(TableSet):
         test = self._files(folder, "test", self.test)
         if train is None:
             how = "put train-*.parquet, train.csv or train.jsonl there, or name files by train"
-            train = files.find("table", folder, ("",), _WHOLE, how)
+            train = files.find("table", folder, ("",), _WHOLE, how, only="train")
             test = self._files(folder, "test", self.test)
         every = [*train, *(test or ())]
         own = files.read_parts(train)
@@ -73,4 +73,4 @@ class TableFiles(TableSet):
         usual = [name.format(part=part) for name in _PARTS]
         if not any(next(folder.glob(name), None) for name in usual):
             return None
-        return files.find("table", folder, ("",), usual, "")
+        return files.find("table", folder, ("",), usual, "", only=part)
