@@ -182,7 +182,7 @@ def test_missing_files_and_shards_are_told(write, tmp_path):
 
 @pytest.mark.parametrize("part", ["train", "test"])
 @pytest.mark.parametrize(
-    "first, second",
+    ("first", "second"),
     [("{}.csv", "{}.csv.gz"), ("{}.jsonl", "{}.csv"), ("{}.csv", "data/{}.csv"),
      ("{}-0.parquet", "{}.jsonl.gz"), ("data/{}-0.parquet", "en/{}-0.parquet")],
 )  # fmt: skip
