@@ -38,7 +38,7 @@ def definition(folder: Path) -> dict[str, Any]:
     if (folder / command.FOLDER / command.FILE).is_file():
         return {}
     try:
-        tables = run_folder.scenario(folder)
+        tables = run_folder.scenario_tables(folder)
     except ScenarioError:
         return {}
     return tables if isinstance(tables.get("sweep"), dict) else {}

@@ -108,10 +108,10 @@ def _possible_here(folder: Path, sets: Sequence[str], report: Report) -> list[st
     """Assignments for the rerun, with another backend where the run's own is not there."""
     missing = why_missing()
     try:
-        run = run_folder.scenario(folder).get("run")
+        run = run_folder.scenario(folder).get("run", {})
     except ScenarioError:
         return list(sets)  # `_scenario` says what is wrong
-    if missing is None or not isinstance(run, dict) or run.get("backend") != "native":
+    if missing is None or run.get("backend") != "native":
         return list(sets)
     report.notes.append(f'[run] backend = "native": {missing}; "auto" in its place')
     return [*sets, "run.backend=auto"]

@@ -385,16 +385,19 @@ _SCENARIO: Form = {
     "seed": WHOLE,
     "horizon_s": NUMBER,
     "exchange": {"schedule": TEXT, "interval_s": NUMBER, "deadline_s": NUMBER},
-    "nodes": {"count": WHOLE, "groups": [{"count": WHOLE}]},
+    "nodes": {"count": WHOLE, "groups": [{"count": WHOLE, "battery_j": MAYBE}]},
+    "churn": {"kind": TEXT},
     "radio": {
         "mac": {"kind": TEXT},
-        "sleep": {"awake_fraction": NUMBER},
+        "sleep": {"kind": TEXT, "awake_fraction": NUMBER},
         "path_loss": {"kind": TEXT, "path": TEXT},
     },
     "mobility": {"kind": TEXT},
+    "run": {"backend": TEXT},
     "metrics": {"every_s": NUMBER},
-    "energy": {"*": ANY},
+    "energy": {"battery_j": MAYBE, "harvest": {"kind": TEXT}},
     "sweep": {"*": ANY},
+    "algorithm": ANY,
 }
 """Form of a run's scenario, as far as it is read without being checked as a scenario."""
 
@@ -484,10 +487,23 @@ def environment(folder: Path) -> dict[str, Any]:
 def scenario(folder: Path) -> dict[str, Any]:
     """Tables of `scenario.toml` of a run or a sweep, without the check of a scenario.
 
+    Keys whose form is not declared are left out, so that nobody relies on what is unchecked.
+
     Raises
     ------
     ScenarioError
         If there is none, or what is read of it here is not of its type.
+    """
+    return _declared(scenario_tables(folder), _SCENARIO)  # type: ignore[no-any-return]
+
+
+def scenario_tables(folder: Path) -> dict[str, Any]:
+    """All tables of `scenario.toml`, to be compared or shown as they are.
+
+    Raises
+    ------
+    ScenarioError
+        As `scenario`.
     """
     found = read_toml(scenario_file(folder), one_line(folder))
     label = one_line(folder / "scenario.toml")
@@ -496,6 +512,16 @@ def scenario(folder: Path) -> dict[str, Any]:
     for entry in entries if isinstance(entries, list) else [entries]:
         _require_form(label, "algorithm", entry, {"kind": TEXT, "name": TEXT})
     return found
+
+
+def _declared(value: Any, form: Form) -> Any:
+    """Return the part of a value that its form names."""
+    if isinstance(form, list):
+        return [_declared(item, form[0]) for item in value]
+    if not isinstance(form, dict):
+        return value
+    inner = {name: form.get(name, form.get("*")) for name in value}
+    return {name: _declared(value[name], one) for name, one in inner.items() if one is not None}
 
 
 def algorithm_of(tables: Mapping[str, Any], otherwise: str) -> str:

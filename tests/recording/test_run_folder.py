@@ -264,6 +264,15 @@ def test_nodes_are_as_many_as_the_table_has(run):
         run_folder.nodes_of(run, {"nodes": 4})
 
 
+def test_keys_of_a_scenario_that_are_not_checked_are_not_given(run):
+    (run / "scenario.toml").write_text("[energy]\nharvest = 'sun'\n")
+    with pytest.raises(ScenarioError, match=r"energy.harvest: is sun, must be a table"):
+        run_folder.scenario(run)
+    (run / "scenario.toml").write_text("[energy]\ncompute = 3\nbattery_j = 2\n[wired]\n")
+    assert run_folder.scenario(run) == {"energy": {"battery_j": 2}}
+    assert "wired" in run_folder.scenario_tables(run)
+
+
 def test_a_scenario_of_another_form(run):
     (run / "scenario.toml").write_text("exchange = 3\n")
     with pytest.raises(ScenarioError, match=r"scenario.toml: exchange: is 3, must be a table"):

@@ -86,7 +86,7 @@ class Run:
     def settings(self) -> str:
         """What seeds of one curve have in common, as one text; empty where nothing tells it."""
         try:
-            tables = run_folder.scenario(self.folder)
+            tables = run_folder.scenario_tables(self.folder)
         except ScenarioError:
             return ""
         return repr(sorted((k, v) for k, v in tables.items() if k not in _ITS_OWN))

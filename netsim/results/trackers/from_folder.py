@@ -35,7 +35,7 @@ def write(folder: Path, program: str, into: Path) -> None:
     (opens,) = tracker.writers_of([program], "--as")
     if not run_folder.has(folder, "metrics") and not run_folder.has(folder, "traffic"):
         raise ScenarioError(f"{folder}: has neither metrics nor traffic: none were written yet")
-    scenario = run_folder.scenario(folder)
+    scenario = run_folder.scenario_tables(folder)
     title = tracker.title_of(scenario, run_folder.algorithm_of(scenario, folder.name))
     last = {}
     if is_file(folder / "summary.json"):

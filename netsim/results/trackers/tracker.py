@@ -141,7 +141,7 @@ class Tracker:
             return
         self.close()
         folder = self._own(algorithm)
-        scenario = run_folder.scenario(folder)
+        scenario = run_folder.scenario_tables(folder)
         title = title_of(scenario, algorithm)
         self._algorithm, self._bits = algorithm, 0
         self._writers = [made(folder, title, scenario) for made in self._opens]

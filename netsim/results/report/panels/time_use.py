@@ -158,11 +158,8 @@ def _share_asleep(run: RunTables) -> Floats:
     if {"sleep_period_s", "sleep_awake_s"} <= set(run.nodes):
         period, awake = (run.nodes[f"sleep_{k}_s"].astype(np.float64) for k in ("period", "awake"))
         return np.nan_to_num(1.0 - awake / period)
-    radio = run.scenario.get("radio")
-    sleep = radio.get("sleep") if isinstance(radio, dict) else None
-    if not isinstance(sleep, dict) or sleep.get("kind") != "duty_cycle":
-        return np.zeros(run.count)
+    sleep = run.scenario.get("radio", {}).get("sleep", {})
     awake_share = sleep.get("awake_fraction")
-    if isinstance(awake_share, bool) or not isinstance(awake_share, int | float):
+    if sleep.get("kind") != "duty_cycle" or awake_share is None:
         return np.zeros(run.count)
     return np.full(run.count, 1.0 - awake_share)
