@@ -119,7 +119,7 @@ def played(name: str, horizon_s: float) -> Prints:
         if getattr(entry, "set", None):
             continue  # in a world of its own; older code has none
         summary: dict[str, Any] = engine.play(built, entry)
-        found[f"{name}/{entry.name}"] = {key: summary[key] for key in HASHES}
+        found[f"{name}/{entry.name}"] = {key: summary[key] or "none" for key in HASHES}
         print(f"{name}/{entry.name}", file=sys.stderr)
     return found
 

@@ -14,7 +14,7 @@ from operator import attrgetter
 from typing import Any
 
 from netsim.clock import Clock
-from netsim.messaging.envelope import Envelope
+from netsim.messaging.message import Envelope
 from netsim.recording.recorder import Recorder
 from netsim.traces.contacts import Meetings
 from netsim.units import NS_PER_S
@@ -232,6 +232,10 @@ class PhysicalLink(Link):
         if self.meetings is None:
             return None
         return self.meetings.left_ns(tx.src, tx.dst, self.env.now)
+
+    def are_apart(self, one: int, other: int) -> bool:
+        """Return whether two nodes are not in contact now."""
+        return self.meetings is not None and self.meetings.left_ns(one, other, self.env.now) == 0
 
     def in_contact(self, group: Sequence[Transmission]) -> Sequence[Transmission]:
         """The transmissions whose ends are in contact; the others end at once as `outage`."""

@@ -32,8 +32,7 @@ from netsim.recording.schema import (
     USE_COLUMNS,
     WAKES,
 )
-from netsim.recording.traffic_stats import Ages
-from netsim.recording.uses import Uses
+from netsim.recording.uses import Ages, Uses
 from netsim.units import to_s
 
 WRITE_EVERY_S = 30.0

@@ -44,5 +44,5 @@ class LogDistance(PathLoss):
 
 
 @lru_cache(maxsize=256)
-def _in_free_space_db(distance_m: float, carrier_hz: float) -> Real:
-    return FreeSpace().loss_db(distance_m, carrier_hz)
+def _in_free_space_db(distance_m: float, carrier_hz: float) -> float:
+    return float(FreeSpace().loss_db(np.float64(distance_m), carrier_hz))

@@ -70,6 +70,10 @@ class EnergyAccounting:
             for from_ns, to_ns, spread_ns in heard:
                 meter.receives(reception.tx.dst, from_ns, to_ns, spread_ns)
 
+    def to_end(self, flight: Flight) -> None:
+        """Count a flight's airtime to its planned end."""
+        self.airtime(flight, flight.ends_ns)
+
     def airtime_ahead_ns(self, flight: Flight, now_ns: int) -> int:
         """How much of the airtime that has been counted for a flight is still to come."""
         now_ns = max(now_ns, flight.begins_ns)

@@ -182,12 +182,14 @@ class RadioLink(PhysicalLink):
                 self._sampler = PacketLevelSampler(*parts, self._packets_on_air, self._adaptation)
                 self._one_by_one = self._sampler if mac.random_access else None
             if radio.fidelity != "packet":
-                self._sampler = MessageLevelSampler(*parts, self._goes_on, self._adaptation)
+                self._sampler = MessageLevelSampler(
+                    *parts, self._accounting.to_end, self._adaptation
+                )
         if not mac.exclusive:  # radios are told to do several things at once
             meter.in_one_state(self._oldest_ns)
         self._relaying: Relaying | None = None
         if radio.routing.relays:
-            apart = None if self.meetings is None else self._are_apart
+            apart = None if self.meetings is None else self.are_apart
             routes = Routes(radio, budget, channel, nodes, off, apart)
             self._relaying = Relaying(self, radio, routes)
         self._overhears = mac.one_channel and meter.listens and self._frames is None
@@ -248,7 +250,7 @@ class RadioLink(PhysicalLink):
             self._settle(self._interference)
 
     def _rejoin(self, medium: Interference | Cells, now_ns: int) -> None:
-        """Let flights on the air join what begins to keep track of them, in order of their start."""
+        """Let flights on the air join what begins to keep track of them."""
         joined: list[Flight] = []
         for flight in self._flights:
             for reception in flight.receptions:
@@ -260,10 +262,6 @@ class RadioLink(PhysicalLink):
     def is_asleep(self, node: int) -> bool:
         rhythm = self._rhythms[node] if self._rhythms else None
         return rhythm is not None and rhythm.wakes_ns(self.env.now) > self.env.now
-
-    def _are_apart(self, one: int, other: int) -> bool:
-        """True if two nodes are not in contact now."""
-        return self.meetings is not None and self.meetings.left_ns(one, other, self.env.now) == 0
 
     def in_reach(self, src: int, others: Sequence[int]) -> list[int]:
         if self._relaying is None:
@@ -384,7 +382,9 @@ class RadioLink(PhysicalLink):
             packets <= PLAYED or self._mac.plays_all or self._sampler is one_by_one
         )
         if one_by_one is not None and not played:
-            begins_ns = self._first_slot_ns(group, packet_bits, begins_ns)
+            begins_ns = self._packets_on_air.first_slot_ns(
+                self._channel, group, packet_bits, begins_ns
+            )
         rate_bps: float | None = None
         missed: list[Report] = []
         power = 1.0
@@ -435,21 +435,7 @@ class RadioLink(PhysicalLink):
                 left_ns = self.contact_ns(reception.tx) or 0
                 then(self.env.due(left_ns, LAST), partial(self._lose_contact, flight, reception))
 
-    def _first_slot_ns(self, group: Sequence[Transmission], packet_bits: int, ready_ns: int) -> int:
-        """Begin of a message whose packets are not played one by one: now, or in a slot [ns]."""
-        channel = self._channel
-        rates_bps = [channel.mean_rate_bps(tx.src, tx.dst, ready_ns) for tx in group]
-        rate_bps = min((rate for rate in rates_bps if rate > 0), default=0.0)
-        if not rate_bps:
-            return ready_ns
-        packet_ns = channel.attempt_ns(packet_bits, rate_bps, ALONE)
-        begins_ns: float = self._mac.begins_ns(ready_ns, packet_ns, 0.0)
-        return round(begins_ns)
-
     # -- 3. attempts, when other flights come or go ----------------------------------------------
-
-    def _goes_on(self, flight: Flight) -> None:
-        self._accounting.airtime(flight, flight.ends_ns)
 
     def _settle(self, interference: Interference | Cells) -> None:
         """Let flights go on under the conditions that they meet from now on."""
