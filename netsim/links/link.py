@@ -16,6 +16,7 @@ from typing import Any
 from netsim.clock import Clock
 from netsim.messaging.message import Envelope
 from netsim.recording.recorder import Recorder
+from netsim.recording.schema import MessageRow
 from netsim.traces.contacts import Meetings
 from netsim.units import NS_PER_S
 
@@ -344,18 +345,22 @@ class PhysicalLink(Link):
             carried = list(some)
             receivers = [tx.dst for tx in carried]
             self.count_transmitted(envelope.src, envelope.bits * len(receivers))
-            row = self.recorder.messages(
+            row = MessageRow(
                 envelope.sent_ns,
                 now,
                 envelope.src,
-                receivers,
+                receivers[0],
                 type(envelope.message).__name__,
                 envelope.bits,
+                1,
+                0,
+                None,
                 outcome,
                 envelope.round,
                 (now - envelope.sent_ns) / NS_PER_S if outcome in ARRIVED else None,
+                envelope.bits,
             )
-            for number, tx in enumerate(carried, row):
+            for number, tx in enumerate(carried, self.recorder.messages(row, receivers)):
                 tx.row = number
         for tx in group:
             tx.done(tx, outcome, None)

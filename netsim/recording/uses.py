@@ -14,7 +14,7 @@ from collections import Counter
 from typing import Any
 
 from netsim.recording.parquet_parts import Parts
-from netsim.recording.schema import FATES
+from netsim.recording.schema import FATES, UseRow
 from netsim.units import NS_PER_S, to_s
 
 
@@ -162,13 +162,14 @@ class Uses:
             self._users.add(arrival.dst)
         else:
             self._unused_ns.append(arrival.arrived_ns)
-        parts = self._parts
-        parts.values += (
+        # fmt: off
+        row = UseRow(
             arrival.message, arrival.sent_ns, arrival.arrived_ns, arrival.src, arrival.dst,
             arrival.kind, fate, used_s, age_s, by, weight,
-        )  # fmt: skip
-        if len(parts.values) >= parts.full:
-            parts.flush()
+        )
+        # fmt: on
+        if self._parts.add(row):
+            self._parts.flush()
 
     def _gap_until(self, now_ns: int) -> None:
         first, last = self._longest_gap_ns
