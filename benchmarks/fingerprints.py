@@ -37,6 +37,37 @@ SCENARIOS = {
     "backhaul": 60,
     "whatif_churn": 200,
     "whatif_mobility": 200,
+    "small_asynchronous": 60,
+    "small_baa": 31,
+    "small_baselines": 41,
+    "small_baselines_server": 41,
+    "small_drift": 15,
+    "small_drones": 20,
+    "small_fedbn": 41,
+    "small_harvest": 40,
+    "small_leo": 800,
+    "small_ncota": 7,
+    "small_next_token": 3,
+    "small_ofdma": 31,
+    "small_presets": 1200,
+    "small_regression": 25,
+    "small_relays": 40,
+    "small_sparq_sgd": 16,
+    "small_tdma_reuse": 20,
+    "small_vehicles": 3,
+    "study_staleness": 60,
+    "whatif_bandwidth": 20,
+    "whatif_battery": 20,
+    "whatif_density": 20,
+    "whatif_doppler": 20,
+    "whatif_duty_cycle": 20,
+    "whatif_exchange_interval": 40,
+    "whatif_latency": 20,
+    "whatif_loss": 20,
+    "whatif_mac": 20,
+    "whatif_stragglers": 20,
+    "ray_traced": 60,
+    "flood": 30,
 }
 """What is played, and up to which virtual second. Data sets that are not here are left out."""
 
@@ -88,7 +119,7 @@ def played(name: str, horizon_s: float) -> Prints:
         if getattr(entry, "set", None):
             continue  # in a world of its own; older code has none
         summary: dict[str, Any] = engine.play(built, entry)
-        found[f"{name}/{entry.name}"] = {key: summary[key] for key in HASHES}
+        found[f"{name}/{entry.name}"] = {key: summary[key] or "none" for key in HASHES}
         print(f"{name}/{entry.name}", file=sys.stderr)
     return found
 

@@ -85,8 +85,7 @@ from netsim.learning.privacy import Privacy
 from netsim.learning.refs import Ref
 from netsim.learning.select import batched_greedy_collaborators, greedy_collaborators
 from netsim.learning.shards import Batch
-from netsim.messaging.encoded import Encoded
-from netsim.messaging.message import Message, Received
+from netsim.messaging.message import Encoded, Message, Received
 from netsim.messaging.over_the_air import Energies, OverTheAir
 from netsim.node.live_model import Held
 from netsim.node.node import Node, Process

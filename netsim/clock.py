@@ -8,6 +8,7 @@ they were scheduled.
 
 from collections.abc import Callable
 from heapq import heappop
+from operator import attrgetter
 from typing import Any
 
 import simpy
@@ -97,10 +98,7 @@ class Clock(simpy.Environment):
         """Let `play` return after the event under way; for handlers of signals."""
         self.is_stopped = True
 
-    @property
-    def now(self) -> int:
-        """Virtual time in nanoseconds."""
-        return self._now  # type: ignore[return-value]
+    now: int = property(attrgetter("_now"), doc="Virtual time in nanoseconds.")  # type: ignore[assignment]
 
     @property
     def waiting(self) -> int:

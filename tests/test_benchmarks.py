@@ -298,3 +298,10 @@ def test_a_sweep_whose_processes_are_killed_ends_with_the_table_of_one_that_ran_
 def test_runs_killed_at_random_moments_go_on_as_if_they_had_not_been(run):
     found = run("kills", "--kills", 5, "--only", "kd_pdfl star", "dpsgd rounds", "local radio")
     assert [kill["different"] for kill in found["kills"]] == [[]] * 5
+
+
+@pytest.mark.slow
+def test_trips_through_the_code_stay_short(run):
+    """Loading a scenario was 30,584 calls, a message over radio 95 hand-overs, once."""
+    found = run("trips")
+    assert found["scenario to Scenario"]["calls"] < 6_000

@@ -352,7 +352,13 @@ class Architecture:
 
     def num_trained(self, part: str | None = None) -> int:
         """Number of entries that training changes: the optimiser's state has one for each."""
-        return number_of(self.trained_columns(part))
+        if part not in self._num_trained:
+            self._num_trained[part] = number_of(self.trained_columns(part))
+        return self._num_trained[part]
+
+    @cached_property
+    def _num_trained(self) -> dict[str | None, int]:
+        return {}
 
     def trained_of(self, given: Tensor, part: str | None) -> Tensor:
         """The trained columns of a model, of its parameters, or of the part alone.

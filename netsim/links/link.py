@@ -14,8 +14,9 @@ from operator import attrgetter
 from typing import Any
 
 from netsim.clock import Clock
-from netsim.messaging.envelope import Envelope
+from netsim.messaging.message import Envelope
 from netsim.recording.recorder import Recorder
+from netsim.recording.schema import MessageRow
 from netsim.traces.contacts import Meetings
 from netsim.units import NS_PER_S
 
@@ -233,6 +234,10 @@ class PhysicalLink(Link):
             return None
         return self.meetings.left_ns(tx.src, tx.dst, self.env.now)
 
+    def are_apart(self, one: int, other: int) -> bool:
+        """Return whether two nodes are not in contact now."""
+        return self.meetings is not None and self.meetings.left_ns(one, other, self.env.now) == 0
+
     def in_contact(self, group: Sequence[Transmission]) -> Sequence[Transmission]:
         """The transmissions whose ends are in contact; the others end at once as `outage`."""
         if self.meetings is None:
@@ -340,18 +345,22 @@ class PhysicalLink(Link):
             carried = list(some)
             receivers = [tx.dst for tx in carried]
             self.count_transmitted(envelope.src, envelope.bits * len(receivers))
-            row = self.recorder.messages(
+            row = MessageRow(
                 envelope.sent_ns,
                 now,
                 envelope.src,
-                receivers,
+                receivers[0],
                 type(envelope.message).__name__,
                 envelope.bits,
+                1,
+                0,
+                None,
                 outcome,
                 envelope.round,
                 (now - envelope.sent_ns) / NS_PER_S if outcome in ARRIVED else None,
+                envelope.bits,
             )
-            for number, tx in enumerate(carried, row):
+            for number, tx in enumerate(carried, self.recorder.messages(row, receivers)):
                 tx.row = number
         for tx in group:
             tx.done(tx, outcome, None)

@@ -13,7 +13,7 @@ import simpy
 
 from netsim.clock import LAST, Clock, Event, then
 from netsim.errors import ProtocolError
-from netsim.messaging.envelope import Envelope
+from netsim.messaging.message import Envelope
 from netsim.schedules import Wake
 
 

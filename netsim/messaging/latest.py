@@ -5,8 +5,7 @@ from collections import defaultdict
 from collections.abc import Collection
 from typing import Any
 
-from netsim.messaging.envelope import Envelope
-from netsim.messaging.message import Received
+from netsim.messaging.message import Envelope, Received
 
 Tag = tuple[type, int]
 """What identifies an exchange: message class and phase."""

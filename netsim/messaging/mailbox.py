@@ -12,7 +12,7 @@ import simpy
 
 from netsim.clock import Clock, Event
 from netsim.errors import ProtocolError
-from netsim.messaging.envelope import Envelope
+from netsim.messaging.message import Envelope
 
 
 class Arrival(Event):

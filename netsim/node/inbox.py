@@ -12,9 +12,9 @@ from typing import Any
 from netsim.clock import Clock
 from netsim.links.link import ARRIVED, Transmission
 from netsim.messaging.barrier import Barrier
-from netsim.messaging.envelope import Envelope
 from netsim.messaging.latest import LatestMessages
 from netsim.messaging.mailbox import Mailbox
+from netsim.messaging.message import Envelope
 from netsim.node.adversary import Adversary
 from netsim.node.request_reply import RequestReply
 from netsim.recording.uses import Uses

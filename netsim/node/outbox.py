@@ -8,11 +8,10 @@ from typing import Any
 from netsim.clock import Clock
 from netsim.errors import ProtocolError
 from netsim.links.link import Link, Transmission
-from netsim.messaging.envelope import Envelope
-from netsim.messaging.message import Message, refs_in, sealed, size_bits
+from netsim.messaging.message import Envelope, Message, refs_in, sealed, size_bits
 from netsim.node.adversary import Adversary
 from netsim.node.wakeups import Wakeups
-from netsim.recording.traffic_stats import Ages
+from netsim.recording.uses import Ages
 
 Delivery = Callable[[Transmission, str, Any], None]
 """What a receiver does when a transmission to it ends: (transmission, outcome, mask or None)."""

@@ -62,13 +62,13 @@ class Processor:
         """Event: the processor is done with so many local steps; its value is `result`."""
         clock, me = self._clock, self._id
         now = clock.now
+        start_ns = max(now, self.busy_until_ns)
         duration_s = self._speed.train_s(
             steps, self._speed_factor, self._streams, me, self._trainings
         )
         self._trainings += 1
         self.local_steps += steps
         self._recorder.job(now, me, steps)
-        start_ns = max(now, self.busy_until_ns)
         end_ns = self._free_ns = self._availability.work_ends(me, start_ns, to_ns(duration_s))
         self._meter.computed(me, steps, start_ns, end_ns)
         if self._intervals is not None:

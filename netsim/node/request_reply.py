@@ -16,8 +16,7 @@ from netsim.clock import Clock, Event, then
 from netsim.devices.availability import Availability
 from netsim.errors import ProtocolError
 from netsim.links.link import Link
-from netsim.messaging.envelope import Envelope
-from netsim.messaging.message import Message, Received
+from netsim.messaging.message import Envelope, Message, Received
 from netsim.node.outbox import Outbox
 from netsim.node.process_guard import guarded_process, located_error, process_name
 from netsim.units import to_ns, to_s

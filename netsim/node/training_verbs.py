@@ -102,7 +102,7 @@ class TrainingVerbs:
 
     def rate_factor(self) -> float:
         """See `Node.rate_factor`."""
-        steps = self._processor.steps_begun()
+        steps = self._processor.local_steps
         return self.schedule.factor_at(steps, lambda: to_s(self._clock.now))
 
     def train(
@@ -179,7 +179,6 @@ class TrainingVerbs:
             inputs += (anchor[0],)
         if optimizer is not None:
             inputs += (optimizer,)
-        of_part = number_of(architecture.columns(part or "parameters"))
         of_model = architecture.num_trained(part)
         trained = of_model + sum(r.num_values for r in learned_too.values())
         size = optimizers.state_size(constants.kind, trained)
@@ -191,6 +190,7 @@ class TrainingVerbs:
             )
         if anchor is not None:
             given_values = anchor[0].num_values
+            of_part = number_of(architecture.columns(part or "parameters"))
             if given_values < architecture.num_parameters and given_values != of_part:
                 raise ProtocolError(
                     "train: the anchor must be a model like theta, its parameters, or the `part` "

@@ -9,7 +9,7 @@ so that what has been sent until t is the sum of all v less m_{t+1}, whatever th
 """
 
 from netsim.learning.refs import Ref
-from netsim.messaging.encoded import Encoded
+from netsim.messaging.message import Encoded
 from netsim.node.node import Node
 from netsim.protocols.compression import Compressor
 

@@ -13,7 +13,7 @@ values reach the server as they are. Only their sum may be used.
 """
 
 from netsim.learning.refs import Ref
-from netsim.messaging.encoded import Encoded
+from netsim.messaging.message import Encoded
 
 KEY_BITS = 256
 SHARE_BITS = 256

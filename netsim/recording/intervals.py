@@ -5,10 +5,9 @@ short. So a piece waits here until its end has come, and is a row of the table f
 """
 
 from collections.abc import Iterable
-from typing import Any
 
 from netsim.recording.parquet_parts import Parts
-from netsim.recording.schema import COMPUTE, OFF, TRAIN
+from netsim.recording.schema import COMPUTE, OFF, TRAIN, IntervalRow
 
 _PROCESSOR = (TRAIN, COMPUTE)
 
@@ -150,8 +149,7 @@ class Intervals:
 
     def _emit(self, key: tuple[int, str], piece: Piece) -> None:
         begin_ns, end_ns, busy_ns = piece
-        if end_ns > begin_ns:
-            rows: list[Any] = self._rows.values
-            rows += (begin_ns, end_ns, *key, round(busy_ns))
-            if len(rows) >= self._rows.full:
-                self._rows.flush()
+        if end_ns <= begin_ns:
+            return
+        if self._rows.add(IntervalRow(begin_ns, end_ns, *key, round(busy_ns))):
+            self._rows.flush()

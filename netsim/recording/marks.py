@@ -1,8 +1,8 @@
 """The table of wake-ups, switches and jobs: what happened in a run beside its messages."""
 
 from netsim.recording.fingerprint import Fingerprint
-from netsim.recording.parquet_parts import Parts
-from netsim.recording.schema import MARK_COLUMNS
+from netsim.recording.parquet_parts import Parts, takes_fields
+from netsim.recording.schema import MARK_COLUMNS, OtherEventRow
 
 
 class Marks:
@@ -18,23 +18,10 @@ class Marks:
         self._rows = parts
         self._hash = Fingerprint(MARK_COLUMNS)
 
-    def add(self, messages_before: int, t_ns: int, node: int, what: str, count: int) -> None:
-        """Add an event.
-
-        Parameters
-        ----------
-        messages_before : int
-            How many messages had been logged: fixes its place among them.
-        t_ns : int
-        node : int
-        what : str
-            `woke`, `skipped`, `on`, `off` or `job`.
-        count : int
-            Number of the wake-up, or local steps of the job; 0 for a switch.
-        """
-        rows = self._rows
-        rows.values += (messages_before, t_ns, node, what, count)
-        if len(rows.values) >= rows.full:
+    @takes_fields(OtherEventRow)
+    def add(self, row: OtherEventRow) -> None:
+        """Add an event."""
+        if self._rows.add(row):
             self._take()
 
     def flush(self) -> None:

@@ -11,8 +11,8 @@ import numpy as np
 
 from netsim.errors import ProtocolError
 from netsim.recording.fingerprint import Fingerprint
-from netsim.recording.parquet_parts import Parts, Rows
-from netsim.recording.schema import ADDED_OUTCOMES, LATER_COLUMNS, OUTCOMES
+from netsim.recording.parquet_parts import Parts, Rows, takes_fields
+from netsim.recording.schema import ADDED_OUTCOMES, LATER_COLUMNS, OUTCOMES, MessageRow
 from netsim.recording.traffic_stats import Traffic
 
 Watcher = Callable[[Rows, Sequence[str]], None]
@@ -43,6 +43,7 @@ class MessageLog:
         for outcome in OUTCOMES:
             parts.words["outcome"][outcome]  # fixed codes
         self._values: list[Any] = parts.values  # of the waiting rows, one after the other
+        self._dst, self._width = MessageRow._fields.index("dst"), parts.width
         self._receivers: list[int] = []  # of the waiting rows, one after the other
         self._full = parts.full // parts.width
         self.traffic = Traffic()
@@ -55,100 +56,32 @@ class MessageLog:
         """How many messages have ended so far."""
         return self._taken + len(self._receivers)
 
-    def message(
-        self,
-        t_sent_ns: int,
-        t_done_ns: int,
-        src: int,
-        dst: int,
-        kind: str,
-        bits: int,
-        attempts: int,
-        packets_lost: int,
-        snr_db: float | None,
-        outcome: str,
-        round: int,
-        age_s: float | None,
-        bits_transmitted: int = 0,
-    ) -> int:
-        """Record a message to one receiver that has ended.
+    @takes_fields(MessageRow)
+    def message(self, row: MessageRow) -> int:
+        """Record a message to one receiver that has ended; the number of its row in the table."""
+        return self.messages(row, (row.dst,))
+
+    def messages(self, row: MessageRow, receivers: Sequence[int]) -> int:
+        """Record a message to several receivers that has ended alike at all of them.
 
         Parameters
         ----------
-        t_sent_ns, t_done_ns : int
-            When the algorithm sent it, and when it was delivered or given up.
-        src, dst : int
-        kind : str
-            The message class's name.
-        bits : int
-            Bits offered: its payload.
-        attempts : int
-            Packet transmissions in all; 0 if none ever began.
-        packets_lost : int
-        snr_db : float or None
-            Attempt-weighted linear mean in dB; None if there was no attempt.
-        outcome : str
-            One of `OUTCOMES`.
-        round : int
-            The sender's wake-up number.
-        age_s : float or None
-            Age at delivery; None if it was not delivered.
-        bits_transmitted : int
-            With headers and retransmissions; of a broadcast in one of its rows only.
-
-        Returns
-        -------
-        int
-            Number of its row in the table.
-        """
-        # fmt: off
-        self._values += (
-            t_sent_ns, t_done_ns, src, 1, kind, bits,
-            attempts, packets_lost, snr_db, outcome, round, age_s, bits_transmitted,
-        )
-        # fmt: on
-        row = self._taken + len(self._receivers)
-        self._receivers.append(dst)
-        if len(self._receivers) >= self._full:
-            self._take()
-        return row
-
-    def messages(
-        self,
-        t_sent_ns: int,
-        t_done_ns: int,
-        src: int,
-        receivers: Sequence[int],
-        kind: str,
-        bits: int,
-        outcome: str,
-        round: int,
-        age_s: float | None,
-    ) -> int:
-        """Record a message to several receivers, one attempt without headers each, ended alike.
-
-        Parameters
-        ----------
+        row : MessageRow
+            That of each of them but for `dst`, which is not read.
         receivers : sequence of int
-        t_sent_ns, t_done_ns, src, kind, bits, outcome, round, age_s
-            As for `message`.
 
         Returns
         -------
         int
             Number of the first one's row in the table.
         """
-        # fmt: off
-        self._values += (
-            t_sent_ns, t_done_ns, src, len(receivers), kind, bits,
-            1, 0, None, outcome, round, age_s, bits,
-        )
-        # fmt: on
-        row = self._taken + len(self._receivers)
+        self._values += row
+        self._values[self._dst - self._width] = len(receivers)
+        number = self._taken + len(self._receivers)
         self._receivers += receivers
         if len(self._receivers) >= self._full:
             self._take()
-        return row
+        return number
 
     def flush(self) -> None:
         """Count, hash and write the waiting rows, if there are any."""

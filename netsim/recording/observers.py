@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from netsim.recording.recorder import Recorder
+from netsim.recording.schema import MessageRow
 from netsim.units import to_s
 
 
@@ -183,34 +184,25 @@ def _tell_of_messages(
 ) -> None:
     record_one, record_some = recorder.message, recorder.messages
 
-    def message(t_sent_ns: int, t_done_ns: int, src: int, dst: int, *rest: Any) -> int:
-        row = record_one(t_sent_ns, t_done_ns, src, dst, *rest)
-        tell(MessageEvent(algorithm, to_s(t_sent_ns), to_s(t_done_ns), src, dst, *rest))
-        return row
+    def told(row: MessageRow, dst: int) -> None:
+        seen = row._replace(dst=dst)._asdict()
+        sent_s, done_s = to_s(seen.pop("t_sent_ns")), to_s(seen.pop("t_done_ns"))
+        known = {name: seen[name] for name in MessageEvent._fields if name in seen}
+        tell(MessageEvent(algorithm, sent_s, done_s, **known))
 
-    def messages(
-        t_sent_ns: int,
-        t_done_ns: int,
-        src: int,
-        receivers: Sequence[int],
-        kind: str,
-        bits: int,
-        outcome: str,
-        round: int,
-        age_s: float | None,
-    ) -> int:
-        row = record_some(t_sent_ns, t_done_ns, src, receivers, kind, bits, outcome, round, age_s)
-        sent_s, done_s = to_s(t_sent_ns), to_s(t_done_ns)
+    def message(*fields: Any, **named: Any) -> int:
+        number = record_one(*fields, **named)
+        row = MessageRow(*fields, **named)
+        told(row, row.dst)
+        return number
+
+    def messages(row: MessageRow, receivers: Sequence[int]) -> int:
+        number = record_some(row, receivers)
         for dst in receivers:
-            tell(
-                MessageEvent(
-                    algorithm, sent_s, done_s, src, dst, kind, bits,
-                    1, 0, None, outcome, round, age_s, bits,
-                )
-            )  # fmt: skip
-        return row
+            told(row, dst)
+        return number
 
-    recorder.message, recorder.messages = message, messages  # type: ignore[assignment]
+    recorder.message, recorder.messages = message, messages
 
 
 def _tell_of_wakeups(

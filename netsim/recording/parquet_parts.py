@@ -6,10 +6,11 @@ parts behind. Rows wait in one flat list, because appending to it costs least; t
 once per part.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Concatenate, Literal, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +20,11 @@ from numpy.typing import NDArray
 from netsim.errors import ScenarioError
 from netsim.recording.whole_files import make_folder, sync_names, write_whole
 from netsim.units import NS_PER_S
+
+P = ParamSpec("P")
+R = TypeVar("R")
+S = TypeVar("S")
+T = TypeVar("T")
 
 Rows = dict[str, NDArray[Any]]
 """A table in memory: equally long arrays by column name."""
@@ -60,6 +66,32 @@ class Column:
     ascends: bool = False
 
 
+def columns_of(row: type[tuple[Any, ...]]) -> tuple[Column, ...]:
+    """Columns of a class of rows, a `NamedTuple` of which each field is annotated with one."""
+    return tuple(field.__metadata__[0] for field in row.__annotations__.values())
+
+
+def takes_fields(
+    row: Callable[P, R],
+) -> Callable[[Callable[[S, R], T]], Callable[Concatenate[S, P], T]]:
+    """Let a method that takes a row be called with the row's fields, in order or by name.
+
+    Parameters
+    ----------
+    row : type of NamedTuple
+        The class of rows.
+    """
+
+    def decorate(method: Callable[[S, R], T]) -> Callable[Concatenate[S, P], T]:
+        @wraps(method)
+        def record(of: S, /, *fields: P.args, **named: P.kwargs) -> T:
+            return method(of, row(*fields, **named))
+
+        return record
+
+    return decorate
+
+
 class Extent(NamedTuple):
     """How far a table has been written: its parts, and the rows in them."""
 
@@ -99,8 +131,7 @@ class Parts:
     Attributes
     ----------
     values : list
-        The waiting rows, one after the other, `width` values each. Callers append to it directly,
-        and call `take` or `flush` when its length reaches `full`. It stays the same list object.
+        The waiting rows, one after the other, `width` values each. It stays the same list object.
     rows_written : int
         Rows of the parts that are in the folder.
 
@@ -131,6 +162,11 @@ class Parts:
             make_folder(folder)
             if any(folder.iterdir()):
                 raise ScenarioError(f"{folder}: already holds a run; choose another --out folder")
+
+    def add(self, row: tuple[Any, ...]) -> bool:
+        """Let a row wait, and return whether enough wait now to be written."""
+        self.values += row
+        return len(self.values) >= self.full
 
     def take(self) -> Rows:
         """Remove the waiting rows and return them: times in ns, words as codes into `words`."""

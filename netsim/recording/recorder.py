@@ -19,7 +19,15 @@ from netsim.recording import run_folder
 from netsim.recording.intervals import Intervals
 from netsim.recording.marks import Marks
 from netsim.recording.message_log import MessageLog, Watcher
-from netsim.recording.parquet_parts import Column, Extent, Parts, Rows, join, write_table
+from netsim.recording.parquet_parts import (
+    Column,
+    Extent,
+    Parts,
+    Rows,
+    join,
+    takes_fields,
+    write_table,
+)
 from netsim.recording.run_warnings import RunWarnings
 from netsim.recording.schema import (
     GRAPH_COLUMNS,
@@ -31,9 +39,12 @@ from netsim.recording.schema import (
     TRAFFIC_COLUMNS,
     USE_COLUMNS,
     WAKES,
+    GraphRow,
+    HopRow,
+    MetricRow,
+    TrafficRow,
 )
-from netsim.recording.traffic_stats import Ages
-from netsim.recording.uses import Uses
+from netsim.recording.uses import Ages, Uses
 from netsim.units import to_s
 
 WRITE_EVERY_S = 30.0
@@ -182,13 +193,12 @@ class Recorder:
         if self.intervals is not None:
             self.intervals.switched(t_ns, node, on)
 
-    def hop(self, *row: Any) -> None:
-        """Record a hop that has ended: the columns of `hops/` in order, times in ns."""
+    @takes_fields(HopRow)
+    def hop(self, row: HopRow) -> None:
+        """Record a hop that has ended."""
         hops = self._hops
-        if hops is not None:
-            hops.values += row
-            if len(hops.values) >= hops.full:
-                hops.flush()
+        if hops is not None and hops.add(row):
+            hops.flush()
 
     def job(self, t_ns: int, node: int, steps: int) -> None:
         """Record that a node started a training job.
@@ -206,62 +216,22 @@ class Recorder:
     def _mark(self, t_ns: int, node: int, what: str, count: int) -> None:
         self._marks.add(self._log.count, t_ns, node, what, count)
 
-    def metric(
-        self,
-        t_ns: int,
-        node: int,
-        metric: str,
-        stage: str,
-        value: float,
-        steps: int,
-        bits_transmitted: int,
-        energy_j: float,
-    ) -> None:
-        """Record a number measured on one node's published model.
-
-        Where several stages of a metric are measured at one time, the one written last is the
-        headline in `summary.json` and in the figures.
-
-        Parameters
-        ----------
-        t_ns : int
-        node : int
-        metric : str
-            For instance `accuracy`, `accuracy_all_classes`, `accuracy_validation`, `loss`.
-        stage : str
-            Which model was measured: `received`, `mixed`, `trained`.
-        value : float
-        steps, bits_transmitted : int
-            Local steps and bits that this node has transmitted since the start.
-        energy_j : float
-            Energy that it has drawn since the start [J].
-        """
-        metrics = self._metrics
-        metrics.values += (t_ns, node, metric, stage, value, steps, bits_transmitted, energy_j)
-        if len(metrics.values) >= metrics.full:
+    @takes_fields(MetricRow)
+    def metric(self, row: MetricRow) -> None:
+        """Record a number measured on one node's published model."""
+        if self._metrics.add(row):
             self._take_metrics()
 
     def spent(self, t_ns: int) -> None:
         """Record what the whole network has spent by an evaluation: a row of `traffic/`."""
         self._accounted_to_ns = t_ns
-        self._spent.values += (t_ns, self.bits_transmitted, self.airtime_s())
+        self._spent.add(TrafficRow(t_ns, self.bits_transmitted, self.airtime_s()))
 
-    def graph(self, t_ns: int, node: int, peer: int, weight: float, what: str = "applied") -> None:
-        """Record the weight that a node gives to a peer.
-
-        Parameters
-        ----------
-        t_ns : int
-        node : int
-        peer : int
-            Equal to `node` for the node's own weight.
-        weight : float
-        what : {"applied", "learned"}
-        """
-        graph = self._graph
-        graph.values += (t_ns, node, peer, weight, what)
-        if len(graph.values) >= graph.full:
-            graph.flush()
+    @takes_fields(GraphRow)
+    def graph(self, row: GraphRow) -> None:
+        """Record the weight that a node gives to a peer."""
+        if self._graph.add(row):
+            self._graph.flush()
 
     def nodes(self, table: Mapping[str, Sequence[Any]]) -> None:
         """Write `nodes.parquet` from its columns by name: one row for each node, in order of id."""

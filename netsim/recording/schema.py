@@ -1,5 +1,8 @@
 """Columns of a run folder's tables, and which numbers and words each may hold.
 
+A row is one class: its fields, in order, are the columns, each annotated with its `Column`. A new
+column is a line there, and one where its value is known. Times are given in ns and written in s.
+
 Four of `messages` count bits or what makes them, and are not to be confused:
 
 - `bits`: offered. What the sender asked for: the payload, without headers, whether or not any of
@@ -14,9 +17,9 @@ Four of `messages` count bits or what makes them, and are not to be confused:
 """
 
 from math import inf
-from typing import Literal
+from typing import Annotated, Literal, NamedTuple
 
-from netsim.recording.parquet_parts import Column
+from netsim.recording.parquet_parts import Column, columns_of
 
 OUTCOMES = (
     "delivered",
@@ -42,22 +45,51 @@ TRAIN, COMPUTE, TRANSMIT, RECEIVE, OFF = "train", "compute", "transmit", "receiv
 STATES = (TRAIN, COMPUTE, TRANSMIT, RECEIVE, OFF)
 """States of a node in the timeline."""
 
-MESSAGE_COLUMNS = (
-    Column("t_sent_s", "time"),
-    Column("t_done_s", "time"),
-    Column("src", "id", is_node=True),
-    Column("dst", "id", is_node=True),
-    Column("kind", "word"),
-    Column("bits", "count"),
-    Column("attempts", "count"),
-    Column("packets_lost", "count"),
-    Column("snr_db", "real", -inf, is_unknown=True),
-    Column("outcome", "word", words=OUTCOMES),
-    Column("round", "id", -1),
-    Column("age_s", "real", is_unknown=True),
-    Column("bits_transmitted", "count", is_later=True),
-)
-LATER_COLUMNS = frozenset({"bits_transmitted"})
+
+class MessageRow(NamedTuple):
+    """Row of `messages/`: a message to one receiver that has ended.
+
+    Attributes
+    ----------
+    t_sent_ns, t_done_ns : int
+        When the algorithm sent it, and when it was delivered or given up.
+    src, dst : int
+    kind : str
+        The message class's name.
+    bits : int
+        Bits offered: its payload.
+    attempts : int
+        Packet transmissions in all; 0 if none ever began.
+    packets_lost : int
+    snr_db : float or None
+        Attempt-weighted linear mean in dB; None if there was no attempt.
+    outcome : str
+        One of `OUTCOMES`.
+    round : int
+        The sender's wake-up number.
+    age_s : float or None
+        Age at delivery; None if it was not delivered.
+    bits_transmitted : int
+        With headers and retransmissions; of a broadcast in one of its rows only.
+    """
+
+    t_sent_ns: Annotated[int, Column("t_sent_s", "time")]
+    t_done_ns: Annotated[int, Column("t_done_s", "time")]
+    src: Annotated[int, Column("src", "id", is_node=True)]
+    dst: Annotated[int, Column("dst", "id", is_node=True)]
+    kind: Annotated[str, Column("kind", "word")]
+    bits: Annotated[int, Column("bits", "count")]
+    attempts: Annotated[int, Column("attempts", "count")]
+    packets_lost: Annotated[int, Column("packets_lost", "count")]
+    snr_db: Annotated[float | None, Column("snr_db", "real", -inf, is_unknown=True)]
+    outcome: Annotated[str, Column("outcome", "word", words=OUTCOMES)]
+    round: Annotated[int, Column("round", "id", -1)]
+    age_s: Annotated[float | None, Column("age_s", "real", is_unknown=True)]
+    bits_transmitted: Annotated[int, Column("bits_transmitted", "count", is_later=True)] = 0
+
+
+MESSAGE_COLUMNS = columns_of(MessageRow)
+LATER_COLUMNS = frozenset(column.name for column in MESSAGE_COLUMNS if column.is_later)
 """Columns that enter no fingerprint, so that older fingerprints hold."""
 
 METRICS = frozenset({"loss"})
@@ -66,33 +98,74 @@ METRICS = frozenset({"loss"})
 RECORDED = "recorded"
 """The stage of what algorithms record."""
 
-METRIC_COLUMNS = (
-    Column("t_s", "time"),
-    Column("node", "id", is_node=True),
-    Column("metric", "word"),
-    Column("stage", "word"),
-    Column("value", "real", -inf, is_unknown=True),
-    Column("steps", "count"),
-    Column("bits_transmitted", "count", is_later=True),
-    Column("energy_j", "real"),
-)
-TRAFFIC_COLUMNS = (
-    Column("t_s", "time", ascends=True),
-    Column("bits_transmitted", "count"),
-    Column("airtime_s", "real"),
-)
-"""What the whole network, servers included, had spent by each evaluation."""
+
+class MetricRow(NamedTuple):
+    """Row of `metrics/`: a number measured on one node's published model.
+
+    Where several stages of a metric are measured at one time, the one written last is the
+    headline in `summary.json` and in the figures.
+
+    Attributes
+    ----------
+    t_ns, node : int
+    metric : str
+        For instance `accuracy`, `accuracy_all_classes`, `accuracy_validation`, `loss`.
+    stage : str
+        Which model was measured: `received`, `mixed`, `trained`.
+    value : float
+    steps, bits_transmitted : int
+        Local steps and bits that this node has transmitted since the start.
+    energy_j : float
+        Energy that it has drawn since the start [J].
+    """
+
+    t_ns: Annotated[int, Column("t_s", "time")]
+    node: Annotated[int, Column("node", "id", is_node=True)]
+    metric: Annotated[str, Column("metric", "word")]
+    stage: Annotated[str, Column("stage", "word")]
+    value: Annotated[float, Column("value", "real", -inf, is_unknown=True)]
+    steps: Annotated[int, Column("steps", "count")]
+    bits_transmitted: Annotated[int, Column("bits_transmitted", "count", is_later=True)]
+    energy_j: Annotated[float, Column("energy_j", "real")]
+
+
+METRIC_COLUMNS = columns_of(MetricRow)
+
+
+class TrafficRow(NamedTuple):
+    """Row of `traffic/`: what the whole network, servers included, had spent by an evaluation."""
+
+    t_ns: Annotated[int, Column("t_s", "time", ascends=True)]
+    bits_transmitted: Annotated[int, Column("bits_transmitted", "count")]
+    airtime_s: Annotated[float, Column("airtime_s", "real")]
+
+
+TRAFFIC_COLUMNS = columns_of(TrafficRow)
 
 WEIGHTS: tuple[Literal["applied"], Literal["learned"]] = ("applied", "learned")
 """Kinds of weights in `graph/`: shares of a mixture, or what the node's method believes."""
 
-GRAPH_COLUMNS = (
-    Column("t_s", "time"),
-    Column("node", "id", is_node=True),
-    Column("peer", "id", is_node=True),
-    Column("weight", "real", -inf, is_unknown=True),
-    Column("what", "word", words=WEIGHTS, is_later=True),
-)
+
+class GraphRow(NamedTuple):
+    """Row of `graph/`: the weight that a node gives to a peer.
+
+    Attributes
+    ----------
+    t_ns, node : int
+    peer : int
+        Equal to `node` for the node's own weight.
+    weight : float
+    what : {"applied", "learned"}
+    """
+
+    t_ns: Annotated[int, Column("t_s", "time")]
+    node: Annotated[int, Column("node", "id", is_node=True)]
+    peer: Annotated[int, Column("peer", "id", is_node=True)]
+    weight: Annotated[float, Column("weight", "real", -inf, is_unknown=True)]
+    what: Annotated[str, Column("what", "word", words=WEIGHTS, is_later=True)] = "applied"
+
+
+GRAPH_COLUMNS = columns_of(GraphRow)
 FATES = ("used", "late", "superseded", "too_old", "ignored", "not_used", "unread")
 """Fates of a message that arrived with values.
 
@@ -106,52 +179,90 @@ FATES = ("used", "late", "superseded", "too_old", "ignored", "not_used", "unread
 - `unread`: it still waited when the run ended.
 """
 
-USE_COLUMNS = (
-    Column("message", "count"),
-    Column("t_sent_s", "time"),
-    Column("t_arrived_s", "time"),
-    Column("src", "id", is_node=True),
-    Column("dst", "id", is_node=True),
-    Column("kind", "word"),
-    Column("fate", "word", words=FATES),
-    Column("t_used_s", "real", is_unknown=True),
-    Column("age_at_use_s", "real", is_unknown=True),
-    Column("used_by", "word"),
-    Column("weight", "real", -inf, is_unknown=True),
-)
-"""Of `uses/`; `message` is the number of the row of `messages/`, from 0."""
 
-MARK_COLUMNS = (
-    Column("messages_before", "count"),
-    Column("t_s", "time"),
-    Column("node", "id", is_node=True),
-    Column("what", "word", words=(*WAKES, "on", "off", "job")),
-    Column("count", "count"),
-)
-INTERVAL_COLUMNS = (
-    Column("t_begin_s", "time"),
-    Column("t_end_s", "time"),
-    Column("node", "id", is_node=True),
-    Column("what", "word", words=STATES),
-    Column("busy_s", "time"),
-)
-"""`busy_s`: for how long of it the radio was at work, where senders take turns or back off."""
+class UseRow(NamedTuple):
+    """Row of `uses/`: the fate of a message that arrived with values.
 
-HOP_COLUMNS = (
-    Column("t_begin_s", "time"),
-    Column("t_end_s", "time"),
-    Column("relay", "id", is_node=True),
-    Column("to", "id", is_node=True),
-    Column("src", "id", is_node=True),
-    Column("dst", "id", is_node=True),
-    Column("t_sent_s", "time"),
-    Column("bits", "count"),
-    Column("outcome", "word", words=OUTCOMES),
-    Column("attempts", "count"),
-    Column("bits_transmitted", "count"),
-)
-"""Of `hops/`: one hop of a message by relays, from `relay` to `to`; `src`, `dst` and `t_sent_s` are
-those of its row in `messages/`, in which attempts and bits of all hops are summed up."""
+    `message` is the number of the row of `messages/`, from 0.
+    """
+
+    message: Annotated[int, Column("message", "count")]
+    t_sent_ns: Annotated[int, Column("t_sent_s", "time")]
+    t_arrived_ns: Annotated[int, Column("t_arrived_s", "time")]
+    src: Annotated[int, Column("src", "id", is_node=True)]
+    dst: Annotated[int, Column("dst", "id", is_node=True)]
+    kind: Annotated[str, Column("kind", "word")]
+    fate: Annotated[str, Column("fate", "word", words=FATES)]
+    t_used_s: Annotated[float | None, Column("t_used_s", "real", is_unknown=True)]
+    age_at_use_s: Annotated[float | None, Column("age_at_use_s", "real", is_unknown=True)]
+    used_by: Annotated[str, Column("used_by", "word")]
+    weight: Annotated[float | None, Column("weight", "real", -inf, is_unknown=True)]
+
+
+USE_COLUMNS = columns_of(UseRow)
+
+
+class OtherEventRow(NamedTuple):
+    """Row of `wakes/`: an event that is no message.
+
+    Attributes
+    ----------
+    messages_before : int
+        How many messages had been logged: fixes its place among them.
+    t_ns, node : int
+    what : str
+        `woke`, `skipped`, `on`, `off` or `job`.
+    number : int
+        Of the wake-up, or local steps of the job; 0 for a switch.
+    """
+
+    messages_before: Annotated[int, Column("messages_before", "count")]
+    t_ns: Annotated[int, Column("t_s", "time")]
+    node: Annotated[int, Column("node", "id", is_node=True)]
+    what: Annotated[str, Column("what", "word", words=(*WAKES, "on", "off", "job"))]
+    number: Annotated[int, Column("count", "count")]
+
+
+MARK_COLUMNS = columns_of(OtherEventRow)
+
+
+class IntervalRow(NamedTuple):
+    """Row of `intervals/`: a time in which a node was in one state.
+
+    `busy_ns`: for how long of it the radio was at work, where senders take turns or back off.
+    """
+
+    t_begin_ns: Annotated[int, Column("t_begin_s", "time")]
+    t_end_ns: Annotated[int, Column("t_end_s", "time")]
+    node: Annotated[int, Column("node", "id", is_node=True)]
+    what: Annotated[str, Column("what", "word", words=STATES)]
+    busy_ns: Annotated[int, Column("busy_s", "time")]
+
+
+INTERVAL_COLUMNS = columns_of(IntervalRow)
+
+
+class HopRow(NamedTuple):
+    """Row of `hops/`: one hop of a message by relays, from `relay` to `to`.
+
+    `src`, `dst` and `t_sent_ns` are those of its row in `messages/`, in which attempts and bits of
+    all hops are summed up.
+    """
+
+    t_begin_ns: Annotated[int, Column("t_begin_s", "time")]
+    t_end_ns: Annotated[int, Column("t_end_s", "time")]
+    relay: Annotated[int, Column("relay", "id", is_node=True)]
+    to: Annotated[int, Column("to", "id", is_node=True)]
+    src: Annotated[int, Column("src", "id", is_node=True)]
+    dst: Annotated[int, Column("dst", "id", is_node=True)]
+    t_sent_ns: Annotated[int, Column("t_sent_s", "time")]
+    bits: Annotated[int, Column("bits", "count")]
+    outcome: Annotated[str, Column("outcome", "word", words=OUTCOMES)]
+    attempts: Annotated[int, Column("attempts", "count")]
+    bits_transmitted: Annotated[int, Column("bits_transmitted", "count")]
+
+
+HOP_COLUMNS = columns_of(HopRow)
 
 TABLES = {
     "messages": MESSAGE_COLUMNS,

@@ -1,9 +1,8 @@
-"""Traffic of a run: what was sent, how long that took, how old it was when used.
+"""Traffic of a run: what was sent, and how long that took.
 
 It is counted while the run goes on, with or without a message log and tensor work.
 """
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -174,55 +173,3 @@ class _Delays:
             every.classes.update(one.classes)
         by_kind = {kind: one.summary() for kind, one in kinds.items()}
         return {**every.summary(), "by_kind": by_kind}
-
-
-class Ages:
-    """How old messages were when algorithms used them.
-
-    The age is the virtual time from sending to use: transmission, waiting in the mailbox, and,
-    where an exchange gives each peer's freshest message, all the time since. A message that is
-    used again is counted again, with the age it has then. A message that is older than the
-    algorithm takes is handed to it, but not used, and does not count.
-
-    Attributes
-    ----------
-    limit_ns : float
-        The oldest that the algorithm uses (its `max_age_s`) [ns].
-    """
-
-    def __init__(self) -> None:
-        self.limit_ns = math.inf
-        # By kind: uses, and sum, sum of squares and largest of the ages in ns, as exact integers.
-        self._by_kind: dict[str, list[int]] = {}
-
-    def add(self, kind: str, age_ns: int) -> None:
-        """Count one use of a message of a kind, unless it is too old to be used."""
-        if age_ns > self.limit_ns:
-            return
-        found = self._by_kind.get(kind)
-        if found is None:
-            self._by_kind[kind] = [1, age_ns, age_ns * age_ns, age_ns]
-            return
-        found[0] += 1
-        found[1] += age_ns
-        found[2] += age_ns * age_ns
-        if age_ns > found[3]:
-            found[3] = age_ns
-
-    def summary(self) -> dict[str, Any]:
-        """`used mean_s std_s max_s` over all messages, and the same `by_kind`; empty if none."""
-        if not self._by_kind:
-            return {}
-        uses, total, squares, oldest = zip(*self._by_kind.values(), strict=True)
-        by_kind = {kind: _statistics(*found) for kind, found in sorted(self._by_kind.items())}
-        return {**_statistics(sum(uses), sum(total), sum(squares), max(oldest)), "by_kind": by_kind}
-
-
-def _statistics(uses: int, total: int, squares: int, oldest: int) -> dict[str, float]:
-    deviation_ns = math.sqrt(uses * squares - total * total) / uses
-    return {
-        "used": uses,
-        "mean_s": total / uses / NS_PER_S,
-        "std_s": deviation_ns / NS_PER_S,
-        "max_s": to_s(oldest),
-    }

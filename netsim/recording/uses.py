@@ -8,13 +8,14 @@ of its own, so that "delivered" is never taken for "used".
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections import Counter
 from typing import Any
 
 from netsim.recording.parquet_parts import Parts
-from netsim.recording.schema import FATES
-from netsim.units import NS_PER_S
+from netsim.recording.schema import FATES, UseRow
+from netsim.units import NS_PER_S, to_s
 
 
 class Arrival:
@@ -29,6 +30,13 @@ class Arrival:
     src, dst : int
     kind : str
     sent_ns, arrived_ns : int
+
+    Attributes
+    ----------
+    handed_ns : int or None
+        When an algorithm first got the message; None: none has.
+    is_late : bool
+        Whether it came after what waited for it had ended.
     """
 
     __slots__ = (
@@ -50,11 +58,6 @@ class Arrival:
         self.sent_ns, self.arrived_ns = sent_ns, arrived_ns
         self.handed_ns: int | None = None
         self.is_late = False
-
-    def handed(self, now_ns: int) -> None:
-        """Note that an algorithm has got the message."""
-        if self.handed_ns is None:
-            self.handed_ns = now_ns
 
     def used(self, now_ns: int, by: str, weight: float | None) -> None:
         """Note a use of one of its values; the first one counts.
@@ -159,13 +162,14 @@ class Uses:
             self._users.add(arrival.dst)
         else:
             self._unused_ns.append(arrival.arrived_ns)
-        parts = self._parts
-        parts.values += (
+        # fmt: off
+        row = UseRow(
             arrival.message, arrival.sent_ns, arrival.arrived_ns, arrival.src, arrival.dst,
             arrival.kind, fate, used_s, age_s, by, weight,
-        )  # fmt: skip
-        if len(parts.values) >= parts.full:
-            parts.flush()
+        )
+        # fmt: on
+        if self._parts.add(row):
+            self._parts.flush()
 
     def _gap_until(self, now_ns: int) -> None:
         first, last = self._longest_gap_ns
@@ -270,3 +274,55 @@ def _remedy(counts: Counter[str]) -> str:
         "too_old": ". A larger max_age_s lets them in",
         "superseded": ". Nodes send more often than they read: wake-ups are skipped for other work",
     }.get(worst, "")
+
+
+class Ages:
+    """How old messages were when algorithms used them.
+
+    The age is the virtual time from sending to use: transmission, waiting in the mailbox, and,
+    where an exchange gives each peer's freshest message, all the time since. A message that is
+    used again is counted again, with the age it has then. A message that is older than the
+    algorithm takes is handed to it, but not used, and does not count.
+
+    Attributes
+    ----------
+    limit_ns : float
+        The oldest that the algorithm uses (its `max_age_s`) [ns].
+    """
+
+    def __init__(self) -> None:
+        self.limit_ns = math.inf
+        # By kind: uses, and sum, sum of squares and largest of the ages in ns, as exact integers.
+        self._by_kind: dict[str, list[int]] = {}
+
+    def add(self, kind: str, age_ns: int) -> None:
+        """Count one use of a message of a kind, unless it is too old to be used."""
+        if age_ns > self.limit_ns:
+            return
+        found = self._by_kind.get(kind)
+        if found is None:
+            self._by_kind[kind] = [1, age_ns, age_ns * age_ns, age_ns]
+            return
+        found[0] += 1
+        found[1] += age_ns
+        found[2] += age_ns * age_ns
+        if age_ns > found[3]:
+            found[3] = age_ns
+
+    def summary(self) -> dict[str, Any]:
+        """`used mean_s std_s max_s` over all messages, and the same `by_kind`; empty if none."""
+        if not self._by_kind:
+            return {}
+        uses, total, squares, oldest = zip(*self._by_kind.values(), strict=True)
+        by_kind = {kind: _statistics(*found) for kind, found in sorted(self._by_kind.items())}
+        return {**_statistics(sum(uses), sum(total), sum(squares), max(oldest)), "by_kind": by_kind}
+
+
+def _statistics(uses: int, total: int, squares: int, oldest: int) -> dict[str, float]:
+    deviation_ns = math.sqrt(uses * squares - total * total) / uses
+    return {
+        "used": uses,
+        "mean_s": total / uses / NS_PER_S,
+        "std_s": deviation_ns / NS_PER_S,
+        "max_s": to_s(oldest),
+    }

@@ -1,6 +1,5 @@
 """The kinds of components that a scenario leaves to their defaults."""
 
-from collections.abc import Iterator
 from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel
@@ -43,7 +42,7 @@ def _tags_of(default: Any) -> dict[str, Any]:
 
 def _chosen(annotation: Any, value: dict[str, Any]) -> type[BaseModel] | None:
     """The table that a value becomes, by its tag where there are several."""
-    known = list(_tables_in(annotation))
+    known = _tables_in(annotation)
     if len(known) < 2:
         return next(iter(known), None)
     for table in known:
@@ -53,9 +52,12 @@ def _chosen(annotation: Any, value: dict[str, Any]) -> type[BaseModel] | None:
     return None
 
 
-def _tables_in(annotation: Any) -> Iterator[type[BaseModel]]:
+def _tables_in(annotation: Any) -> list[type[BaseModel]]:
     """The tables in a type, whatever annotations and unions they are in; of mappings none."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        yield annotation
-    for part in () if get_origin(annotation) is dict else get_args(annotation):
-        yield from _tables_in(part)
+    found, waiting = [], [annotation]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, type) and issubclass(one, BaseModel):
+            found.append(one)
+        waiting += () if get_origin(one) is dict else reversed(get_args(one))
+    return found

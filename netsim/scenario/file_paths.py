@@ -5,7 +5,7 @@ elsewhere, such as the one in a run folder, still names the same files.
 """
 
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args, get_origin
 
@@ -83,7 +83,7 @@ def path_keys(table: type[Table]) -> dict[KeyPath, OnDisk]:
 
 def marked_keys(table: type[Table], mark: type[M]) -> Iterator[tuple[KeyPath, M]]:
     """The key paths with an annotation of one class, of a table and the tables inside it."""
-    return _found(table, (), mark)
+    return ((path, found) for path, found in _annotations(table, True) if isinstance(found, mark))
 
 
 def _named_on_disk(path: KeyPath, named: Mapping[KeyPath, OnDisk]) -> OnDisk | None:
@@ -93,30 +93,31 @@ def _named_on_disk(path: KeyPath, named: Mapping[KeyPath, OnDisk]) -> OnDisk | N
     return None
 
 
-def _found(annotation: Any, path: KeyPath, mark: type[M]) -> Iterator[tuple[KeyPath, M]]:
-    """Walk through unions, lists and mappings of types down to the annotated ones."""
-    if isinstance(annotation, type) and issubclass(annotation, Table):
-        for key, field in annotation.model_fields.items():
-            yield from _marked(field.metadata, (*path, key), mark)
-            yield from _found(field.annotation, (*path, key), mark)
-        return
-    if get_origin(annotation) is Annotated:
-        inner, *metadata = get_args(annotation)
-        yield from _marked(metadata, path, mark)
-        yield from _found(inner, path, mark)
-        return
-    several = get_origin(annotation) in (tuple, list, dict)
-    for inner in get_args(annotation):
-        if several:
-            yield from _found(inner, (*path, ANY), mark)
-        if not several or path in LISTS:  # one table may stand for a list of one
-            yield from _found(inner, path, mark)
+@lru_cache(maxsize=4096)
+def _annotations(table: type[Table], outermost: bool) -> tuple[tuple[KeyPath, Any], ...]:
+    """Key paths and annotations of a table's keys and of the tables inside it, each walked once.
 
-
-def _marked(metadata: Any, path: KeyPath, mark: type[M]) -> Iterator[tuple[KeyPath, M]]:
-    for found in metadata:
-        if isinstance(found, mark):
-            yield path, found
+    Unions, lists and mappings of types are walked down to the annotated ones, in order.
+    """
+    found: list[tuple[KeyPath, Any]] = []
+    for key, field in table.model_fields.items():
+        found += [((key,), mark) for mark in field.metadata]
+        waiting: list[tuple[KeyPath, Any]] = [((key,), field.annotation)]
+        while waiting:
+            path, annotation = waiting.pop()
+            if isinstance(annotation, type) and issubclass(annotation, Table):
+                inside = _annotations(annotation, False)
+                found += [((*path, *below), mark) for below, mark in inside]
+                continue
+            parts, origin = get_args(annotation), get_origin(annotation)
+            if origin is Annotated:
+                found += [(path, mark) for mark in parts[1:]]
+                parts = parts[:1]
+            entries = [(*path, ANY)] if origin in (tuple, list, dict) else [path]
+            if entries != [path] and outermost and path in LISTS:
+                entries.append(path)  # one table may stand for a list of one
+            waiting += [(at, part) for part in reversed(parts) for at in reversed(entries)]
+    return tuple(found)
 
 
 @cache

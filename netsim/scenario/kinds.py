@@ -69,7 +69,7 @@ class Kinds(Mapping[str, ModuleType]):
             (package, tuple((name, members[name]) for name in sorted(members)))
             for package, members in sorted(self.components.items())
         )
-        return tuple(self.items()), tuple(added)
+        return tuple(sorted(self._found.algorithms.items())), tuple(added)
 
     def tables(self) -> type[Scenario]:
         """The tables of a scenario, whose choices have all these kinds; `[algorithm]` apart."""
@@ -199,7 +199,7 @@ def keys_on_disk(modules: Mapping[str, ModuleType]) -> dict[KeyPath, OnDisk]:
     Of `[algorithm]` they are those of the Params of all algorithms together.
     """
     kinds = as_kinds(modules)
-    return _keys_on_disk(tuple(kinds.values()), kinds.tables())
+    return _keys_on_disk(tuple(module for _, module in kinds.state()[0]), kinds.tables())
 
 
 @lru_cache(maxsize=8)

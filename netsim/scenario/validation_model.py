@@ -7,21 +7,26 @@ Validation turns each entry into an `AlgorithmEntry`, whose `params` are the alg
 """
 
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from types import ModuleType
 from typing import Annotated, Any, Literal, Union
 
 from pydantic import AfterValidator, Field, create_model
 
 from netsim.registry import Table
-from netsim.scenario.descriptions import NOT_DESCRIBED, descriptions
+from netsim.scenario.descriptions import NOT_DESCRIBED, Description, descriptions
 from netsim.scenario.nodes import AlgorithmName
 from netsim.scenario.tables import AlgorithmEntry, Scenario
 from netsim.scenario.training import OwnTraining
 
 
+@cache
+def _about_entries() -> dict[str, Description]:
+    return descriptions(AlgorithmEntry)
+
+
 def _entry_keys(kind: str) -> dict[str, Any]:
-    about = descriptions(AlgorithmEntry)
+    about = _about_entries()
     fields: dict[str, tuple[Any, Any]] = {
         "name": (AlgorithmName, kind),
         "training": (OwnTraining, OwnTraining()),

@@ -16,8 +16,7 @@ from netsim.channels.mac.shared import Shared
 from netsim.links.radio import background, interference
 from netsim.links.radio.budget import LinkBudget
 from netsim.links.radio.channel import RadioChannel
-from netsim.links.radio.conditions import interferers_at
-from netsim.links.radio.flight import Flight, Reception
+from netsim.links.radio.flight import Flight, Reception, interferers_at
 from netsim.links.radio.mean_snr import MeanSnr
 from netsim.links.radio.table import Radio
 from netsim.rng import Streams

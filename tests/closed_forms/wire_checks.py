@@ -16,8 +16,7 @@ from netsim.links.link import Transmission
 from netsim.links.wired import plan
 from netsim.links.wired.shared import SharedWiredLink
 from netsim.links.wired.wire import Wire, WiredLink
-from netsim.messaging.envelope import Envelope
-from netsim.messaging.message import Message
+from netsim.messaging.message import Envelope, Message
 from netsim.recording.recorder import Recorder
 from netsim.rng import Streams
 

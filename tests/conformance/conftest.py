@@ -14,7 +14,7 @@ import torch
 
 from netsim import world
 from netsim.engine.simulation import Simulation
-from netsim.messaging.envelope import Envelope
+from netsim.messaging.message import Envelope
 from netsim.node.outbox import Outbox
 from netsim.scenario import algorithm_files, from_dict
 

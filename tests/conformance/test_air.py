@@ -7,7 +7,7 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from netsim.messaging.envelope import Envelope
+from netsim.messaging.message import Envelope
 from netsim.node.request_reply import ProbeReply
 
 STILL = {

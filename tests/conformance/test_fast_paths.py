@@ -9,8 +9,7 @@ from netsim.clock import Clock
 from netsim.learning.refs import Cell, Ref
 from netsim.links.link import Transmission
 from netsim.links.wired.wire import Wire, WiredLink
-from netsim.messaging.envelope import Envelope
-from netsim.messaging.message import Message, handed_to
+from netsim.messaging.message import Envelope, Message, handed_to
 from netsim.recording.recorder import Recorder
 from netsim.rng import Streams
 

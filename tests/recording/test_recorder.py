@@ -228,3 +228,21 @@ def test_metric_rows_come_with_and_without_a_folder(tmp_path, in_folder):
     assert rows["t_s"].tolist() == [0, 1, 2, 3, 4]
     assert rows["metric"].tolist() == ["loss"] * 5
     assert rows["value"].tolist() == [0, 0.25, 0.5, 0.75, 1]
+
+
+def test_a_row_has_the_columns_of_its_table_and_may_be_given_by_name(tmp_path):
+    rows = (schema.MessageRow, schema.OtherEventRow, schema.MetricRow, schema.TrafficRow,
+            schema.GraphRow, schema.UseRow, schema.IntervalRow, schema.HopRow)  # fmt: skip
+    for row, columns in zip(rows, schema.TABLES.values(), strict=True):
+        of_fields = [name.removesuffix("_ns") for name in row._fields]
+        in_file = [column.name for column in columns]
+        assert len(of_fields) == len(in_file)
+        for field, name, column in zip(of_fields, in_file, columns, strict=True):
+            assert name == (f"{field}_s" if column.kind == "time" else name)
+    recorder = Recorder(tmp_path)
+    recorder.graph(weight=0.25, peer=2, node=1, t_ns=3 * S)
+    recorder.close()
+    read = run_folder.read(tmp_path, "graph")
+    assert [read[c][0] for c in ("t_s", "node", "peer", "weight", "what")] == [
+        3.0, 1, 2, 0.25, "applied",
+    ]  # fmt: skip

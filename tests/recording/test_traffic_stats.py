@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from netsim import engine, world
-from netsim.messaging.envelope import Envelope
-from netsim.messaging.message import Message
+from netsim.messaging.message import Envelope, Message
 from netsim.recording.recorder import Recorder
-from netsim.recording.traffic_stats import Ages
+from netsim.recording.uses import Ages
 from netsim.scenario import from_dict
 
 S = 1_000_000_000

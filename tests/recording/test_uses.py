@@ -2,7 +2,7 @@
 
 import pytest
 
-from netsim.messaging.envelope import Envelope
+from netsim.messaging.message import Envelope
 from netsim.recording.recorder import Recorder
 from netsim.recording.uses import Uses
 
@@ -22,7 +22,7 @@ def test_too_old_is_what_no_algorithm_got_in_time(was_handed):
     uses.limit_ns = 5 * S
     envelope = arrived(uses)
     if was_handed:
-        envelope.arrivals[1].handed(2 * S)
+        envelope.arrivals[1].handed_ns = 2 * S
     envelope.became(1, "too_old")
     uses.end(10 * S)
     assert dict(uses.counts) == {"not_used" if was_handed else "too_old": 1}

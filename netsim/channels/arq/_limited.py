@@ -65,7 +65,8 @@ class LimitedSending(Sending):
 
     settled = 0
     tried = 0
-    _lost = 0
+    delivered = 0
+    lost = 0
     # Of the last block: (settled, lost, tried) before it, and its error probabilities.
     _before = (0, 0, 0)
     _per = 0.0
@@ -83,16 +84,8 @@ class LimitedSending(Sending):
         self._mask = np.zeros(packets, dtype=np.bool_) if want_mask else None
 
     @property
-    def delivered(self) -> int:
-        return self.settled - self._lost
-
-    @property
-    def lost(self) -> int:
-        return self._lost
-
-    @property
     def over(self) -> bool:
-        return self.settled == self.packets or (self.gives_up and self._lost > 0)
+        return self.settled == self.packets or (self.gives_up and self.lost > 0)
 
     def attempt(
         self,
@@ -103,7 +96,7 @@ class LimitedSending(Sending):
         erasure: float = 0.0,
         by_attempt: tuple[float, ...] | None = None,
     ) -> int:
-        self._before, self._per = (self.settled, self._lost, self.tried), per
+        self._before, self._per = (self.settled, self.lost, self.tried), per
         self._by_attempt = by_attempt
         self._head = self._counts = self._order = None
         if room is None:
@@ -120,7 +113,8 @@ class LimitedSending(Sending):
         return used
 
     def rewind(self, rng: np.random.Generator, used: int) -> None:
-        self.settled, self._lost, self.tried = self._before
+        self.settled, self.lost, self.tried = self._before
+        self.delivered = self.settled - self.lost
         if self._mask is not None:
             self._mask[self.settled :] = False
         if self._per == 0.0:
@@ -248,15 +242,18 @@ class LimitedSending(Sending):
         if self._mask is not None:
             self._mask[self.settled : self.settled + packets] = lost == 0
         self.settled += packets
-        self._lost += lost
+        self.lost += lost
+        self.delivered += packets - lost
         self.tried = 0
 
     def _settle_each(self, is_lost: NDArray[np.bool_]) -> None:
         """Settle the next packets, of which each is lost or not; shape (packets,)."""
         if self._mask is not None:
             self._mask[self.settled : self.settled + len(is_lost)] = ~is_lost
+        lost = int(is_lost.sum())
         self.settled += len(is_lost)
-        self._lost += int(is_lost.sum())
+        self.lost += lost
+        self.delivered += len(is_lost) - lost
         self.tried = 0
 
 

@@ -1,5 +1,6 @@
 """Log-distance: loss = PL0 + 10 n log10(d / d0) (Rappaport, Wireless Communications, 2002, 4.9)."""
 
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -36,7 +37,12 @@ class LogDistance(PathLoss):
     def loss_db(self, distance_m: Real, carrier_hz: float, u: Real | float = 0.0) -> Real:
         reference_db = self.reference_db
         if reference_db is None:
-            reference_db = FreeSpace().loss_db(self.reference_m, carrier_hz)
+            reference_db = _in_free_space_db(self.reference_m, carrier_hz)
         ratio = np.maximum(distance_m, NEAREST_M) / self.reference_m
         loss_db: Real = reference_db + 10.0 * self.exponent * np.log10(ratio)
         return loss_db
+
+
+@lru_cache(maxsize=256)
+def _in_free_space_db(distance_m: float, carrier_hz: float) -> float:
+    return float(FreeSpace().loss_db(np.float64(distance_m), carrier_hz))

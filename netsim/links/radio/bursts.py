@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from netsim.channels.mac.csma import ACK_BITS, basic_rate_bps
 from netsim.links.radio.channel import RadioChannel
-from netsim.links.radio.conditions import sending_rate_bps
-from netsim.links.radio.flight import Flight
+from netsim.links.radio.flight import Flight, sending_rate_bps
 from netsim.units import db_to_linear
 
 Floats = NDArray[np.float64]

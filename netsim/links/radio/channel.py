@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from netsim.channels.block import ChannelBlock
 from netsim.channels.mac import ALONE, WHOLE, Medium
+from netsim.channels.rate import Rate
 from netsim.links.radio.background import Background, Interferer
 from netsim.links.radio.budget import LinkBudget
 from netsim.links.radio.fading_gains import FadingGains
@@ -76,6 +77,9 @@ class RadioChannel:
         self.sensitivity = radio.sensitivity
         self._csi_delay_ns = to_ns(radio.rate.choice_delay_s)
         self.power = PowerControl(radio, budget)
+        # Of every packet the same, unless the rate adds a time of its own.
+        plain = type(radio.rate).overhead_s is Rate.overhead_s
+        self._overhead_ns = radio.attempt_overhead_s * NS_PER_S if plain else None
 
     # -- one pair --------------------------------------------------------------------------------
 
@@ -183,6 +187,8 @@ class RadioChannel:
 
     def overhead_ns(self, packet_bits: int) -> float:
         """Time of an attempt at a packet beside its bits [ns]."""
+        if self._overhead_ns is not None:
+            return self._overhead_ns
         radio = self._radio
         own_s: float = radio.rate.overhead_s(packet_bits, radio.bandwidth_hz)
         return float(radio.attempt_overhead_s * NS_PER_S + own_s * NS_PER_S)
@@ -266,7 +272,8 @@ class RadioChannel:
             fade = self.gain(src, dst, began_ns if self._fading.per_exchange else time_ns)
             if background is not None:
                 rise = background.rise(time_ns)
-            found = self._mean_snr.pair(src, dst, time_ns) * fade / rise * power
+            mean = self._mean_snr.pair(src, dst, time_ns)
+            found = mean * fade / rise * power
             share = WHOLE if medium.shares is None else medium.shares.at(time_ns)
             found = found if share is WHOLE else share.of(found)
             rate, rate_until_ns = (rate_bps, None) if rates is None else rates(time_ns)
@@ -291,7 +298,7 @@ class RadioChannel:
             attempt_ns = self.attempt_ns(packet_bits, rate, medium) / (share.part or 1.0)
             until_ns = None
             if not self.constant:
-                until_ns = self._holds_until_ns(src, dst, time_ns, background)
+                until_ns = self._holds_until_ns(src, dst, time_ns, mean, background)
             if share.until_ns is not None:
                 until_ns = min(share.until_ns, until_ns or share.until_ns)
             if rate_until_ns is not None:
@@ -315,27 +322,31 @@ class RadioChannel:
             time_ns += length_ns
 
     def _holds_until_ns(
-        self, src: int, dst: int, time_ns: int, background: Background | None = None
+        self, src: int, dst: int, time_ns: int, mean: float, background: Background | None
     ) -> int | None:
-        """When SINR or rate of a pair may next change; None: never."""
-        until_ns = self._sinr_holds_until_ns(src, dst, time_ns, background)
+        """Time [ns] at which SINR or rate of a pair may next change; None: never.
+
+        `mean`: the pair's mean SNR at that instant.
+        """
+        until_ns = self._sinr_holds_until_ns(src, dst, time_ns, mean, background)
         if until_ns is None or not self._csi_delay_ns:
             return until_ns
         # The rate is chosen by the SINR of a while ago: a change then is a change now.
-        seen_ns = time_ns - self._csi_delay_ns
-        seen_until_ns = self._sinr_holds_until_ns(src, dst, max(0, seen_ns), background)
+        seen_ns = max(0, time_ns - self._csi_delay_ns)
+        seen = self._mean_snr.pair(src, dst, seen_ns)
+        seen_until_ns = self._sinr_holds_until_ns(src, dst, seen_ns, seen, background)
         if seen_until_ns is not None:
             until_ns = min(until_ns, seen_until_ns + self._csi_delay_ns)
         return until_ns
 
     def _sinr_holds_until_ns(
-        self, src: int, dst: int, time_ns: int, background: Background | None = None
+        self, src: int, dst: int, time_ns: int, mean: float, background: Background | None
     ) -> int | None:
-        """When the SINR of a pair may next change; None: never."""
+        """Time [ns] at which the SINR of a pair may next change; None: never."""
         until_ns = None
         if self.moving:
             until_ns = self._mean_snr.holds_until_ns(src, dst, time_ns)
-        if self._mean_snr.pair(src, dst, time_ns) == 0.0:
+        if mean == 0.0:
             return until_ns  # a pair that is left out has neither fading nor interference
         if self._fading.in_time:
             block_ns = self._fading.holds_until_ns(time_ns)

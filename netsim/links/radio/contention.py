@@ -19,8 +19,7 @@ from functools import lru_cache
 from netsim.channels.mac import ALONE, Medium
 from netsim.channels.mac.csma import PREAMBLE_SNR, Access, Csma, Hidden, Sender, Situation
 from netsim.links.radio.channel import RadioChannel
-from netsim.links.radio.conditions import sending_rate_bps
-from netsim.links.radio.flight import Flight, Reception
+from netsim.links.radio.flight import Flight, Reception, sending_rate_bps
 from netsim.links.radio.interference import Changed, Interference, in_order
 from netsim.links.radio.table import Radio
 from netsim.units import NS_PER_S

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import Protocol
 
+from netsim.devices.energy.meter import EnergyMeter
 from netsim.links.link import Report
 from netsim.links.radio.flight import Flight, Reception
 from netsim.links.radio.overhearing import Overhearing
@@ -14,90 +14,6 @@ from netsim.units import NS_PER_S
 
 Piece = tuple[int, int, float]
 """From when to when, and airtime within it [ns]."""
-
-
-class EnergyMeter(Protocol):
-    """What counts the energy of nodes; `netsim.devices.energy.meter` says what each call means.
-
-    Attributes
-    ----------
-    by_bits : bool
-        Whether `carried` and `hears` cost anything.
-    listens : bool
-        Whether `overhears` costs anything.
-    """
-
-    by_bits: bool
-    listens: bool
-
-    def in_one_state(self, oldest_ns: Callable[[], int]) -> None:
-        """Count radios that are told to do several things at once as doing one of them.
-
-        Parameters
-        ----------
-        oldest_ns : callable
-            The instant [ns] before which nothing begins that will be counted later.
-        """
-
-    def on_air(
-        self,
-        src: int,
-        receivers: Sequence[int],
-        from_ns: int,
-        to_ns: int,
-        airtime_ns: float,
-        power: float = 1.0,
-    ) -> None:
-        """A node sends and others receive.
-
-        Parameters
-        ----------
-        src : int
-        receivers : sequence of int
-            Whose radios receive all of it.
-        from_ns, to_ns : int
-            Between which instants.
-        airtime_ns : float
-            How long of that the radios are at work.
-        power : float
-            Transmit power over the sender's full one.
-        """
-
-    def receives(self, node: int, from_ns: int, to_ns: int, airtime_ns: float) -> None:
-        """One more node receives.
-
-        Parameters
-        ----------
-        node : int
-        from_ns, to_ns, airtime_ns : int
-            As for `on_air`.
-        """
-
-    def overhears(self, nodes: Iterable[int], from_ns: int, to_ns: int, airtime_ns: int) -> None:
-        """Nodes receive what is not for them, as far as they are on and awake.
-
-        Parameters
-        ----------
-        nodes : iterable of int
-        from_ns, to_ns, airtime_ns : int
-            As for `on_air`.
-        """
-
-    def carried(self, src: int, to: Sequence[int], receivers: Sequence[int], bits: int) -> None:
-        """Bits of a message have been carried.
-
-        Parameters
-        ----------
-        src : int
-        to : sequence of int
-            Whom it was sent to.
-        receivers : sequence of int
-            Whose radios received it.
-        bits : int
-        """
-
-    def hears(self, node: int, bits: int) -> None:
-        """A node has received bits."""
 
 
 class EnergyAccounting:
@@ -139,10 +55,10 @@ class EnergyAccounting:
             flight.counted += pieces
         else:
             flight.counted, pieces = _taken_back(flight.counted, end_ns)
-        awake = _awake(flight)
+        awake, waking_later = _awake(flight), _waking_later(flight)
         for from_ns, to_ns, spread_ns in pieces:
             meter.on_air(flight.src, awake, from_ns, to_ns, spread_ns, flight.power_now)
-        for reception in _waking_later(flight):
+        for reception in waking_later:
             wakes_ns, counted = reception.wakes_ns, flight.counted_late.get(reception, ())
             if end_ns > begin_ns:
                 heard: tuple[Piece, ...]
@@ -153,6 +69,10 @@ class EnergyAccounting:
             flight.counted_late = {**flight.counted_late, reception: counted}
             for from_ns, to_ns, spread_ns in heard:
                 meter.receives(reception.tx.dst, from_ns, to_ns, spread_ns)
+
+    def to_end(self, flight: Flight) -> None:
+        """Count a flight's airtime to its planned end."""
+        self.airtime(flight, flight.ends_ns)
 
     def airtime_ahead_ns(self, flight: Flight, now_ns: int) -> int:
         """How much of the airtime that has been counted for a flight is still to come."""

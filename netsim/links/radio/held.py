@@ -15,8 +15,7 @@ from dataclasses import replace
 from math import inf
 
 from netsim.links.radio.channel import RadioChannel
-from netsim.links.radio.conditions import interferers_at
-from netsim.links.radio.flight import Flight, Reception
+from netsim.links.radio.flight import Flight, Reception, interferers_at
 from netsim.units import NS_PER_S
 
 

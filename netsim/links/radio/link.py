@@ -23,12 +23,17 @@ relays is `relaying.Relaying`'s, hop by hop.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from functools import partial
 from itertools import pairwise
 
-from netsim.channels.mac import ALONE
-from netsim.clock import LAST, then
+from netsim.channels.mac import ALONE, Mac
+from netsim.channels.mac.ofdma import Ofdma
+from netsim.channels.rate.minstrel import Minstrel
+from netsim.channels.sleep import Rhythm
+from netsim.clock import LAST, Clock, then
+from netsim.devices.energy.meter import EnergyMeter
 from netsim.links.link import (
     ARRIVED,
     BUSY,
@@ -36,23 +41,227 @@ from netsim.links.link import (
     OFF,
     OUTAGE,
     WITHDRAWN,
+    PhysicalLink,
     Report,
     Transmission,
 )
-from netsim.links.radio.admission import QueuedMessage
+from netsim.links.radio.admission import QueuedMessage, RadioQueue
+from netsim.links.radio.budget import LinkBudget
 from netsim.links.radio.cells import Cells
 from netsim.links.radio.changing_contention import ChangingContention
+from netsim.links.radio.channel import RadioChannel
+from netsim.links.radio.constant_contention import ConstantContention
+from netsim.links.radio.energy_accounting import EnergyAccounting
 from netsim.links.radio.flight import Flight, Reception
+from netsim.links.radio.frame_level.sampler import FrameLevelSampler
 from netsim.links.radio.interference import Interference
-from netsim.links.radio.random_access import PLAYED
+from netsim.links.radio.message_level import MessageLevelSampler
+from netsim.links.radio.packet_level import PacketLevelSampler
+from netsim.links.radio.random_access import PLAYED, OnAir, RandomAccess
+from netsim.links.radio.rate_adaptation import RateAdaptation
+from netsim.links.radio.receivers import Receivers
+from netsim.links.radio.relaying import Relaying
 from netsim.links.radio.repeated_broadcast import BroadcastRounds
-from netsim.links.radio.setup import RadioSetup
+from netsim.links.radio.routes import Routes
 from netsim.links.radio.slot_interference import SlotInterference
+from netsim.links.radio.superposition import Superposition
+from netsim.links.radio.table import Radio
+from netsim.recording.recorder import Recorder
+from netsim.rng import Streams
+from netsim.traces.contacts import Meetings
 from netsim.units import NS_PER_S, SPEED_OF_LIGHT_M_PER_S, to_ns
 
 
-class RadioLink(RadioSetup):
-    """One half-duplex radio a node, as the table `[radio]` describes it."""
+class RadioLink(PhysicalLink):
+    """One half-duplex radio a node, as the table `[radio]` describes it.
+
+    Parameters
+    ----------
+    radio : Radio
+    budget : LinkBudget
+        Powers, mean SNRs and threshold.
+    last_wakeup : callable
+        (node, time in ns) -> (time in ns, number) of its last wake-up; see `RadioChannel`.
+    env : Clock
+    recorder : Recorder
+    streams : Streams
+    meter : EnergyMeter
+        Is told what the radios do.
+    off : set of int
+        Nodes that are switched off.
+    meetings : Meetings or None
+        When pairs are in contact; None: always.
+    distance_m : callable or None
+        (node, node, time in ns) -> distance in m; None where nodes have no places.
+    rhythms : sequence of Rhythm or None
+        When each node's radio is awake; empty: all of them always.
+    base_stations : set of int
+        Nodes that send any number of messages at a time, where `mac` has them.
+    """
+
+    def __init__(
+        self,
+        radio: Radio,
+        budget: LinkBudget,
+        last_wakeup: Callable[[int, int], tuple[int, int]],
+        env: Clock,
+        recorder: Recorder,
+        streams: Streams,
+        meter: EnergyMeter,
+        off: AbstractSet[int] = frozenset(),
+        meetings: Meetings | None = None,
+        distance_m: Callable[[int, int, int], float] | None = None,
+        rhythms: Sequence[Rhythm | None] = (),
+        base_stations: AbstractSet[int] = frozenset(),
+    ) -> None:
+        nodes = self._nodes = len(budget.tx_power_w)
+        super().__init__(env, recorder, nodes, None, off, meetings)
+        self._streams, self._meter, self._last_wakeup = streams, meter, last_wakeup
+        self._distance_of_pair_m, self._rhythms = distance_m, rhythms
+        self._servers = base_stations
+        self._serial: dict[tuple[int, int], int] = {}
+        self._queue = RadioQueue(nodes, radio.queue_limit)
+        self._in_rounds: dict[Flight, BroadcastRounds] = {}
+        self._accounting = EnergyAccounting(recorder, meter)
+        self._adaptation: RateAdaptation | None = None
+        self._interference: Interference | Cells | None = None
+        self._look_planned = False
+        self._packets_on_air = OnAir()
+        self._ending = 0  # how many flights are being ended
+        self._flights: dict[Flight, None] = {}  # on the air, in order of their start
+        # told of each one that ends
+        self.flights_ended: list[Callable[[Flight], object]] = []
+        self._superposition: Superposition | None = None  # until something is sent over the air
+        self._set_radio(radio, budget)
+
+    # -- the table -------------------------------------------------------------------------------
+
+    def _set_radio(self, radio: Radio, budget: LinkBudget) -> None:
+        """Send by a table from now on."""
+        self._radio = radio
+        env, streams, off, nodes = self.env, self._streams, self.off, self._nodes
+        distance_m, meter = self._distance_of_pair_m, self._meter
+        self.ttl_ns = to_ns(radio.ttl_s) if radio.ttl_s else None
+        self.acknowledged, self.control_bits = radio.arq.acknowledged, radio.control_bits
+        self.discovery, self.probe_window_s = radio.discovery, radio.probe_window_s
+        mac = self._mac = radio.mac
+        self._takes_turns = type(mac).wait_ns is not Mac.wait_ns
+        self._exclusive, self._packets = mac.exclusive, radio.packets
+        self.broadcast_acknowledged = radio.broadcast.rounds > 1
+        self._rounds, self._feedback_bits = radio.broadcast.rounds, radio.broadcast.feedback
+        channel = self._channel = RadioChannel(radio, budget, self._last_wakeup, streams)
+        self._queue.limit = radio.queue_limit
+        self._free = self._queue.free if mac.exclusive else None
+        self._receivers = Receivers(
+            channel, radio.packets, off, self._free, self._rhythms, self._serial
+        )
+        self._base_stations = self._servers if mac.has_base_stations else frozenset()
+        self._slot_of = mac.slot_of_each(nodes, distance_m)
+        self._slots = max(self._slot_of, default=0) + 1
+        self._interference = self._interference_of(radio, channel)
+        self._medium = mac.medium(1, self._slots)  # of every attempt, unless senders contend
+        self._alone, self._turns = self._medium == ALONE, mac.turns(self._slots)
+        self._adaptation = None
+        if isinstance(radio.rate, Minstrel):
+            self._adaptation = RateAdaptation(radio.rate, radio.bandwidth_hz, streams)
+        self._frames: FrameLevelSampler | None = None
+        self._sampler: MessageLevelSampler | PacketLevelSampler | FrameLevelSampler
+        self._one_by_one: PacketLevelSampler | None = None  # of short messages, or of all
+        if radio.plays_frames:
+            self._sampler = self._frames = FrameLevelSampler(
+                radio, budget, channel, env, streams, self._end, off, self._rhythms, distance_m,
+                self.recorder, meter,
+            )  # fmt: skip
+        else:
+            parts = radio, channel, env, streams, self._end
+            if mac.random_access:
+                self._packets_on_air.set_mac(mac, nodes, streams, channel.heard_dbm)
+                if self._packets_on_air.end not in self.flights_ended:
+                    self.flights_ended.insert(0, self._packets_on_air.end)
+            if mac.random_access or radio.fidelity == "packet":
+                self._sampler = PacketLevelSampler(*parts, self._packets_on_air, self._adaptation)
+                self._one_by_one = self._sampler if mac.random_access else None
+            if radio.fidelity != "packet":
+                self._sampler = MessageLevelSampler(
+                    *parts, self._accounting.to_end, self._adaptation
+                )
+        if not mac.exclusive:  # radios are told to do several things at once
+            meter.in_one_state(self._oldest_ns)
+        self._relaying: Relaying | None = None
+        if radio.routing.relays:
+            apart = None if self.meetings is None else self.are_apart
+            routes = Routes(radio, budget, channel, nodes, off, apart)
+            self._relaying = Relaying(self, radio, routes)
+        self._overhears = mac.one_channel and meter.listens and self._frames is None
+        self._distance_m = distance_m if radio.propagation_delay else None
+
+    def _interference_of(self, radio: Radio, channel: RadioChannel) -> Interference | Cells | None:
+        """Rule of what flights do to each other; None: nothing, or the frame level sees to it."""
+        mac, nodes, distance_m = radio.mac, self._nodes, self._distance_of_pair_m
+        if radio.plays_frames:
+            return None
+        if mac.senses:
+            kind = ConstantContention if channel.constant else ChangingContention
+            return kind(radio, channel, nodes, distance_m)
+        if isinstance(mac, Ofdma):
+            block_s = radio.fading.constant_s(radio.carrier_hz)
+            return Cells(mac, channel, nodes, self._servers, block_s, self._streams)
+        by_snr = bool(radio.arq.combines or radio.rate.adapts)  # the SNR of each attempt counts
+        if mac.interferes and mac.turns(1) is not None:
+            return SlotInterference(mac, channel, nodes, self._slot_of, by_snr)
+        if mac.interferes or mac.contends:
+            among = RandomAccess if mac.random_access else Interference
+            return among(mac, channel, nodes, distance_m, by_snr)
+        return None
+
+    def _oldest_ns(self) -> int:
+        """Time at which the oldest flight on the air began [ns]."""
+        return min((flight.begins_ns for flight in self._flights), default=self.env.now)
+
+    def set_radio(self, radio: Radio, budget: LinkBudget, over_full: Sequence[float] = ()) -> None:
+        """Send by another table from now on.
+
+        What is on the air keeps the power, rate, channel and packets that it began with, and meets
+        those who contend and interfere from now on; what waits for a radio is sent by the new
+        table.
+
+        Parameters
+        ----------
+        radio : Radio
+            Its messages are not played frame by frame, neither now nor until now.
+        budget : LinkBudget
+        over_full : sequence of float
+            By node, its full transmit power until now over the new one; empty: no power changes.
+        """
+        adaptation, interference = self._adaptation, self._interference
+        self._set_radio(radio, budget)
+        if self._adaptation is not None and adaptation is not None:
+            self._adaptation.learn_from(adaptation)
+        if self._superposition is not None:
+            self._superposition.set_radio(radio, self._channel, self._free, self.ttl_ns)
+        if over_full:
+            for flight in self._flights:
+                flight.power_now *= over_full[flight.src]
+        if self._interference is None:
+            return
+        alike = type(self._interference) is type(interference)
+        if not (alike and self._interference.goes_on_from(interference)):  # type: ignore[arg-type]
+            self._rejoin(self._interference, self.env.now)
+            self._settle(self._interference)
+
+    def _rejoin(self, medium: Interference | Cells, now_ns: int) -> None:
+        """Let flights on the air join what begins to keep track of them."""
+        joined: list[Flight] = []
+        for flight in self._flights:
+            for reception in flight.receptions:
+                reception.interferers, reception.shifts, reception.rise = {}, {}, 1.0
+            if not isinstance(medium, SlotInterference) or flight.begins_ns <= now_ns:
+                medium.join(flight, joined, now_ns)
+            joined.append(flight)
+
+    def is_asleep(self, node: int) -> bool:
+        rhythm = self._rhythms[node] if self._rhythms else None
+        return rhythm is not None and rhythm.wakes_ns(self.env.now) > self.env.now
 
     def in_reach(self, src: int, others: Sequence[int]) -> list[int]:
         if self._relaying is None:
@@ -86,7 +295,7 @@ class RadioLink(RadioSetup):
         group: Sequence[Transmission] = (tx,)
         if self.meetings is None or (group := self.in_contact(group)):
             if tx.envelope.message.over_the_air:
-                self._superposition.add(tx)
+                self._over_the_air().add(tx)
             else:
                 other = tx.dst if self._exclusive else tx.src
                 self._admit(QueuedMessage(group, (tx.src, other), broadcast=False))
@@ -138,7 +347,16 @@ class RadioLink(RadioSetup):
         """Free radios, then start what waits for them, oldest first."""
         for message in self._queue.release(radios):
             self._start(message)
-        self._superposition.retry()
+        if self._superposition is not None:
+            self._superposition.retry()
+
+    def _over_the_air(self) -> Superposition:
+        """The part that sends what several nodes send at once, made when it is first needed."""
+        if self._superposition is None:
+            self._superposition = Superposition(
+                self, self._radio, self._channel, self._meter, self._free, self._release
+            )
+        return self._superposition
 
     # -- 2. flight -------------------------------------------------------------------------------
 
@@ -156,13 +374,17 @@ class RadioLink(RadioSetup):
             packets, packet_bits = len(rounds.sending), rounds.packet_bits
         elif self._rounds > 1 and message.broadcast and first.envelope.request is None:
             rounds = BroadcastRounds(group, packets, packet_bits, self._rounds, self._feedback_bits)
-        begins_ns = now + self._mac.wait_ns(self._slot_of[src], self._slots, now)
+        begins_ns = now
+        if self._takes_turns:
+            begins_ns += self._mac.wait_ns(self._slot_of[src], self._slots, now)
         one_by_one = self._one_by_one
         played = one_by_one is not None and (
             packets <= PLAYED or self._mac.plays_all or self._sampler is one_by_one
         )
         if one_by_one is not None and not played:
-            begins_ns = self._first_slot_ns(group, packet_bits, begins_ns)
+            begins_ns = self._packets_on_air.first_slot_ns(
+                self._channel, group, packet_bits, begins_ns
+            )
         rate_bps: float | None = None
         missed: list[Report] = []
         power = 1.0
@@ -213,21 +435,7 @@ class RadioLink(RadioSetup):
                 left_ns = self.contact_ns(reception.tx) or 0
                 then(self.env.due(left_ns, LAST), partial(self._lose_contact, flight, reception))
 
-    def _first_slot_ns(self, group: Sequence[Transmission], packet_bits: int, ready_ns: int) -> int:
-        """Begin of a message whose packets are not played one by one: now, or in a slot [ns]."""
-        channel = self._channel
-        rates_bps = [channel.mean_rate_bps(tx.src, tx.dst, ready_ns) for tx in group]
-        rate_bps = min((rate for rate in rates_bps if rate > 0), default=0.0)
-        if not rate_bps:
-            return ready_ns
-        packet_ns = channel.attempt_ns(packet_bits, rate_bps, ALONE)
-        begins_ns: float = self._mac.begins_ns(ready_ns, packet_ns, 0.0)
-        return round(begins_ns)
-
     # -- 3. attempts, when other flights come or go ----------------------------------------------
-
-    def _goes_on(self, flight: Flight) -> None:
-        self._accounting.airtime(flight, flight.ends_ns)
 
     def _settle(self, interference: Interference | Cells) -> None:
         """Let flights go on under the conditions that they meet from now on."""
@@ -267,7 +475,8 @@ class RadioLink(RadioSetup):
         if leg != flight.leg:
             return
         del self._flights[flight]
-        self._accounting.airtime(flight, self.env.now)
+        if flight.accounted_to_ns != self.env.now:
+            self._accounting.airtime(flight, self.env.now)
         for told in self.flights_ended:
             told(flight)
         reports = [self._report(flight, reception, cut) for reception in flight.receptions]
@@ -285,15 +494,18 @@ class RadioLink(RadioSetup):
             noticing = self._channel.noticing(
                 flight.src, range(self._nodes), flight.begins_ns, flight.power_now
             )
-            at_once = self._flights if self._exclusive else None
-            self._accounting.overheard(flight, noticing, at_once)
+            self._accounting.overheard(flight, noticing, self._flights if self._exclusive else None)
         interference = self._interference
         if interference is not None:
             interference.leave(flight, self._flights)
         flight.leg += 1
         self._ending += 1
+        at_once = self._distance_m is None
         for report in (*reports, *missed):
-            self._deliver(report, bits)
+            if at_once:
+                self.finish(*report, bits)
+            else:
+                self._deliver(report, bits)
             bits = 0  # one row of the log has them
         self._release(flight.radios)
         if rounds is not None and rounds.lacking:
@@ -316,11 +528,11 @@ class RadioLink(RadioSetup):
     def _deliver(self, report: Report, bits: int = 0) -> None:
         """Finish a transmission: at once, or after its propagation, which holds up no radio."""
         tx = report[0]
-        if self._distance_m is None or report[1] not in ARRIVED:
+        if self._distance_m is not None and report[1] in ARRIVED:
+            distance_m = self._distance_m(tx.src, tx.dst, self.env.now)
+            self.env.after(to_ns(distance_m / SPEED_OF_LIGHT_M_PER_S), self.finish, *report, bits)
+        else:
             self.finish(*report, bits)
-            return
-        distance_m = self._distance_m(tx.src, tx.dst, self.env.now)
-        self.env.after(to_ns(distance_m / SPEED_OF_LIGHT_M_PER_S), self.finish, *report, bits)
 
     # -- flights cut short -----------------------------------------------------------------------
 
@@ -328,7 +540,8 @@ class RadioLink(RadioSetup):
         """End, as `off`, what a node sends and receives when it has been switched off."""
         if on:
             return
-        self._superposition.drop(node)
+        if self._superposition is not None:
+            self._superposition.drop(node)
         for message in self._queue.waiting_from(node):
             self._give_up(message, OFF)
         for flight in list(self._flights):

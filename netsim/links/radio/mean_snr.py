@@ -199,7 +199,7 @@ class PlacedMeanSnr(MeanSnr):
         heights_m: Sequence[float] = (),
     ) -> None:
         self._radio, self._streams, self._powers_dbm = radio, streams, powers_dbm
-        self._dbm = np.array(powers_dbm)
+        self._dbm, self._noise_dbm = np.array(powers_dbm), radio.noise_dbm
         self._same_power = len(set(powers_dbm)) == 1
         self._positions_m = positions_m
         self._heights_m = np.array(heights_m) if len(heights_m) else None
@@ -321,7 +321,7 @@ class PlacedMeanSnr(MeanSnr):
                 np.column_stack([np.broadcast_to(mine, theirs.shape), theirs]),
             )
             loss_db = loss_db + self._shadow_db(low, high, ends_m, distance_m, sight)
-        snr = np.asarray(10.0 ** ((self._powers_dbm[src] - loss_db - radio.noise_dbm) / 10.0))
+        snr = np.asarray(10.0 ** ((self._powers_dbm[src] - loss_db - self._noise_dbm) / 10.0))
         if self._cut:
             snr[distance_m > self._range_m] = 0.0
         if self._space is not None:

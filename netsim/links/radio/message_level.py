@@ -31,8 +31,7 @@ from netsim.channels.block import ChannelBlock
 from netsim.clock import Clock
 from netsim.links.link import Report
 from netsim.links.radio.channel import RadioChannel
-from netsim.links.radio.conditions import blocks_met, interferers_at, transmit_share
-from netsim.links.radio.flight import Flight, Reception
+from netsim.links.radio.flight import Flight, Reception, blocks_met, interferers_at, transmit_share
 from netsim.links.radio.held import raise_held
 from netsim.links.radio.leg import LegPosition, has_made_its_last_attempt, position_at
 from netsim.links.radio.rate_adaptation import RateAdaptation

@@ -19,6 +19,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from netsim.devices.energy.meter import EnergyMeter
 from netsim.links.link import (
     ASLEEP,
     BUSY,
@@ -30,7 +31,6 @@ from netsim.links.link import (
     Transmission,
 )
 from netsim.links.radio.channel import RadioChannel
-from netsim.links.radio.energy_accounting import EnergyMeter
 from netsim.links.radio.table import Radio
 from netsim.messaging.over_the_air import Energies, HeardEnergy
 from netsim.units import NS_PER_S, linear_to_db, to_ns

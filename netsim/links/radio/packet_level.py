@@ -22,8 +22,7 @@ from netsim.clock import LAST, Clock, then
 from netsim.links.link import Report
 from netsim.links.radio.background import Interferer
 from netsim.links.radio.channel import RadioChannel
-from netsim.links.radio.conditions import blocks_met, transmit_share
-from netsim.links.radio.flight import Flight, Reception
+from netsim.links.radio.flight import Flight, Reception, blocks_met, transmit_share
 from netsim.links.radio.held import rate_under_way
 from netsim.links.radio.random_access import OnAir, Overlap
 from netsim.links.radio.rate_adaptation import RateAdaptation

@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from netsim.channels.mac import Hearing, Mac, Medium, Reservations
+from netsim.channels.mac import ALONE, Hearing, Mac, Medium, Reservations
+from netsim.links.link import Transmission
+from netsim.links.radio.channel import RadioChannel
 from netsim.links.radio.flight import Flight
 from netsim.links.radio.interference import Interference
 from netsim.rng import Streams
@@ -78,6 +80,32 @@ class OnAir:
             return self.reservations.begins_ns(src, ready_ns, packet_ns)
         ready_ns = max(ready_ns, self._silent_until_ns.get(src, 0.0))
         return self._mac.begins_ns(ready_ns, packet_ns, draw)
+
+    def first_slot_ns(
+        self,
+        channel: RadioChannel,
+        group: Sequence[Transmission],
+        packet_bits: int,
+        ready_ns: int,
+    ) -> int:
+        """Begin of a message whose packets are not played one by one: now, or in a slot [ns].
+
+        Parameters
+        ----------
+        channel : RadioChannel
+        group : sequence of Transmission
+            One for each receiver of the message.
+        packet_bits : int
+            Header included.
+        ready_ns : int
+            From when on it could be sent.
+        """
+        rates_bps = [channel.mean_rate_bps(tx.src, tx.dst, ready_ns) for tx in group]
+        rate_bps = min((rate for rate in rates_bps if rate > 0), default=0.0)
+        if not rate_bps:
+            return ready_ns
+        packet_ns = channel.attempt_ns(packet_bits, rate_bps, ALONE)
+        return round(self._mac.begins_ns(ready_ns, packet_ns, 0.0))
 
     def begin(self, flight: Flight, at_ns: float, packet_ns: float) -> None:
         """Send a packet of a flight, which meets all others that are on the air.

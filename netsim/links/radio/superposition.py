@@ -31,10 +31,10 @@ from netsim.channels.fading import Fading
 from netsim.channels.fading.frequency_selective import FrequencySelective
 from netsim.channels.fading.none import NoFading
 from netsim.channels.fading.rayleigh import Rayleigh
+from netsim.devices.energy.meter import EnergyMeter
 from netsim.errors import ProtocolError
 from netsim.links.link import DEADLINE, DELIVERED, OFF, OUTAGE, PARTIAL, PhysicalLink, Transmission
 from netsim.links.radio.channel import RadioChannel
-from netsim.links.radio.energy_accounting import EnergyMeter
 from netsim.links.radio.noncoherent import NonCoherent, gains_in, symbols_in_a_block
 from netsim.links.radio.table import Radio
 from netsim.messaging.over_the_air import Energies, OverTheAir, Superposed

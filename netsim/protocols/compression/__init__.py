@@ -11,7 +11,7 @@ rounding to 0. What a biased compressor (`top_k`, `sign`) leaves out is sent lat
 """
 
 from netsim.learning.refs import Ref
-from netsim.messaging.encoded import Encoded
+from netsim.messaging.message import Encoded
 from netsim.node.node import Node
 from netsim.registry import Component
 

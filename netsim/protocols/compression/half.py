@@ -7,7 +7,7 @@ from torch import Tensor
 
 from netsim.learning.functions import batched
 from netsim.learning.refs import Ref
-from netsim.messaging.encoded import Encoded
+from netsim.messaging.message import Encoded
 from netsim.node.node import Node
 from netsim.protocols.compression import Compressor
 

@@ -3,7 +3,7 @@
 from typing import Literal
 
 from netsim.learning.refs import Ref
-from netsim.messaging.encoded import Encoded
+from netsim.messaging.message import Encoded
 from netsim.node.node import Node
 from netsim.protocols.compression import Compressor
 

@@ -12,7 +12,7 @@ from pydantic import Field
 from torch import Tensor
 
 from netsim.learning.refs import Ref
-from netsim.messaging.encoded import Encoded
+from netsim.messaging.message import Encoded
 from netsim.node.node import Node
 from netsim.protocols.compression import Compressor, draws_key
 from netsim.rng import Streams

@@ -12,8 +12,7 @@ from netsim.links.radio.budget import LinkBudget
 from netsim.links.radio.link import RadioLink
 from netsim.links.radio.mean_snr import MeanSnr
 from netsim.links.radio.table import Radio
-from netsim.messaging.envelope import Envelope
-from netsim.messaging.message import Message
+from netsim.messaging.message import Envelope, Message
 from netsim.recording.recorder import Recorder
 from netsim.rng import Streams
 

@@ -11,8 +11,7 @@ from netsim.channels.mac.csma import Csma, Situation
 from netsim.channels.mac.shared import Shared
 from netsim.links.radio.budget import LinkBudget
 from netsim.links.radio.channel import RadioChannel
-from netsim.links.radio.conditions import interferers_at
-from netsim.links.radio.flight import Flight, Reception
+from netsim.links.radio.flight import Flight, Reception, interferers_at
 from netsim.links.radio.interference import Interference
 from netsim.links.radio.mean_snr import MeanSnr
 from netsim.links.radio.table import Radio

@@ -13,8 +13,7 @@ import pytest
 
 from netsim.links.link import Transmission
 from netsim.links.radio.table import Radio
-from netsim.messaging.envelope import Envelope
-from netsim.messaging.message import Message
+from netsim.messaging.message import Envelope, Message
 
 S = 1_000_000_000
 PAYLOAD_BYTES, HEADER_BYTES = 1464, 36

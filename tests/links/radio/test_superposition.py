@@ -15,8 +15,7 @@ from netsim.clock import Clock
 from netsim.errors import ProtocolError
 from netsim.links.link import Transmission
 from netsim.links.radio.superposition import mean_inverse_gain
-from netsim.messaging.envelope import Envelope
-from netsim.messaging.message import Message
+from netsim.messaging.message import Envelope, Message
 from netsim.messaging.over_the_air import OverTheAir
 from netsim.node.superposition import sum_of_frames, superposed
 

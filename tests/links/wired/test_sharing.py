@@ -10,8 +10,7 @@ from netsim.clock import Clock
 from netsim.links.link import Transmission
 from netsim.links.wired.max_min import max_min
 from netsim.links.wired.wire import Wire, WiredLink
-from netsim.messaging.envelope import Envelope
-from netsim.messaging.message import Message
+from netsim.messaging.message import Envelope, Message
 from netsim.recording.recorder import Recorder
 from netsim.rng import Streams
 from netsim.traces.contacts import Meetings

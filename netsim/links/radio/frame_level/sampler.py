@@ -9,10 +9,10 @@ from functools import partial
 from netsim.channels.mac.csma import Csma
 from netsim.channels.sleep import Rhythm
 from netsim.clock import LAST, Clock, then
+from netsim.devices.energy.meter import EnergyMeter
 from netsim.links.link import Report
 from netsim.links.radio.budget import LinkBudget
 from netsim.links.radio.channel import RadioChannel
-from netsim.links.radio.energy_accounting import EnergyMeter
 from netsim.links.radio.flight import Flight, Reception
 from netsim.links.radio.frame_level.frame import DATA, SPOILT, Frame
 from netsim.links.radio.frame_level.hearing import Hearing
