@@ -9,8 +9,8 @@ from rich.text import Text
 from netsim.console import evaluation_cost, terminal
 from netsim.recording import checksums, run_folder
 from netsim.recording.summary_fields import divergence
-from netsim.results.report.run_page import NAME as PAGE
 from netsim.scenario import Scenario
+from netsim.views.render.page.run_page import NAME as PAGE
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class RunEnding:
     def run(self, folder: Path, alone: bool) -> None:
         """Draw what belongs to one algorithm's run; `alone`: its folder is that of the whole."""
         if self.figures:
-            from netsim.results.figures import draw
+            from netsim.views.render.pictures import draw
 
             draw(folder)
         if alone:
@@ -49,7 +49,7 @@ class RunEnding:
 
         table(folders, top / "comparison.csv")
         if self.figures:
-            from netsim.results.figures import draw_comparison
+            from netsim.views.render.pictures import draw_comparison
 
             draw_comparison(top, folders)
         self._of_all(top, folders)
@@ -60,7 +60,7 @@ class RunEnding:
 
         worlds = network_cost.of_runs(folders, self.scenario)
         if self.figures and worlds is not None:
-            from netsim.results import network_cost_figure
+            from netsim.views import network_cost as network_cost_figure
 
             network_cost_figure.draw(top, worlds)
         if self.report:

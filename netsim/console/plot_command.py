@@ -11,10 +11,10 @@ from netsim.console.options import Debug
 HELP = """Draw a figure for a paper, of runs or of a sweep, with its numbers beside it as CSV.
 
 accuracy: the main metric over virtual time; bytes: over what was transmitted and over airtime;
-graph: who weighs whom; cdf: distributions over nodes and messages; sweep: over the swept key.
+graph: who weighs whom; cdf: distributions over nodes and messages; fates: what became of messages;
+time_use: what nodes were at; age_by_pair, deliveries, weights: by pair of nodes; map; delays;
+weights_by_shared_classes; sweep: over the swept key.
 """
-
-View = Literal["accuracy", "bytes", "graph", "cdf", "sweep"]
 
 
 def plot(
@@ -24,7 +24,9 @@ def plot(
             metavar="RUN...", help="Folders of runs, or of a sweep, or of a point of one."
         ),
     ],
-    view: Annotated[View | None, typer.Option("--as", help="What is drawn.")] = None,
+    view: Annotated[
+        str | None, typer.Option("--as", metavar="VIEW", help="What is drawn \\[accuracy].")
+    ] = None,
     form: Annotated[
         Literal["pdf", "svg", "png"] | None,
         typer.Option("--format", help="\\[that of --out, else pdf]"),

@@ -2,24 +2,23 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from netsim.errors import ScenarioError
 from netsim.recording import run_folder
-from netsim.recording.main_metric import is_share
 from netsim.results import metrics as measured
-from netsim.results import plot_axes, plot_style
-from netsim.results.plot_sheets import Sheet
-from netsim.results.plots import layout, names
-from netsim.results.plots import runs as of_runs
-from netsim.results.plots.estimates import Floats, node_differences
-from netsim.results.plots.numbers import Drawn, thinned
-from netsim.results.plots.runs import Run
 from netsim.results.terminal_tables import Row
+from netsim.views import Ask, Lines, Panel, Quantity, Shown
+from netsim.views.gathering import names
+from netsim.views.gathering import runs as of_several
+from netsim.views.gathering.estimates import Floats, node_differences
+from netsim.views.gathering.numbers import evenly
+from netsim.views.gathering.runs import Run
+
+TITLE = "Distributions over nodes and messages"
+PLACE = None
+TAKES = ("metrics", "paired_to")
 
 OF_MESSAGES = {"delay": "Message delay", "age": "Age of messages at first use"}
 """What is distributed over messages that arrived, and its name."""
@@ -30,26 +29,25 @@ _WIDE = 30.0
 
 
 @dataclass(frozen=True, eq=False)
-class Panel:
+class Samples:
     """One distribution a curve.
 
     Attributes
     ----------
     what : str
         The metric, `delay` or `age`; as `accuracy minus FedAvg` of a difference.
-    label, unit : str
-        Of the horizontal axis.
+    axis : Quantity
+        The horizontal axis.
     of : str
         What the shares are of.
-    samples : mapping of str to array
-        All values by curve, sorted.
+    by_curve : mapping of str to array
+        All values, sorted.
     """
 
     what: str
-    label: str
-    unit: str
+    axis: Quantity
     of: str
-    samples: Mapping[str, Floats]
+    by_curve: Mapping[str, Floats]
 
 
 def default_quantities(runs: Sequence[Run]) -> list[str]:
@@ -59,42 +57,30 @@ def default_quantities(runs: Sequence[Run]) -> list[str]:
     return [*found, *(["delay"] if logged else [])]
 
 
-def draw(
-    runs: Sequence[Run], wanted: Sequence[str], sheet: Sheet, paired_to: str | None = None
-) -> Drawn:
-    """Draw distributions, a panel each; seeds of one curve are pooled.
+def of_runs(runs: Sequence[Run], ask: Ask) -> Shown:
+    """Return distributions, a panel each; seeds of one curve are pooled.
 
-    Parameters
-    ----------
-    runs : sequence of Run
-    wanted : sequence of str
-        Metrics, at each run's last evaluation; `delay` and `age` of messages.
-    sheet : Sheet
-    paired_to : str, optional
-        A curve from which the other curves' differences are drawn, node by node, in a panel more.
+    Metrics are those of each run's last evaluation, `delay` and `age` of messages. With `paired_to`
+    a panel more has the other curves' differences, node by node.
 
     Raises
     ------
     ScenarioError
         If a run has not what is wanted, or there is no curve that `paired_to` means.
     """
-    groups = of_runs.groups(runs)
-    drawn = []
+    wanted = ask.metrics or default_quantities(runs)
+    if not wanted:
+        runs[0].require_metric(runs[0].main.name)
+    groups = of_several.groups(runs)
+    found = []
     for what in wanted:
-        drawn.append(_panel(groups, what))
-        if paired_to is not None and what not in OF_MESSAGES:
-            drawn.append(_differences(groups, what, of_runs.reference(groups, paired_to)))
-    columns = layout.columns_of(len(drawn), sheet)
-    figure, axes = layout.panels(len(drawn), columns, sheet)
-    places = {name: i for i, name in enumerate(groups)}
-    entries: dict[str, Any] = {}
-    for panel, on in zip(drawn, axes, strict=True):
-        _draw_panel(panel, on, places, entries)
-        on.set_xlabel(layout.wrapped(on.get_xlabel(), figure, columns))
-    about = _about(groups, wanted, paired_to is not None) + _left_out(runs, wanted)
-    layout.finish(figure, list(entries.values()), list(entries), about)
-    rows = [row for panel in drawn for row in _rows(panel)]
-    return Drawn(figure, rows, [row for panel in drawn for row in _short(panel)], about)
+        found.append(_samples(groups, what))
+        if ask.paired_to is not None and what not in OF_MESSAGES:
+            minus = of_several.reference(groups, ask.paired_to)
+            found.append(_differences(groups, what, minus))
+    about = _about(groups, wanted, ask.paired_to is not None) + _left_out(runs, wanted)
+    short = [row for one in found for row in _short(one)]
+    return Shown([_panel(one) for one in found], about, short)
 
 
 def steps(values: Floats) -> tuple[Floats, Floats]:
@@ -103,38 +89,43 @@ def steps(values: Floats) -> tuple[Floats, Floats]:
     return values[last], (last + 1) / len(values)
 
 
-def _panel(groups: Mapping[str, Sequence[Run]], what: str) -> Panel:
-    if what in OF_MESSAGES:
-        samples = {
-            name: np.sort(np.concatenate([_over_messages(run, what) for run in group]))
-            for name, group in groups.items()
-        }
-        kept = {name: values for name, values in samples.items() if len(values)}
-        if not kept:
-            folder = next(iter(groups.values()))[0].folder
-            raise ScenarioError(
-                f"{folder / 'messages'}: outcome: no message arrived, so that there is no {what}; "
-                "draw a metric, as with --metric accuracy"
-            )
-        return Panel(what, OF_MESSAGES[what], "s", "messages that arrived", kept)
+def is_wide(values: Floats) -> bool:
+    """Return whether values are so far apart that their axis is logarithmic."""
+    low, high = np.quantile(values, [0.001, 0.999])
+    return bool(low > 0 and high > _WIDE * low)
+
+
+def _samples(groups: Mapping[str, Sequence[Run]], what: str) -> Samples:
+    over = _over_messages if what in OF_MESSAGES else _over_nodes
     samples = {
-        name: np.sort(np.concatenate([_over_nodes(run, what) for run in group]))
+        name: np.sort(np.concatenate([over(run, what) for run in group]))
         for name, group in groups.items()
     }
-    return Panel(what, names.metric(what), "%" if is_share(what) else "", "nodes", samples)
+    if what not in OF_MESSAGES:
+        return Samples(what, names.as_quantity("x", names.metric(what)), "nodes", samples)
+    kept = {name: values for name, values in samples.items() if len(values)}
+    if not kept:
+        folder = next(iter(groups.values()))[0].folder
+        raise ScenarioError(
+            f"{folder / 'messages'}: outcome: no message arrived, so that there is no {what}; "
+            "draw a metric, as with --metric accuracy"
+        )
+    axis = names.quantity(OF_MESSAGES[what], "s", np.concatenate(list(kept.values())).tolist())
+    quantity = names.as_quantity("x", axis.label)
+    quantity = Quantity("x", quantity.label, quantity.unit, axis.per)
+    return Samples(what, quantity, "messages that arrived", kept)
 
 
-def _differences(groups: Mapping[str, Sequence[Run]], metric: str, minus: str) -> Panel:
+def _differences(groups: Mapping[str, Sequence[Run]], metric: str, minus: str) -> Samples:
     samples = {}
     for name, group in groups.items():
         if name != minus:
-            pairs = of_runs.pairs(group, groups[minus])
+            pairs = of_several.pairs(group, groups[minus])
             found = [node_differences(run, other, metric) for run, other in pairs]
             last = np.concatenate([list(one.values())[-1] for one in found])
             samples[name] = np.sort(last[np.isfinite(last)])
     label = names.difference(names.metric(metric), minus, alone=True)
-    unit = "%" if is_share(metric) else ""
-    return Panel(f"{metric} minus {minus}", label, unit, "nodes", samples)
+    return Samples(f"{metric} minus {minus}", names.as_quantity("x", label), "nodes", samples)
 
 
 def _left_out(runs: Sequence[Run], wanted: Sequence[str]) -> str:
@@ -181,52 +172,6 @@ def _over_messages(run: Run, what: str) -> Floats:
     return np.asarray((rows["t_done_s"] - rows["t_sent_s"])[arrived], dtype=np.float64)
 
 
-def _draw_panel(panel: Panel, on: Axes, places: dict[str, int], entries: dict[str, Any]) -> None:
-    """Draw one panel; new curves are added to the entries of the legend.
-
-    Parameters
-    ----------
-    panel : Panel
-    on : Axes
-    places : dict of str to int
-        The look of each curve.
-    entries : dict
-        Grows.
-    """
-    every = np.concatenate(list(panel.samples.values()) or [np.zeros(1)])
-    in_seconds = panel.unit == "s"
-    axis = names.quantity(panel.label, "s", every.tolist()) if in_seconds else None
-    per = axis.per if axis else 0.01 if panel.unit == "%" else 1.0
-    low, high = np.quantile(every, [0.001, 0.999])
-    is_log = in_seconds and low > 0 and high > _WIDE * low
-    for name, values in panel.samples.items():
-        x, share = steps(values)
-        at = list(thinned(len(x), _POINTS))
-        start = x[0] if is_log else min(x[0], float(every.min()))
-        x = np.concatenate([[start], x[at], [every.max()]]) / per
-        share = np.concatenate([[0.0], share[at], [1.0]])
-        look = plot_style.curve_style(places[name], len(x)) | {"clip_on": True}
-        entries.setdefault(name, on.plot(x, 100 * share, drawstyle="steps-post", **look)[0])
-    on.set_xlabel(axis.label if axis else panel.label)
-    on.set_ylabel(layout.wrapped_once(f"Share of {panel.of} [%]"))
-    on.set_ylim(0, 101.5)
-    on.set_yticks([0, 25, 50, 75, 100])
-    on.grid(color=plot_style.GRID, linewidth=0.8)
-    on.tick_params(length=0)
-    if " minus " in panel.what:
-        on.axvline(0.0, color=plot_style.FAINT, linewidth=0.8, zorder=1)
-    if is_log:
-        on.set_xscale("log")
-        plot_axes.without_formulas(on.xaxis)
-        on.xaxis.set_major_formatter(FuncFormatter(lambda v, _: plot_axes.tick_text(v)))
-    else:
-        on.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
-        on.xaxis.set_major_formatter(FuncFormatter(lambda v, _: plot_axes.tick_text(v)))
-        if panel.unit == "%" and " minus " not in panel.what:
-            left, right = on.get_xlim()
-            on.set_xlim(max(0.0, left), min(100.5, right))
-
-
 def _about(groups: Mapping[str, Sequence[Run]], wanted: Sequence[str], is_paired: bool) -> str:
     """What is distributed."""
     run = next(iter(groups.values()))[0]
@@ -240,37 +185,47 @@ def _about(groups: Mapping[str, Sequence[Run]], wanted: Sequence[str], is_paired
     return ", ".join(told)
 
 
-def _rows(panel: Panel) -> list[Row]:
-    found: list[Row] = []
-    for name, values in panel.samples.items():
+def _panel(samples: Samples) -> Panel:
+    """Curves of at most so many points."""
+    rows: list[Row] = []
+    is_time = samples.what in OF_MESSAGES
+    for name, values in samples.by_curve.items():
         x, share = steps(values)
-        found += [
+        rows += [
             {
                 "curve": name,
-                "metric": panel.what,
-                "unit": "s" if panel.unit == "s" else "1",
+                "metric": samples.what,
+                "unit": "s" if is_time else "1",
                 "x": float(x[i]),
                 "share_at_or_below": float(share[i]),
                 "samples": len(values),
             }
-            for i in thinned(len(x), _POINTS)
+            for i in evenly(len(x), _POINTS).tolist()
         ]
-    return found
+    every = np.concatenate(list(samples.by_curve.values()) or [np.zeros(1)])
+    mark = Lines(
+        samples.axis,
+        Quantity("share_at_or_below", f"Share of {samples.of}", "%"),
+        "curve",
+        axis="distribution",
+        is_log=is_time and is_wide(every),
+    )
+    return Panel(mark, {name: np.array([row[name] for row in rows]) for name in rows[0]})
 
 
-def _short(panel: Panel) -> list[Row]:
+def _short(samples: Samples) -> list[Row]:
     """Quantiles."""
-    scale = 100.0 if panel.unit == "%" else 1.0
-    label = f"{panel.label} [s]" if panel.unit == "s" else panel.label
+    scale = 100.0 if samples.axis.unit in ("%", "pp") else 1.0
+    label = OF_MESSAGES.get(samples.what)
     return [
         {
             "curve": name,
-            "what": label,
+            "what": f"{label} [s]" if label else samples.axis.title,
             **{
                 f"{100 * q:g} %": float(scale * np.quantile(values, q, method="inverted_cdf"))
                 for q in (0.05, 0.25, 0.5, 0.75, 0.95)
             },
             "samples": len(values),
         }
-        for name, values in panel.samples.items()
+        for name, values in samples.by_curve.items()
     ]

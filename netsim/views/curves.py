@@ -8,9 +8,13 @@ from numpy.typing import NDArray
 from netsim.recording.main_metric import is_share
 from netsim.recording.schema import RECORDED
 from netsim.results.metrics import complete_from
-from netsim.results.report.numbers import evenly, short
-from netsim.results.report.run_tables import RunTables, Words
 from netsim.units import BITS_PER_MEGABYTE
+from netsim.views import OnPage, Panel, Shown
+from netsim.views.gathering.numbers import evenly, short
+from netsim.views.gathering.run_tables import RunTables, Words
+
+TITLE = "Accuracy and other metrics"
+PLACE = 20
 
 MOST_NUMBERS = 60_000
 """Of one metric over all nodes: at more evaluations some are left out."""
@@ -20,6 +24,12 @@ _AXES = (
     ("energy_j", "energy_j", 1.0),
     ("steps", "steps", 1.0),
 )
+
+
+def of_run(run: RunTables) -> Shown | None:
+    """Return what `gather` finds, for the page."""
+    found = gather(run)
+    return None if found is None else Shown([Panel(OnPage("curves", found))])
 
 
 def gather(run: RunTables, most: int = MOST_METRICS) -> dict[str, Any] | None:

@@ -1,40 +1,51 @@
-"""How long messages took, and how old they were when they were used: distributions by kind."""
-
-from typing import Any
+"""Delays of messages, and their ages when they were used: distributions by kind."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.results.report.numbers import short
-from netsim.results.report.run_tables import RunTables, Words
+from netsim.views import Lines, Panel, Quantity, Shown
+from netsim.views.gathering.run_tables import RunTables, Words
+
+TITLE = "Delay and age of messages"
+PLACE = 60
 
 MOST_KINDS = 6
 POINTS = 160
 
 
-def gather(run: RunTables) -> dict[str, Any] | None:
-    """Share of messages at or below a time, by kind; medians and 95 % quantiles."""
+def of_run(run: RunTables) -> Shown | None:
+    """Return the share of messages at or below a time, by kind; None where none arrived."""
     rows = run.messages
     if not rows or not len(rows["src"]):
         return None
     arrived = rows["outcome"].among(("delivered", "partial"))
     delay = rows["t_done_s"] - rows["t_sent_s"]
-    found = {}
-    shown = _distribution(rows["kind"], arrived & (delay >= 0), delay)
-    if shown:
-        found["delay"] = shown
+    delays = Quantity("at_s", "Delay", "s"), "messages that arrived"
+    panels = [_panel(rows["kind"], arrived & (delay >= 0), delay, *delays)]
     if run.uses:
         age = run.uses["age_at_use_s"]
-        shown = _distribution(run.uses["kind"], np.isfinite(age), age)
-        if shown:
-            found["staleness"] = shown
-    return found or None
+        used = Quantity("at_s", "Age at use", "s"), "messages used"
+        panels.append(_panel(run.uses["kind"], np.isfinite(age), age, *used))
+    kept = [panel for panel in panels if panel is not None]
+    return Shown(kept, "delay: from sending to arrival; age: from sending to use") if kept else None
 
 
-def _distribution(
-    kinds: Words, chosen: NDArray[np.bool_], values: NDArray[np.float64]
-) -> dict[str, Any] | None:
-    """Cumulative shares on one axis of times, which is logarithmic where they differ much."""
+def _panel(
+    kinds: Words, chosen: NDArray[np.bool_], values: NDArray[np.float64], axis: Quantity, of: str
+) -> Panel | None:
+    """Cumulative shares on one axis of times, which is logarithmic where they differ much.
+
+    Parameters
+    ----------
+    kinds : Words
+        Of each message.
+    chosen : (R,) bool
+    values : (R,) float64
+        [s]
+    axis : Quantity
+    of : str
+        What the shares are of.
+    """
     if not chosen.any():
         return None
     codes, some = kinds.codes[chosen], values[chosen].astype(np.float64)
@@ -47,18 +58,26 @@ def _distribution(
     at[-1] = top
     counts = np.bincount(codes, minlength=len(kinds.names))
     most = [k for k in np.argsort(-counts, kind="stable").tolist() if counts[k]][:MOST_KINDS]
-    lines = []
+    shares, told = [], {}
     for k in most:
         mine = np.sort(some[codes == k])
-        share = np.searchsorted(mine, at, side="right") / len(mine)
-        lines.append(
-            {
-                "kind": kinds.names[k],
-                "messages": len(mine),
-                "median_s": short(np.quantile(mine, 0.5)),
-                "p95_s": short(np.quantile(mine, 0.95)),
-                "max_s": short(mine[-1]),
-                "share": short(share),
-            }
-        )
-    return {"at_s": short(at, 5), "is_log": is_log, "lines": lines}
+        shares.append(np.searchsorted(mine, at, side="right") / len(mine))
+        median, p95, largest = map(_time, [*np.quantile(mine, (0.5, 0.95)).tolist(), mine[-1]])
+        told[kinds.names[k]] = f"median {median}, 95 % {p95}, most {largest}"
+    table = {
+        "kind": np.repeat([kinds.names[k] for k in most], POINTS),
+        "at_s": np.tile(at, len(most)),
+        "share_at_or_below": np.concatenate(shares),
+        "messages": np.repeat(counts[most], POINTS),
+    }
+    y = Quantity("share_at_or_below", f"Share of {of}", "%")
+    mark = Lines(axis, y, "kind", axis="distribution", is_log=is_log, told=told)
+    return Panel(mark, table, axis.label)
+
+
+def _time(seconds: float) -> str:
+    """A span of time with a unit of its size."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if seconds >= size or seconds == 0:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / 1e-9:.3g} ns"

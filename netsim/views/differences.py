@@ -3,9 +3,19 @@
 from collections.abc import Mapping
 from typing import Any
 
-from netsim.results.report.numbers import short
-from netsim.results.report.sweep_tables import SweepTables, described
 from netsim.results.sweep_comparison import LEVEL, Estimate, mean_and_half_width
+from netsim.views import OnPage, Panel, Shown
+from netsim.views.gathering.numbers import short
+from netsim.views.gathering.sweep_tables import SweepTables, described
+
+TITLE = "Differences and their intervals"
+PLACE = 20
+
+
+def of_sweep(sweep: SweepTables) -> Shown | None:
+    """Return what `gather` finds, for the page."""
+    found = gather(sweep)
+    return None if found is None else Shown([Panel(OnPage("differences", found))])
 
 
 def gather(sweep: SweepTables) -> dict[str, Any] | None:

@@ -1,10 +1,12 @@
 """What was played, and how it came out, in one line of numbers."""
 
-from typing import Any
-
 from netsim.recording.main_metric import is_share
 from netsim.recording.summary_fields import MEASURES, row
-from netsim.results.report.run_tables import RunTables
+from netsim.views import OnPage, Panel, Shown
+from netsim.views.gathering.run_tables import RunTables
+
+TITLE = "In short"
+PLACE = 10
 
 _SHOWN = (
     "messages", "delivered_share", "lost_share", "expired_share", "delay_s", "staleness_s",
@@ -12,8 +14,8 @@ _SHOWN = (
 )  # fmt: skip
 
 
-def gather(run: RunTables) -> dict[str, Any]:
-    """Names with what they are, numbers spelled with their units."""
+def of_run(run: RunTables) -> Shown:
+    """Return names with what they are, numbers spelled with their units."""
     summary = run.summary
     found = [
         ("algorithm", run.algorithm),
@@ -37,7 +39,8 @@ def gather(run: RunTables) -> dict[str, Any]:
             found.append((measure.title, measure.spelled(value) + unit))
     if "wall_s" in summary:
         found.append(("wall time", f"{summary['wall_s']:.3g} s"))
-    return {"entries": [[name, value] for name, value in found if value]}
+    entries = [[name, value] for name, value in found if value]
+    return Shown([Panel(OnPage("facts", {"entries": entries}))])
 
 
 def _time(run: RunTables) -> str:

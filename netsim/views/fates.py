@@ -5,15 +5,19 @@ from typing import Any
 import numpy as np
 
 from netsim.recording.schema import OUTCOMES
-from netsim.results.report.moments import moments, stretch_of
-from netsim.results.report.numbers import short
-from netsim.results.report.run_tables import RunTables
+from netsim.views import Layers, Panel, Quantity, Shown
+from netsim.views.gathering.moments import moments, stretch_of
+from netsim.views.gathering.run_tables import RunTables
+
+TITLE = "What became of messages"
+PLACE = 40
+NOTHING = "no messages in its log"
 
 MOST_KINDS = 8
 
 
-def gather(run: RunTables) -> dict[str, Any] | None:
-    """Messages by kind, outcome and stretch of time (that in which they ended)."""
+def of_run(run: RunTables) -> Shown | None:
+    """Return messages by kind, outcome and stretch of time (that in which they ended)."""
     rows = run.messages
     if not rows or not len(rows["src"]):
         return None
@@ -28,13 +32,25 @@ def gather(run: RunTables) -> dict[str, Any] | None:
     key = (kinds.codes * len(place) + rows["outcome"].codes) * size + stretch
     counts = np.bincount(key, minlength=len(kinds.names) * len(place) * size)
     counts = counts.reshape(len(kinds.names), len(place), size)
-    return {
-        "ends_s": short(ends_s, 7),
-        "outcomes": outcomes,
-        "kinds": [kinds.names[k] for k in shown],
-        "counts": [[counts[k, place[word]].tolist() for word in outcomes] for k in shown],
-        "left_out": sum(1 for count in by_kind.tolist() if count) - len(shown),
+    wide_s = float(ends_s[1] - ends_s[0]) if size > 1 else float(ends_s[0]) or 1.0
+    each = len(outcomes) * size
+    table = {
+        "kind": np.repeat([kinds.names[k] for k in shown], each),
+        "outcome": np.tile(np.repeat(outcomes, size), len(shown)),
+        "t_s": np.tile(ends_s - wide_s / 2, len(shown) * len(outcomes)),
+        "messages": counts[shown][:, [place[word] for word in outcomes]].reshape(-1),
     }
+    left_out = int((by_kind > 0).sum()) - len(shown)
+    mark = Layers(
+        Quantity("t_s", "Virtual time at which they ended", "s"),
+        Quantity("messages", f"Messages in {wide_s:.4g} s"),
+        "outcome",
+        "outcomes",
+        wide_s,
+        by=Quantity("kind", "Kind of message"),
+    )
+    note = f"{left_out} rarer kinds of message are left out." if left_out else ""
+    return Shown([Panel(mark, table)], note)
 
 
 def known_outcomes(names: tuple[str, ...], codes: Any) -> list[str]:

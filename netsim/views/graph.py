@@ -12,14 +12,19 @@ from scipy.cluster.hierarchy import leaves_list, linkage
 
 from netsim.errors import ScenarioError
 from netsim.recording import run_folder
-from netsim.results import heatmaps, plot_style
 from netsim.results.graph_metrics import weights_of
-from netsim.results.plot_sheets import Sheet
-from netsim.results.plots import layout
-from netsim.results.plots import runs as of_runs
-from netsim.results.plots.numbers import Drawn
-from netsim.results.plots.runs import Run
 from netsim.results.terminal_tables import Row
+from netsim.views import Ask, OnPaper, Panel, Shown
+from netsim.views import weights as heatmaps
+from netsim.views.gathering import runs as of_several
+from netsim.views.gathering.runs import Run
+from netsim.views.render.figure import layout
+from netsim.views.render.figure import style as plot_style
+from netsim.views.render.figure.files import Drawn
+from netsim.views.render.figure.sheets import Sheet
+
+TITLE = "Who weighs whom"
+PLACE = None
 
 _CELLS = 200
 _MOST_NAMED = 24
@@ -47,6 +52,11 @@ class Order:
     by: str
 
 
+def of_runs(runs: Sequence[Run], _: Ask) -> Shown:
+    """Return the graphs, a panel a curve; see `draw`."""
+    return Shown([Panel(OnPaper(lambda sheet: draw(runs, sheet)))])
+
+
 def draw(runs: Sequence[Run], sheet: Sheet) -> Drawn:
     """Draw the weights that nodes gave each other at the end, a panel a curve.
 
@@ -61,7 +71,7 @@ def draw(runs: Sequence[Run], sheet: Sheet) -> Drawn:
     ScenarioError
         If none of them has logged weights.
     """
-    every = {name: group[0] for name, group in of_runs.groups(runs).items()}
+    every = {name: group[0] for name, group in of_several.groups(runs).items()}
     having = {name: run for name, run in every.items() if _has_weights(run)}
     if not having:
         raise ScenarioError(

@@ -1,17 +1,19 @@
 """How messages ended, by link: sender to receiver."""
 
-from typing import Any
-
 import numpy as np
 
-from netsim.results.report.panels.fates import known_outcomes
-from netsim.results.report.run_tables import RunTables
+from netsim.views import Columns, Panel, Quantity, Shown
+from netsim.views.fates import known_outcomes
+from netsim.views.gathering.run_tables import RunTables
+
+TITLE = "Messages by link"
+PLACE = 50
 
 MOST_ROWS = 300
 
 
-def gather(run: RunTables) -> dict[str, Any] | None:
-    """A row a link, those with the most messages that did not arrive first."""
+def of_run(run: RunTables) -> Shown | None:
+    """Return a row a link, those with the most messages that did not arrive first."""
     rows = run.messages
     if not rows or not len(rows["src"]):
         return None
@@ -25,12 +27,25 @@ def gather(run: RunTables) -> dict[str, Any] | None:
     sent = counts.sum(axis=1)
     arrived = counts[:, names.index("delivered")] if "delivered" in names else np.zeros_like(sent)
     order = np.argsort(arrived - sent, kind="stable")[:MOST_ROWS]
-    columns = [names.index(word) for word in outcomes]
-    return {
-        "outcomes": outcomes,
-        "links": len(pairs),
-        "src": (pairs[order] // run.count).tolist(),
-        "dst": (pairs[order] % run.count).tolist(),
-        "sent": sent[order].tolist(),
-        "counts": counts[order][:, columns].tolist(),
+    shown = counts[order]
+    table = {
+        "src": pairs[order] // run.count,
+        "dst": pairs[order] % run.count,
+        "sent": sent[order],
+        "delivered_share": arrived[order] / sent[order],
+        **{word: shown[:, names.index(word)] for word in outcomes},
+        "missed": (sent - arrived)[order],
     }
+    columns = [
+        Quantity("src", "from"),
+        Quantity("dst", "to"),
+        Quantity("sent", "messages"),
+        Quantity("delivered_share", "delivered", "%"),
+        *(Quantity(word, word, "messages") for word in outcomes),
+        Quantity("missed", "not delivered", "messages"),
+    ]
+    every = f"all {len(pairs):,} links, those on which most were not delivered first"
+    if len(pairs) > len(order):
+        every = f"the {len(order)} of {len(pairs):,} links on which most were not delivered"
+    caption = f"Messages from a sender to a receiver and how they ended: {every}."
+    return Shown([Panel(Columns(columns, caption, "missed", descending=True), table)])

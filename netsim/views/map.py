@@ -14,29 +14,46 @@ from numpy.typing import NDArray
 
 from netsim.errors import ScenarioError
 from netsim.recording import run_folder
-from netsim.results import heatmaps, plot_style
 from netsim.traces.arrays import Arrays
+from netsim.views import OnPaper, Panel, Shown
+from netsim.views.gathering import pairs
+from netsim.views.gathering.run_tables import RunTables
+from netsim.views.render.figure import style as plot_style
+from netsim.views.render.figure.files import Drawn
+from netsim.views.render.figure.sheets import SCREEN, Sheet
+
+TITLE = "Map"
+PLACE = None
+NOTHING = "nodes have no places"
 
 _MOST_WITH_LINKS = 200
 _MOST_WITH_NUMBERS = 40
 
 
-def draw(folder: Path, title: str) -> Figure | None:
-    """The map of a run folder; None where nodes have no places."""
-    if run_folder.count(folder) is None:
-        return None
-    table = run_folder.nodes(folder)
+def of_run(run: RunTables) -> Shown | None:
+    """Return the map at the start; None where nodes have no places."""
+    table = run.nodes
     if not {"x_m", "y_m"} <= set(table):
         return None
     places = np.stack([table["x_m"], table["y_m"]], axis=1)
-    nodes = len(places)
     share = None
-    if nodes <= _MOST_WITH_LINKS:
-        sent, delivered = heatmaps.message_counts(folder, nodes)
+    if len(places) <= _MOST_WITH_LINKS and run.messages:
+        rows, nodes = run.messages, len(places)
+        came = rows["outcome"].among(("delivered",))
+        sent = pairs.sums(rows["src"], rows["dst"], nodes, 1)
+        delivered = pairs.sums(rows["src"][came], rows["dst"][came], nodes, 1)
         both = sent + sent.T
         with np.errstate(invalid="ignore"):
             share = (delivered + delivered.T) / np.where(both > 0, both, np.nan)
-    return node_map(places, share, outlines(folder), title)
+    walls = outlines(run.folder)
+
+    def draw(sheet: Sheet) -> Drawn:
+        rows = [
+            {"node": node, "x_m": float(x), "y_m": float(y)} for node, (x, y) in enumerate(places)
+        ]
+        return Drawn(node_map(places, share, walls, sheet), rows, rows, "places at the start")
+
+    return Shown([Panel(OnPaper(draw))])
 
 
 def outlines(folder: Path) -> NDArray[np.float64] | None:
@@ -55,7 +72,7 @@ def node_map(
     places: NDArray[np.float64],
     share: NDArray[np.float64] | None,
     walls: NDArray[np.float64] | None,
-    title: str,
+    sheet: Sheet = SCREEN,
 ) -> Figure:
     """Nodes as dots, links as lines, footprints in grey.
 
@@ -67,9 +84,10 @@ def node_map(
         Delivered share of what was sent, symmetric; NaN where nothing was.
     walls : (points, 2) array or None
         Outlines [m], with NaN between them.
-    title : str
+    sheet : Sheet
     """
-    figure = plot_style.new_figure(6.0, 4.4)
+    wide = sheet.width_in or 6.0
+    figure = plot_style.new_figure(wide, wide * 4.4 / 6.0, sheet)
     panel = figure.add_subplot()
     if walls is not None:
         ends = np.flatnonzero(np.isnan(walls).any(axis=1))
@@ -99,5 +117,4 @@ def node_map(
     panel.set_aspect("equal", adjustable="box")
     panel.set_xlabel("x [m]")
     panel.set_ylabel("y [m]")
-    plot_style.heading(figure, f"Map · {title}")
     return figure

@@ -9,12 +9,22 @@ from netsim.errors import ScenarioError
 from netsim.recording import run_folder
 from netsim.recording.main_metric import is_share
 from netsim.results.metrics import curve, names
-from netsim.results.report.numbers import evenly, short
-from netsim.results.report.sweep_tables import SweepTables
+from netsim.views import OnPage, Panel, Shown
+from netsim.views.gathering.numbers import evenly, short
+from netsim.views.gathering.sweep_tables import SweepTables
+
+TITLE = "Over virtual time, point by point"
+PLACE = 30
 
 MOST_POINTS = 36
 MOST_TIMES = 80
 _COLUMNS = ("t_s", "node", "metric", "stage", "value", "steps", "energy_j")
+
+
+def of_sweep(sweep: SweepTables) -> Shown | None:
+    """Return what `gather` finds, for the page."""
+    found = gather(sweep)
+    return None if found is None else Shown([Panel(OnPage("multiples", found))])
 
 
 def gather(sweep: SweepTables) -> dict[str, Any] | None:

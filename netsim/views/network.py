@@ -5,10 +5,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.results.report.layout import spring
-from netsim.results.report.moments import moments, stretch_of
-from netsim.results.report.numbers import short
-from netsim.results.report.run_tables import Floats, Ints, RunTables
+from netsim.views import OnPage, Panel, Shown
+from netsim.views.gathering.moments import moments, stretch_of
+from netsim.views.gathering.numbers import short
+from netsim.views.gathering.run_tables import Floats, Ints, RunTables
+from netsim.views.gathering.spring import spring
+
+TITLE = "The network over time"
+PLACE = 30
 
 MOST_LINKS = 4000
 """Drawn at most: those with the most messages."""
@@ -20,6 +24,12 @@ MOST_PEERS = 250
 """Of one node, where one moment alone has more weights than that."""
 _CHANGED = 5e-4
 """A weight that changed by less is as before."""
+
+
+def of_run(run: RunTables) -> Shown | None:
+    """Return what `gather` finds, for the page."""
+    found = gather(run)
+    return None if found is None else Shown([Panel(OnPage("network", found))])
 
 
 def gather(run: RunTables) -> dict[str, Any] | None:

@@ -8,8 +8,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from netsim.recording.main_metric import is_share
-from netsim.results import plot_axes, plot_style
 from netsim.results.network_cost import ARRIVED, CAUSES, LATE, NetworkCost, Played
+from netsim.views.render.figure import axes as plot_axes
+from netsim.views.render.figure import style as plot_style
 
 NAME = "network_cost.png"
 _DASHES: Sequence[Any] = ("-", (0, (4, 2)), (0, (1, 1.2)))

@@ -7,31 +7,58 @@ from numpy.typing import NDArray
 
 from netsim.recording.main_metric import is_share
 from netsim.recording.schema import RECORDED
-from netsim.results.report.numbers import short
-from netsim.results.report.run_tables import RunTables
 from netsim.results.starved import ARRIVED, SHARE, starved
 from netsim.units import BITS_PER_MEGABYTE
+from netsim.views import Columns, Panel, Quantity, Shown
+from netsim.views.gathering.run_tables import RunTables
+
+TITLE = "Nodes"
+PLACE = 80
+
+_Cells = tuple[Quantity, NDArray[Any]]
+"""A column and its values."""
 
 
-def gather(run: RunTables) -> dict[str, Any] | None:
-    """Columns with their titles and units, and which nodes are starved."""
+def of_run(run: RunTables) -> Shown | None:
+    """Return a row a node; those that starve are marked."""
     if run.count < 1:
         return None
     columns = [_column("node", "node", "", np.arange(run.count))]
+    is_starved = _starved(run)
+    if is_starved.any():
+        columns.append(_words("starved", is_starved))
     roles = run.nodes.get("role")
     if roles is not None and len(set(roles.tolist())) > 1:
-        columns.append(
-            {"key": "role", "title": "role", "unit": "", "values": [str(r) for r in roles.tolist()]}
-        )
+        columns.append((Quantity("role", "role"), np.array([str(r) for r in roles.tolist()])))
     if "malicious" in run.nodes and run.nodes["malicious"].any():
-        words = ["malicious" if bad else "" for bad in run.nodes["malicious"].tolist()]
-        columns.append({"key": "malicious", "title": "malicious", "unit": "", "values": words})
+        columns.append(_words("malicious", run.nodes["malicious"]))
     columns += _had(run) + _learned(run) + _messages(run)
-    return {
-        "columns": columns,
-        "starved": np.flatnonzero(_starved(run)).tolist(),
-        "starved_share": SHARE,
-    }
+    starved_nodes = frozenset(np.flatnonzero(is_starved).tolist())
+    mark = Columns(
+        [quantity for quantity, _ in columns],
+        "A row a node. A heading sorts; a node's number picks it out in the figures.",
+        "node",
+        picks=True,
+        marked=starved_nodes,
+    )
+    table = {quantity.column: cells for quantity, cells in columns}
+    return Shown([Panel(mark, table)], _said(len(starved_nodes)))
+
+
+def _said(starved_nodes: int) -> str:
+    """A sentence on nodes that starve; empty where none does."""
+    if not starved_nodes:
+        return ""
+    named = "One node is" if starved_nodes == 1 else f"{starved_nodes} nodes are"
+    return (
+        f"{named} starved: handed fewer than {100 * SHARE:g} % of the messages that the median "
+        "node was. Their rows are marked."
+    )
+
+
+def _words(word: str, chosen: NDArray[np.bool_]) -> _Cells:
+    """A column with a word at some nodes."""
+    return Quantity(word, word), np.where(chosen, word, "")
 
 
 def _starved(run: RunTables) -> NDArray[np.bool_]:
@@ -43,13 +70,11 @@ def _starved(run: RunTables) -> NDArray[np.bool_]:
     return starved(got[: run.count], run.nodes.get("role"))
 
 
-def _column(
-    key: str, title: str, unit: str, values: NDArray[Any], digits: int = 4
-) -> dict[str, Any]:
-    return {"key": key, "title": title, "unit": unit, "values": short(values, digits)}
+def _column(key: str, title: str, unit: str, values: NDArray[Any]) -> _Cells:
+    return Quantity(key, title, unit), np.asarray(values)
 
 
-def _had(run: RunTables) -> list[dict[str, Any]]:
+def _had(run: RunTables) -> list[_Cells]:
     """Data and speed, where they differ or tell something."""
     columns = []
     if "train_samples" in run.nodes and run.nodes["train_samples"].any():
@@ -61,11 +86,11 @@ def _had(run: RunTables) -> list[dict[str, Any]]:
             columns.append(_column("classes", "classes", "", classes))
     speed = run.nodes.get("speed")
     if speed is not None and len(set(speed.tolist())) > 1:
-        columns.append(_column("speed", "speed", "", speed, 3))
+        columns.append(_column("speed", "speed", "", speed))
     return columns
 
 
-def _learned(run: RunTables) -> list[dict[str, Any]]:
+def _learned(run: RunTables) -> list[_Cells]:
     """The main metric at the end, and what it had cost the node."""
     rows, n = run.metrics, run.count
     if not rows or not len(rows["t_s"]):
@@ -77,9 +102,7 @@ def _learned(run: RunTables) -> list[dict[str, Any]]:
         share = is_share(main)
         values = _last(rows["node"][chosen], rows["value"][chosen], n)
         unit = "%" if share else ""
-        columns.append(
-            _column("metric", f"{main} at the end", unit, values * (100 if share else 1))
-        )
+        columns.append(_column("metric", f"{main} at the end", unit, values))
     for key, title, unit, per in (
         ("steps", "local steps", "", 1.0),
         ("bits_transmitted", "transmitted", "MB", 1 / BITS_PER_MEGABYTE),
@@ -99,7 +122,7 @@ def _last(node: NDArray[Any], values: NDArray[Any], n: int) -> NDArray[np.float6
     return found
 
 
-def _messages(run: RunTables) -> list[dict[str, Any]]:
+def _messages(run: RunTables) -> list[_Cells]:
     """What it sent and what it was handed."""
     rows, n = run.messages, run.count
     if not rows or not len(rows["src"]):
@@ -109,14 +132,14 @@ def _messages(run: RunTables) -> list[dict[str, Any]]:
     sent, arrived = np.bincount(src, minlength=n), np.bincount(src[came], minlength=n)
     meant, got = np.bincount(dst, minlength=n), np.bincount(dst[came], minlength=n)
     with np.errstate(divide="ignore", invalid="ignore"):
-        of_sent = np.where(sent > 0, 100 * arrived / sent, np.nan)
-        of_meant = np.where(meant > 0, 100 * got / meant, np.nan)
+        of_sent = np.where(sent > 0, arrived / sent, np.nan)
+        of_meant = np.where(meant > 0, got / meant, np.nan)
     latest = _latest(dst[came], rows["t_done_s"][came], n)
     columns = [
         _column("sent", "messages sent", "", sent),
-        _column("sent_delivered", "of these delivered", "%", of_sent, 3),
+        _column("sent_delivered", "of these delivered", "%", of_sent),
         _column("received", "messages received", "", got),
-        _column("received_share", "of those sent to it", "%", of_meant, 3),
+        _column("received_share", "of those sent to it", "%", of_meant),
         _column("last_received", "last received at", "s", latest),
     ]
     if run.uses:
@@ -126,9 +149,9 @@ def _messages(run: RunTables) -> list[dict[str, Any]]:
         total = np.bincount(users[used], weights=age[used], minlength=n)
         many = np.bincount(users[used], minlength=n)
         with np.errstate(divide="ignore", invalid="ignore"):
-            share = 100 * many / arrivals
-            columns.append(_column("used", "models used of those that came", "%", share, 3))
-            columns.append(_column("age", "mean age at use", "s", total / many, 3))
+            share = many / arrivals
+            columns.append(_column("used", "models used of those that came", "%", share))
+            columns.append(_column("age", "mean age at use", "s", total / many))
     return columns
 
 

@@ -3,12 +3,22 @@
 from collections.abc import Mapping
 from typing import Any
 
-from netsim.results.report.numbers import short
-from netsim.results.report.sweep_tables import SweepTables, described
 from netsim.scenario.labels import shown
+from netsim.views import OnPage, Panel, Shown
+from netsim.views.gathering.numbers import short
+from netsim.views.gathering.sweep_tables import SweepTables, described
+
+TITLE = "Values and results"
+PLACE = 40
 
 MOST_LINES = 2000
 _RESULTS = 3
+
+
+def of_sweep(sweep: SweepTables) -> Shown | None:
+    """Return what `gather` finds, for the page."""
+    found = gather(sweep)
+    return None if found is None else Shown([Panel(OnPage("parallel", found))])
 
 
 def gather(sweep: SweepTables) -> dict[str, Any] | None:

@@ -7,35 +7,34 @@ it shows spans decades.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
 
 from netsim.recording.summary_fields import MEASURES, definitions
-from netsim.results import plot_axes, plot_style
-from netsim.results.plot_sheets import SCREEN, Sheet
-from netsim.results.plots import layout, names, swept
-from netsim.results.plots.numbers import Drawn
-from netsim.results.plots.swept import SweptAxis, swept_key
 from netsim.results.sweep_comparison import LEVEL, Estimate, PointResult, tidy_rows
 from netsim.results.terminal_tables import Row
+from netsim.views import Panel, Response, Shown
+from netsim.views.gathering import names, swept
+from netsim.views.gathering.sweep_tables import SweepTables
+from netsim.views.gathering.swept import SweptAxis, swept_key
 
-_TALL = 100.0
-"""Ratio of the largest to the smallest value from which a vertical axis is logarithmic."""
+TITLE = "Response"
+PLACE = 15
+TAKES = ("metrics", "paired_to")
+
+_ON_PAGE = 6
+"""Measures that a page shows over the swept key."""
 
 
 @dataclass(frozen=True)
 class Way:
-    """How a sweep is drawn.
+    """How a sweep is shown.
 
     Attributes
     ----------
     heading : str
-        Over the picture, where its sheet has one.
+        Over the picture, on a screen.
     minus : str
         What the differences of its lines are to; empty: they are not drawn.
     is_search : bool
@@ -47,10 +46,13 @@ class Way:
     is_search: bool = False
 
 
-def draw(
-    lines: Sequence[PointResult], show: Sequence[str], way: Way, sheet: Sheet = SCREEN
-) -> Drawn | None:
-    """Draw a sweep.
+def of_sweep(sweep: SweepTables) -> Shown | None:
+    """Return the measures that the sweep shows, over the swept key."""
+    return gather(sweep.lines, sweep.measures[:_ON_PAGE], Way(is_search=bool(sweep.trials)))
+
+
+def gather(lines: Sequence[PointResult], show: Sequence[str], way: Way) -> Shown | None:
+    """Gather a panel a measure, and of a search a panel a key that it drew.
 
     Parameters
     ----------
@@ -59,11 +61,10 @@ def draw(
     show : sequence of str
         Names of measures.
     way : Way
-    sheet : Sheet
 
     Returns
     -------
-    Drawn or None
+    Shown or None
         None where nothing is swept, or nothing was measured.
     """
     key = swept_key([line.values for line in lines])
@@ -72,57 +73,79 @@ def draw(
         return None
     keys = [k for k in lines[0].values if _varies(lines, k)] if way.is_search else [key]
     groups = _groups(lines, keys)
-    wanted = [
-        (name, along, is_difference)
+    panels = [
+        _panel(
+            groups, name, SweptAxis.of(along, [m.values[along] for m in lines]), lines, minus, way
+        )
         for name in shown
         for along in keys
-        for is_difference in ((False, True) if way.minus else (False,))
+        for minus in (("", way.minus) if way.minus else ("",))
     ]
-    figure, panels, columns = _sheet(len(wanted), sheet)
-    handles: dict[str, Any] = {}
-    for panel, (name, along, is_difference) in zip(panels, wanted, strict=True):
-        axis = SweptAxis.of(along, [line.values[along] for line in lines])
-        at = axis.set_up(panel, narrow=sheet.width_in is not None)
-        places = {id(line): x for line, x in zip(lines, at, strict=True)}
-        joined = axis.is_number and not way.is_search
-        for k, (label, group) in enumerate(groups.items()):
-            # kinds have no order, so no line joins them
-            estimates = [(m, _seen(m.estimates.get(name), is_difference)) for m in group]
-            cells = [(places[id(m)], cell) for m, cell in estimates if cell is not None]
-            if cells:
-                x = swept.beside(panel, [x for x, _ in cells], k, len(groups))
-                drawn = _marks(panel, (name, is_difference), x, [c for _, c in cells], k, joined)
-                handles.setdefault(label, drawn)
-        _vertical(panel, name, lines, way.minus if is_difference else "")
-        if sheet.width_in is not None:
-            panel.set_xlabel(layout.wrapped(panel.get_xlabel(), figure, columns))
-            panel.set_ylabel(layout.wrapped_once(panel.get_ylabel()))
-    about = _about(lines, way)
-    told = definitions(shown)
-    if sheet.has_heading:
-        plot_style.heading(figure, way.heading)
-        plot_style.legend(figure, list(handles.values()), list(handles), told)
-    else:
-        layout.finish(figure, list(handles.values()), list(handles), about)
-    rows = [
+    about = "\n".join(filter(None, [_about(lines, way), definitions(shown)]))
+    return Shown(panels, about, _short(groups, keys, shown, way))
+
+
+def csv_rows(lines: Sequence[PointResult], shown: Sequence[str], way: Way) -> list[Row]:
+    """A row a point, algorithm and measure that is drawn, for a file beside the figure."""
+    return [
         {**row, "diff_to": way.minus or lines[0].point}
         for row in tidy_rows(lines)
         if row["metric"] in shown
     ]
-    return Drawn(figure, rows, _short(groups, keys, shown, way), f"{about}\n{told}".strip())
+
+
+def _panel(
+    groups: Mapping[str, Sequence[PointResult]],
+    name: str,
+    axis: SweptAxis,
+    lines: Sequence[PointResult],
+    minus: str,
+    way: Way,
+) -> Panel:
+    """One measure over one key.
+
+    Parameters
+    ----------
+    groups : mapping of str to sequence of PointResult
+        The lines of the picture.
+    name : str
+    axis : SweptAxis
+        Of the key, with the values of all points.
+    lines : sequence of PointResult
+        The points in that order.
+    minus : str
+        What is subtracted; empty: nothing is.
+    way : Way
+    """
+    places = {id(line): x for line, x in zip(lines, axis.at, strict=True)}
+    rows = [
+        (label, line.point, places[id(line)], *seen, line.seeds)
+        for label, group in groups.items()
+        for line in group
+        if (seen := _seen(line.estimates.get(name), bool(minus))) is not None
+    ]
+    columns = ("curve", "point", "x", "mean", "half_width", "seeds")
+    cells = list(zip(*rows, strict=True)) or [()] * len(columns)
+    table = {c: np.array(one) for c, one in zip(columns, cells, strict=True)}
+    label, measure = names.measure(name), MEASURES[name]
+    if minus:
+        label = names.difference(label, names.method(minus))
+    y = replace(names.as_quantity("mean", label), per=1 / measure.scale)
+    mark = Response(
+        names.as_quantity("x", axis.axis.label),
+        y,
+        tuple(groups),
+        tuple(axis.at),
+        tuple(axis.words),
+        axis.scale,
+        joined=axis.is_number and not way.is_search,  # kinds have no order
+        is_difference=bool(minus) or measure.unit == "pp",
+    )
+    return Panel(mark, table)
 
 
 def _varies(lines: Sequence[PointResult], key: str) -> bool:
     return len({str(line.values[key]) for line in lines}) > 1
-
-
-def _sheet(count: int, sheet: Sheet) -> tuple[Figure, list[Axes], int]:
-    columns = layout.columns_of(count, sheet)
-    if sheet.width_in is not None:
-        return *layout.panels(count, columns, sheet), columns
-    rows = -(-count // columns)
-    figure = plot_style.new_figure(max(4.6, 3.3 * columns), 0.7 + 2.7 * rows)
-    return figure, [figure.add_subplot(rows, columns, i + 1) for i in range(count)], columns
 
 
 def _groups(lines: Sequence[PointResult], keys: Sequence[str]) -> dict[str, list[PointResult]]:
@@ -145,81 +168,6 @@ def _seen(cell: Estimate | None, is_difference: bool) -> tuple[float, float] | N
     if cell is None or not is_difference:
         return None if cell is None else (cell.mean, cell.half_width or 0.0)
     return None if cell.diff is None else (cell.diff, cell.diff_half_width or 0.0)
-
-
-def _scale(name: str) -> float:
-    return MEASURES[name].scale
-
-
-def _marks(
-    panel: Axes,
-    what: tuple[str, bool],
-    x: Sequence[float],
-    cells: Sequence[tuple[float, float]],
-    k: int,
-    joined: bool,
-) -> Any:
-    """The marks of one line with their bars; bars of shares end at 0 and at 100 %.
-
-    Parameters
-    ----------
-    panel : Axes
-    what : tuple of (str, bool)
-        The measure, and whether differences are drawn.
-    x : sequence of float
-    cells : sequence of (float, float)
-        Mean and half the interval.
-    k : int
-        Which line it is.
-    joined : bool
-        Whether a line joins them.
-    """
-    scale = _scale(what[0])
-    order = np.argsort(x, kind="stable") if joined else np.arange(len(x))
-    y, half = (scale * np.array([cell[i] for cell in cells])[order] for i in (0, 1))
-    below, above = half, half
-    if MEASURES[what[0]].unit == "%" and not what[1]:
-        below, above = np.minimum(half, y), np.minimum(half, np.maximum(scale - y, 0.0))
-    look = plot_style.curve_style(k, len(x))
-    del look["markevery"], look["clip_on"]
-    look["linestyle"] = look["linestyle"] if joined else "none"
-    thin = float(panel.xaxis.label.get_fontsize()) / 9.5
-    return panel.errorbar(
-        np.array(x)[order], y, [below, above], capsize=2.5 * thin, elinewidth=1.0 * thin, **look
-    )
-
-
-def _vertical(panel: Axes, name: str, lines: Sequence[PointResult], minus: str) -> None:
-    measure, scale, label = MEASURES[name], _scale(name), names.measure(name)
-    cells = [line.estimates[name] for line in lines if name in line.estimates]
-    seen = [pair for cell in cells if (pair := _seen(cell, bool(minus))) is not None]
-    means = np.array([mean for mean, _ in seen])
-    lows = means - np.array([half for _, half in seen])
-    highs = means + np.array([half for _, half in seen])
-    if minus or measure.unit == "pp":
-        ends = scale * np.concatenate([lows, highs])
-        told = names.difference(label, names.method(minus)) if minus else label
-        plot_axes.difference_axis(panel, told, ends, False)
-        return
-    if measure.unit != "%" and means.min() > 0 and means.max() >= _TALL * means.min():
-        panel.set_yscale("log")
-        plot_axes.without_formulas(panel.yaxis)
-        if lows.min() <= 0:  # bars that reach below nought would stretch the axis without end
-            panel.set_ylim(bottom=0.5 * means.min())
-    else:
-        margin = 0.06 * (highs.max() - lows.min()) or 0.01 * max(abs(means).max(), 1e-12)
-        low, high = lows.min() - margin, highs.max() + margin
-        if means.min() >= 0:
-            low = max(low, 0.0)
-        if measure.unit == "%":
-            if high - low < 0.04:  # hardly any change should look like it
-                low, high = max(low - 0.05, 0.0), high + 0.05
-            low, high = 100 * low, 100 * min(high, 1.0 + 0.02 * (1.0 - low))
-        panel.set_ylim(low, high)
-        panel.yaxis.set_major_formatter(FuncFormatter(lambda y, _: plot_axes.tick_text(y)))
-    panel.set_ylabel(label)
-    panel.grid(axis="y", color=plot_style.GRID, linewidth=0.8)
-    panel.tick_params(axis="y", length=0)
 
 
 def _about(lines: Sequence[PointResult], way: Way) -> str:

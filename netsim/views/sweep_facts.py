@@ -1,15 +1,17 @@
 """What a sweep varied, and how much of it has been played."""
 
-from typing import Any
-
-from netsim.results.report.sweep_tables import SweepTables
 from netsim.scenario.labels import shown
+from netsim.views import OnPage, Panel, Shown
+from netsim.views.gathering.sweep_tables import SweepTables
+
+TITLE = "In short"
+PLACE = 10
 
 _MOST_WORDS = 120
 
 
-def gather(sweep: SweepTables) -> dict[str, Any]:
-    """Names with what they are."""
+def of_sweep(sweep: SweepTables) -> Shown:
+    """Return names with what they are."""
     keys = dict.fromkeys(key for values in sweep.design.points.values() for key in values)
     found = [
         ("points", f"{len(sweep.design.points):,}"),
@@ -27,4 +29,4 @@ def gather(sweep: SweepTables) -> dict[str, Any]:
         if len(told) > _MOST_WORDS:
             told = f"{len(values)} values"
         found.append((key, told))
-    return {"entries": [[name, value] for name, value in found]}
+    return Shown([Panel(OnPage("facts", {"entries": [[name, value] for name, value in found]}))])

@@ -5,37 +5,59 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.results.report.numbers import short
-from netsim.results.report.run_tables import RunTables
+from netsim.views import Layers, Panel, Quantity, Shown
+from netsim.views.gathering.run_tables import RunTables
 
 Floats = NDArray[np.float64]
 
 Spans = tuple[NDArray[np.int64], Floats, Floats]
 """Node, begin and end [s] of each."""
 
+TITLE = "Where virtual time went"
+PLACE = 70
+
+RECORDED = (
+    "As recorded. A radio and a processor work at the same time: the columns of a node may add up "
+    "to more than the run."
+)
+WORKED_OUT = (
+    "Worked out from messages and training jobs, at the mean time of a step; of what happens at "
+    "the same time the first counts: off, train, transmit (waiting for the medium included), "
+    "receive, asleep, wait."
+)
 STATES = ("train", "compute", "transmit", "receive", "wait", "asleep", "off")
 
 
-def gather(run: RunTables) -> dict[str, Any] | None:
-    """Seconds by state and node: as recorded, else worked out from messages and jobs."""
+def of_run(run: RunTables) -> Shown | None:
+    """Return seconds by state and node: as recorded, else worked out from messages and jobs."""
     if run.count < 1 or run.end_s <= 0:
         return None
     recorded = run.summary.get("time_s")
-    if isinstance(recorded, dict) and all(len(v) == run.count for v in recorded.values()):
+    is_recorded = isinstance(recorded, dict) and all(len(v) == run.count for v in recorded.values())
+    if isinstance(recorded, dict) and is_recorded:
         seconds = {name: np.asarray(recorded[name]) for name in STATES if name in recorded}
     elif not run.messages and not run.wakes:
         return None
     else:
         seconds = worked_out(run)
-    shown = {name: short(cells) for name, cells in seconds.items() if cells.any()}
+    shown = {name: cells for name, cells in seconds.items() if cells.any()}
     if not set(shown) - {"wait"}:
         return None
-    return {
-        "states": list(shown),
-        "seconds": list(shown.values()),
-        "end_s": run.end_s,
-        "is_recorded": isinstance(recorded, dict),
+    table = {
+        "node": np.tile(np.arange(run.count), len(shown)),
+        "state": np.repeat(list(shown), run.count),
+        "time_s": np.concatenate(list(shown.values())).astype(np.float64),
     }
+    mark = Layers(
+        Quantity("node", "Node"),
+        Quantity("time_s", "Virtual time", "s"),
+        "state",
+        "states",
+        1.0,
+        order=True,
+        whole=run.count * run.end_s,
+    )
+    return Shown([Panel(mark, table)], RECORDED if is_recorded else WORKED_OUT)
 
 
 def worked_out(run: RunTables) -> dict[str, Floats]:

@@ -6,20 +6,24 @@ import pytest
 from scipy import stats
 
 from netsim.errors import ScenarioError
-from netsim.results import paired, plot_style
+from netsim.results import paired
 from netsim.results.frames import PlayedRun
-from netsim.results.plot_sheets import SCREEN, paper
-from netsim.results.plots import curves
-from netsim.results.plots import runs as of_runs
-from netsim.results.plots.runs import Run
+from netsim.views import Ask, accuracy
+from netsim.views.gathering import runs as of_runs
+from netsim.views.gathering.runs import Run
+from netsim.views.render.figure import marks
+from netsim.views.render.figure import style as plot_style
+from netsim.views.render.figure.sheets import SCREEN, paper
 
 COLUMN = paper(3.5)
 NAMES = ("kd_pdfl", "fedavg", "local")
 
 
 def drawn(folders, metrics=("accuracy",), against=("time",), sheet=COLUMN, **more):
+    ask = Ask(tuple(metrics), on_paper=not sheet.has_heading, against=tuple(against), **more)
     with plot_style.style(sheet):
-        return curves.draw([Run.of(folder) for folder in folders], metrics, against, sheet, **more)
+        shown = accuracy.of_runs([Run.of(folder) for folder in folders], ask)
+        return marks.drawn(shown, sheet=sheet)
 
 
 def per_seed(folders, metric="accuracy"):

@@ -7,10 +7,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from netsim.errors import ScenarioError
-from netsim.results import plot_style
-from netsim.results.plot_sheets import paper
-from netsim.results.plots import cdf, graph
-from netsim.results.plots.runs import Run
+from netsim.views import Ask, cdf, graph
+from netsim.views.gathering.runs import Run
+from netsim.views.render.figure import marks
+from netsim.views.render.figure import style as plot_style
+from netsim.views.render.figure.sheets import paper
 
 COLUMN = paper(3.5)
 
@@ -19,13 +20,18 @@ def of(folders):
     return [Run.of(folder) for folder in folders]
 
 
+def drawn(runs, metrics, paired_to=None):
+    with plot_style.style(COLUMN):
+        shown = cdf.of_runs(runs, Ask(tuple(metrics), paired_to=paired_to, on_paper=True))
+        return marks.drawn(shown, sheet=COLUMN)
+
+
 def test_the_distribution_over_nodes_is_that_of_the_last_evaluation(tmp_path, written):
     for name in ("kd_pdfl", "local"):
         for seed in (0, 1):
             written(tmp_path / f"seed-{seed}/{name}", name, seed=seed, nodes=6, evaluations=3)
     folders = [tmp_path / f"seed-{s}/{n}" for n in ("kd_pdfl", "local") for s in (0, 1)]
-    with plot_style.style(COLUMN):
-        found = cdf.draw(of(folders), ["accuracy"], COLUMN, "local")
+    found = drawn(of(folders), ["accuracy"], "local")
     rows = pd.DataFrame(found.rows)
     mine = rows[(rows.curve == "KD-PDFL") & (rows.metric == "accuracy")]
     tables = [pd.read_parquet(folder / "metrics") for folder in folders]
@@ -43,8 +49,7 @@ def test_delays_are_those_of_messages_that_arrived(tmp_path, written):
     summary = written(tmp_path / "a", "kd_pdfl", nodes=6, evaluations=4)
     runs = of([tmp_path / "a"])
     assert cdf.default_quantities(runs) == ["accuracy", "delay"]
-    with plot_style.style(COLUMN):
-        found = cdf.draw(runs, ["delay"], COLUMN)
+    found = drawn(runs, ["delay"])
     rows = pd.DataFrame(found.rows)
     log = pd.read_parquet(tmp_path / "a" / "messages")
     arrived = log[log.outcome.isin(["delivered", "partial"])]
@@ -59,11 +64,11 @@ def test_a_run_without_a_log_of_messages_has_no_delays(tmp_path, written):
     runs = of([tmp_path / "a"])
     assert cdf.default_quantities(runs) == ["accuracy"]
     with pytest.raises(ScenarioError, match=r"a: has no table messages: \[run\] log_messages"):
-        cdf.draw(runs, ["delay"], COLUMN)
+        drawn(runs, ["delay"])
     with pytest.raises(
         ScenarioError, match=r'metrics: metric = acuracy: .* did you mean "accuracy'
     ):
-        cdf.draw(runs, ["acuracy"], COLUMN)
+        drawn(runs, ["acuracy"])
 
 
 def two_tasks(folder, count=6):

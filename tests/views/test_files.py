@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from netsim.results import plot_style
-from netsim.results.plot_sheets import WIDTHS_IN, paper
-from netsim.results.plots import curves, layout, numbers
-from netsim.results.plots.runs import Run
+from netsim.views import Ask, accuracy
+from netsim.views.gathering.runs import Run
+from netsim.views.render.figure import files as numbers
+from netsim.views.render.figure import layout, marks
+from netsim.views.render.figure import style as plot_style
+from netsim.views.render.figure.sheets import WIDTHS_IN, paper
 
 
 @pytest.fixture
@@ -23,7 +25,8 @@ def make(tmp_path, written):
     def draw(path, form, width=3.5, paired_to=None):
         sheet = paper(width)
         with plot_style.style(sheet):
-            drawn = curves.draw(runs, ["accuracy"], ("time",), sheet, paired_to=paired_to)
+            ask = Ask(("accuracy",), paired_to=paired_to, on_paper=True)
+            drawn = marks.drawn(accuracy.of_runs(runs, ask), sheet=sheet)
         return drawn, numbers.write(drawn, path, form, with_table=True)
 
     return draw

@@ -2,8 +2,8 @@
 
 import pytest
 
-from netsim.results.plots import names, swept
 from netsim.scenario import shipped
+from netsim.views.gathering import names, swept
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,15 @@ from matplotlib.image import imread
 from netsim.errors import ScenarioError
 from netsim.recording import run_folder
 from netsim.recording.recorder import Recorder
-from netsim.results import figures, heatmaps, metrics, summary
-from netsim.results.plots import runs as of_runs
-from netsim.results.plots.estimates import over_seeds
-from netsim.results.plots.runs import Run
+from netsim.results import metrics, summary
+from netsim.views import deliveries
+from netsim.views import weights as heatmaps
+from netsim.views.gathering import runs as of_runs
+from netsim.views.gathering.estimates import over_seeds
+from netsim.views.gathering.run_tables import RunTables
+from netsim.views.gathering.runs import Run
+from netsim.views.render import pictures as figures
+from netsim.views.render.figure.sheets import SCREEN
 
 S = 1_000_000_000
 
@@ -47,10 +52,11 @@ def test_what_was_not_recorded_is_not_drawn(tmp_path, written):
 def test_large_networks_are_drawn_in_blocks(tmp_path, written):
     written(tmp_path, nodes=450, evaluations=2)
     assert len(figures.draw(tmp_path)) == 4
-    sent, delivered = heatmaps.message_counts(tmp_path, 450, 3)
-    assert sent.shape == (150, 150)
-    assert sent.sum() == 450 * 5
-    assert delivered.sum() == summary.load(tmp_path)["messages"]["delivered"]
+    panel = deliveries.of_run(RunTables(tmp_path)).panels[0]
+    assert panel.mark.block == 3
+    assert panel.table["sender"].max() == 447
+    share = panel.table["delivered"].sum() / summary.load(tmp_path)["messages"]["delivered"]
+    assert share == 1
 
 
 def test_comparison_draws_one_curve_an_algorithm(tmp_path, written):
@@ -105,9 +111,9 @@ def test_traffic_counts_pairs(tmp_path):
     for dst, outcome in ((1, "delivered"), (1, "outage"), (2, "partial"), (1, "delivered")):
         recorder.message(0, S, 0, dst, "M", 8, 1, 0, 1.0, outcome, 0, None)
     recorder.close()
-    sent, delivered = heatmaps.message_counts(tmp_path, 3)
-    assert sent.tolist() == [[0, 3, 1], [0, 0, 0], [0, 0, 0]]
-    assert delivered.tolist() == [[0, 2, 0], [0, 0, 0], [0, 0, 0]]
+    found = deliveries.of_run(RunTables(tmp_path)).panels[0].table
+    rows = zip(*(found[name].tolist() for name in found), strict=True)
+    assert list(rows) == [(0, 1, 2, 2 / 3), (0, 2, 0, 0)]
 
 
 def test_a_folder_that_is_no_run_is_refused(tmp_path):
@@ -120,7 +126,7 @@ def test_the_map_has_places_links_and_walls(tmp_path, written):
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from netsim.results import node_map
+    from netsim.views import map as node_map
 
     written(tmp_path / "a", nodes=3)
     places = {"node": [0, 1, 2], "x_m": [0.0, 30.0, 60.0], "y_m": [0.0, 5.0, 0.0]}
@@ -132,7 +138,8 @@ def test_the_map_has_places_links_and_walls(tmp_path, written):
         f"[radio.path_loss]\npath = '{tmp_path / 'scene.npz'}'\n"
     )
     assert node_map.outlines(tmp_path / "a").shape == (4, 2)
-    figure = node_map.draw(tmp_path / "a", "street")
+    (drawn,) = node_map.of_run(RunTables(tmp_path / "a")).panels
+    figure = drawn.mark.draw(SCREEN).figure
     panel = figure.axes[0]
     assert len(panel.patches) == 1
     assert [text.get_text() for text in panel.texts] == ["0", "1", "2"]

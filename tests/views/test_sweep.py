@@ -8,9 +8,11 @@ import pytest
 from scipy import stats
 
 from netsim.errors import ScenarioError
-from netsim.results import plot_style, summary, sweep_comparison
-from netsim.results.plot_sheets import paper
-from netsim.results.plots import sweep
+from netsim.results import summary, sweep_comparison
+from netsim.views import sweep
+from netsim.views.render import pictures
+from netsim.views.render.figure import style as plot_style
+from netsim.views.render.figure.sheets import paper
 
 COLUMN = paper(3.5)
 SEEDS = (0, 1, 2)
@@ -43,7 +45,7 @@ def draw(played, paired_to=None, show=("accuracy",), **more):
     folder, design, _ = played
     lines = sweep_comparison.compare_points(folder, design, paired_to)
     with plot_style.style(COLUMN):
-        return sweep.draw(lines, show, sweep.Way(minus=paired_to or "", **more), COLUMN)
+        return pictures.of_sweep(lines, show, sweep.Way(minus=paired_to or "", **more), COLUMN)
 
 
 def test_differences_are_to_the_method_named_seed_by_seed(played):

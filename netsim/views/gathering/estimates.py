@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from netsim.errors import ScenarioError
 from netsim.recording.main_metric import is_share
 from netsim.results import metrics as measured
-from netsim.results.plots.runs import Run
 from netsim.results.sweep_comparison import half_widths_per_std
 from netsim.units import BITS_PER_MEGABYTE
+from netsim.views.gathering.runs import Run
 
 Floats = NDArray[np.float64]
 Band = Literal["interval", "std", "nodes", "none"]

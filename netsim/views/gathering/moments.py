@@ -5,7 +5,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.results.report.run_tables import RunTables
+from netsim.views.gathering.run_tables import RunTables
 
 FEW_NODES = 200
 MOMENTS, MOMENTS_OF_MANY = 60, 30

@@ -19,6 +19,7 @@ from netsim.recording.summary_fields import MEASURES
 from netsim.registry import TAGS
 from netsim.scenario import shipped
 from netsim.units import without_unit
+from netsim.views import Quantity
 
 _PREFIXES = (("G", 1e9), ("M", 1e6), ("k", 1e3), ("", 1.0), ("m", 1e-3), ("µ", 1e-6), ("n", 1e-9))
 _DOWN_ONLY = ("s",)
@@ -152,3 +153,9 @@ def _words(name: str) -> str:
         w.upper() if len(w) > 1 and w.isalpha() and not set(w.lower()) & set("aeiouy") else w
         for w in parts
     )
+
+
+def as_quantity(column: str, label: str) -> Quantity:
+    """A column of a table by the label of its axis, which may end with its unit in brackets."""
+    found = re.fullmatch(r"(.*) \[([^\]]*)\]", label, re.DOTALL)
+    return Quantity(column, found[1], found[2]) if found else Quantity(column, label)

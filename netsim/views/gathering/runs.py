@@ -15,8 +15,8 @@ from netsim.recording.schema import WHY_MISSING
 from netsim.registry import did_you_mean
 from netsim.results import metrics as measured
 from netsim.results import status
-from netsim.results.plots import names
 from netsim.results.summary import labels, load
+from netsim.views.gathering import names
 
 _SEED = re.compile(r"seed-\d+")
 _ITS_OWN = ("name", "seed", "run", "sweep", "paper")

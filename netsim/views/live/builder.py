@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import IO
 
 from netsim.errors import ScenarioError, one_line
-from netsim.results.live.pages import signature
 from netsim.results.played import folders
-from netsim.results.report import run_page
-from netsim.results.report.html import pieces
-from netsim.results.report.run_tables import Places
+from netsim.views.gathering.run_tables import Places
+from netsim.views.live.pages import signature
+from netsim.views.render.page import run_page
+from netsim.views.render.page.html import pieces
 
 NICENESS = 10
 """Other work of the machine goes first, the run's above all."""

@@ -14,9 +14,9 @@ from typing import Any, Protocol
 
 from netsim.errors import ScenarioError
 from netsim.recording.parquet_parts import part_files
-from netsim.results.live.server import Answer, Answers
 from netsim.results.played import folders
-from netsim.results.report.html import page
+from netsim.views.live.server import Answer, Answers
+from netsim.views.render.page.html import page
 
 EVERY_S = 5.0
 """Wall time between two makings of the page."""

@@ -5,8 +5,8 @@
 - `accuracy_vs_time.png`, `accuracy_vs_megabytes.png`: mean over nodes with its spread; of a task
   with another main metric, that metric and its name;
 - `weights.png`: the collaboration weights at the end, who listens to whom;
-- `weights_by_shared_classes.png`: the same weights by how many classes two nodes share;
 - `reached.png`: messages delivered, and delivered share of those sent, by pair;
+- `weights_by_shared_classes.png`: the same weights by how many classes two nodes share;
 - `map.png`: where nodes are, and the links between them.
 
 `draw_comparison` makes the first two with one curve an algorithm. What was not recorded is not
@@ -14,13 +14,27 @@ drawn.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from netsim.results import graph_figure, heatmaps, node_map, plot_style
-from netsim.results.plots import curves
-from netsim.results.plots.runs import Run, pictured, title_of
+from netsim.results.sweep_comparison import PointResult
+from netsim.views import Ask, accuracy, find, sweep
+from netsim.views.gathering.run_tables import RunTables
+from netsim.views.gathering.runs import Run, pictured, title_of
+from netsim.views.render.figure import marks
+from netsim.views.render.figure import style as plot_style
+from netsim.views.render.figure.files import Drawn
+from netsim.views.render.figure.sheets import SCREEN, Sheet
+from netsim.views.sweep import Way
 
 _AGAINST = ("time", "megabytes")
+_OF_ONE = {
+    "weights": "weights.png",
+    "deliveries": "reached.png",
+    "weights_by_shared_classes": "weights_by_shared_classes.png",
+    "map": "map.png",
+}
+"""Views that a run folder keeps, and their files."""
 
 
 def draw(folder: Path) -> list[Path]:
@@ -42,18 +56,16 @@ def draw(folder: Path) -> list[Path]:
         If it is not a run folder.
     """
     run = Run.of(folder)
-    made = []
     with plot_style.style():
-        made += _curves([run], folder, pictured(run))
-        title = title_of(run.summary)
-        for name, figure in heatmaps.draw(folder, run.nodes, title):
-            made.append(plot_style.save(figure, folder / "figures" / name))
-        for name, picture in (
-            ("weights_by_shared_classes.png", graph_figure.draw(folder, title)),
-            ("map.png", node_map.draw(folder, title)),
-        ):
-            if picture is not None:
-                made.append(plot_style.save(picture, folder / "figures" / name))
+        made = _curves([run], folder)
+        tables = RunTables(folder)
+        for name, file in _OF_ONE.items():
+            view = find(name)
+            shown = view.of_run(tables)
+            if shown is not None:
+                heading = f"{view.TITLE} · {title_of(run.summary)}"
+                picture = marks.drawn(shown, heading).figure
+                made.append(plot_style.save(picture, folder / "figures" / file))
     return made
 
 
@@ -82,21 +94,40 @@ def draw_comparison(parent: Path, folders: Sequence[Path]) -> list[Path]:
         If one is not a run folder.
     """
     runs = [Run.of(folder) for folder in folders]
-    judged_by = list(dict.fromkeys(run.main.name for run in runs))
-    if len(judged_by) > 1:
+    if len({run.main.name for run in runs}) > 1:
         return []
-    wanted = list(dict.fromkeys(m for run in runs for m in pictured(run)))
     with plot_style.style():
-        return _curves(runs, parent, wanted)
+        return _curves(runs, parent)
 
 
-def _curves(runs: Sequence[Run], folder: Path, wanted: Sequence[str]) -> list[Path]:
-    """Draw metrics over time and over what was transmitted, a file each."""
-    made = []
-    there = curves.recorded(runs)
+def of_sweep(
+    lines: Sequence[PointResult], show: Sequence[str], way: Way, sheet: Sheet = SCREEN
+) -> Drawn | None:
+    """Draw a sweep, to be called inside `style.style(sheet)`; None where there is nothing to draw.
+
+    Parameters
+    ----------
+    lines : sequence of PointResult
+    show : sequence of str
+        Names of measures.
+    way : Way
+    sheet : Sheet
+    """
+    shown = sweep.gather(lines, show, way)
+    if shown is None:
+        return None
+    return replace(marks.drawn(shown, way.heading, sheet), rows=sweep.csv_rows(lines, show, way))
+
+
+def _curves(runs: Sequence[Run], folder: Path) -> list[Path]:
+    """Draw the main metric over time and over what was transmitted, a file each."""
+    made: list[Path] = []
+    wanted = tuple(dict.fromkeys(m for run in runs for m in pictured(run)))
+    there = accuracy.recorded(runs)
     for against in [name for name in _AGAINST if name in there] if wanted else ():
-        drawn = curves.draw(runs, wanted, (against,))
-        if drawn is not None:
+        shown = accuracy.of_runs(runs, Ask(wanted, against=(against,)))
+        if shown is not None:
+            picture = marks.drawn(shown, title_of(runs[0].summary, algorithm=len(runs) == 1)).figure
             name = f"{runs[0].main.name}_vs_{against}.png"
-            made.append(plot_style.save(drawn.figure, folder / "figures" / name))
+            made.append(plot_style.save(picture, folder / "figures" / name))
     return made

@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from netsim.errors import ScenarioError
-from netsim.results.live.server import Answer, Server
+from netsim.views.live.server import Answer, Server
 
 ANSWERS = {
     "": lambda: Answer(b"page", "text/html"),

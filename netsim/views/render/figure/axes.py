@@ -6,7 +6,7 @@ from matplotlib.axis import Axis
 from matplotlib.ticker import FuncFormatter, LogFormatterSciNotation, MaxNLocator
 from numpy.typing import NDArray
 
-from netsim.results.plot_style import FAINT, GRID
+from netsim.views.render.figure.style import FAINT, GRID
 
 DECADES = 100.0
 """Ratio of the largest to the smallest value from which a vertical axis is logarithmic."""

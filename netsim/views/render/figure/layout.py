@@ -8,8 +8,8 @@ from matplotlib import rcParams
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from netsim.results import plot_style
-from netsim.results.plot_sheets import Sheet
+from netsim.views.render.figure import style as plot_style
+from netsim.views.render.figure.sheets import Sheet
 
 _LONG = 30
 """A label of more letters is taller than a panel."""

@@ -27,7 +27,7 @@ from matplotlib.ticker import FuncFormatter
 from numpy.typing import NDArray
 
 from netsim.recording.whole_files import make_folder, write_whole
-from netsim.results.plot_sheets import SCREEN, Sheet
+from netsim.views.render.figure.sheets import SCREEN, Sheet
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
@@ -91,7 +91,7 @@ def style(sheet: Sheet = SCREEN) -> Iterator[None]:
         yield
 
 
-class _Picture(Figure):
+class Picture(Figure):
     """A figure that a notebook shows by itself, whether or not pyplot has been imported."""
 
     sheet = SCREEN
@@ -119,7 +119,7 @@ def new_figure(width_in: float, height_in: float, sheet: Sheet = SCREEN) -> Figu
     sheet : Sheet
         What it is drawn for; the style that it is saved in.
     """
-    figure = _Picture(figsize=(width_in, height_in), layout="constrained")
+    figure = Picture(figsize=(width_in, height_in), layout="constrained")
     figure.sheet = sheet
     FigureCanvasAgg(figure)
     engine = figure.get_layout_engine()

@@ -61,7 +61,7 @@ def pieces(content: Mapping[str, Any]) -> dict[str, Any]:
 def page(content: Mapping[str, Any], is_live: bool = False) -> str:
     """The text of a page; one that is live asks the server that it came from for what is new."""
     found = pieces(content)
-    scripts = [*SCRIPTS, *sorted(f"panels/{p.name}" for p in (ASSETS / "panels").glob("*.js"))]
+    scripts = [*SCRIPTS, *sorted(f"marks/{p.name}" for p in (ASSETS / "marks").glob("*.js"))]
     parts = {
         "title": html.escape(found["title"]),
         "sources": " connect-src 'self';" if is_live else "",

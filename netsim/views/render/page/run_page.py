@@ -1,18 +1,19 @@
 """What the page of a run, or of several algorithms on one world, shows."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from netsim.errors import one_line
+from netsim.errors import ScenarioError, one_line
 from netsim.recording.summary_fields import divergence
 from netsim.results import unequal_steps
-from netsim.results.report import comparison
-from netsim.results.report.html import write
-from netsim.results.report.panels import PANELS
-from netsim.results.report.run_tables import Places, RunTables, nowhere
 from netsim.scenario.labels import shown
+from netsim.views import Ask, Shown, View, on_page
+from netsim.views.gathering.run_tables import Places, RunTables, nowhere
+from netsim.views.gathering.runs import Run
+from netsim.views.render.page import marks
+from netsim.views.render.page.html import write
 
 NAME = "report.html"
 
@@ -39,14 +40,32 @@ def gather(folder: Path, places: Places = nowhere, is_live: bool = False) -> Ent
         Whether the page says of itself that the run is still being played.
     """
     run = RunTables(folder, places)
-    panels = {}
-    for panel, make in PANELS.items():
-        found = make(run)
-        if found is not None:
-            panels[panel] = found
+    panels = sections({name: (view, view.of_run(run)) for name, view in on_page("of_run").items()})
     summary = run.summary
     name = str(summary.get("name", run.scenario.get("name", folder.parent.name)))
     return Entry(run.algorithm, name, _notices(run, is_live), panels)
+
+
+def sections(found: Mapping[str, tuple[View, Shown | None]]) -> dict[str, Any]:
+    """What views show as sections of a page, by name; those that have nothing are left out."""
+    made = {
+        name: marks.section(shown, view.TITLE)
+        for name, (view, shown) in found.items()
+        if shown is not None
+    }
+    return {name: section for name, section in made.items() if section is not None}
+
+
+def _compared(folders: Sequence[Path]) -> dict[str, Any]:
+    """Algorithms of one world over each other, whether their runs have ended or not."""
+    runs = [Run(tables.folder, tables.summary) for tables in map(RunTables, folders)]
+    found: dict[str, tuple[View, Shown | None]] = {}
+    for name, view in on_page("of_runs").items():
+        try:
+            found[name] = view, view.of_runs(runs, Ask())
+        except ScenarioError:  # nothing is drawn over each other that was not measured in common
+            continue
+    return sections(found)
 
 
 def _notices(run: RunTables, is_live: bool) -> list[str]:
@@ -102,9 +121,7 @@ def content(folders: Sequence[Path], gathered: Callable[[Path], Entry]) -> dict[
     if several:
         unequal = unequal_steps.of_runs([RunTables(folder).summary for folder in folders])
         notices = [] if unequal is None else [one_line(f"{unequal[:1].upper()}{unequal[1:]}.")]
-        entries.insert(
-            0, Entry("all, compared", heading, notices, panels=comparison.gather(folders))
-        )
+        entries.insert(0, Entry("all, compared", heading, notices, panels=_compared(folders)))
     return {
         "kind": "runs",
         "title": heading if several else f"{heading} · {entries[-1].label}",

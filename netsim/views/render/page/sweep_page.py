@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from netsim.results.report.html import write
-from netsim.results.report.sweep_panels import PANELS
-from netsim.results.report.sweep_tables import SweepTables
 from netsim.results.summary import load
 from netsim.results.sweep_comparison import SweepDesign
+from netsim.views import on_page
+from netsim.views.gathering.sweep_tables import SweepTables
+from netsim.views.render.page.html import write
+from netsim.views.render.page.run_page import sections
 
 
 def report(
@@ -32,7 +33,8 @@ def report(
         If no run of it has ended.
     """
     sweep = SweepTables(folder, design, trials)
-    panels = {name: found for name, make in PANELS.items() if (found := make(sweep)) is not None}
+    found = {name: (view, view.of_sweep(sweep)) for name, view in on_page("of_sweep").items()}
+    panels = sections(found)
     if trials and "parallel" in panels:  # a search is read by its values first
         first = {name: panels[name] for name in ("sweep_facts", "parallel", "points")}
         panels = first | panels

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from netsim.results.played import folders
-from netsim.results.report import sweep_page
-from netsim.results.report.run_page import report
 from netsim.results.sweep_comparison import SweepDesign
+from netsim.views.render.page import sweep_page
+from netsim.views.render.page.run_page import report
 
 NODES = "section#nodes tbody tr"
 REACHED = (
@@ -215,7 +215,7 @@ def test_the_theme_can_be_chosen(opened):
 @pytest.mark.slow
 def test_another_algorithm_can_be_chosen(opened):
     page = opened("two")
-    assert page.locator("section#algorithms").count() == 1
+    assert page.locator("section#accuracy").count() == 1
     page.locator("#run").select_option(label="local")
     page.wait_for_selector("section#network")
     assert page.locator("section#facts dd").first.inner_text() == "local"

@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from netsim.results.live.pages import Pages
-from netsim.results.live.server import Server
 from netsim.results.played import folders
-from netsim.results.report import run_page
-from netsim.results.report.html import pieces
+from netsim.views.live.pages import Pages
+from netsim.views.live.server import Server
+from netsim.views.render.page import run_page
+from netsim.views.render.page.html import pieces
 
 RUNNING = {"state": "running"}
 

@@ -9,7 +9,7 @@ import pytest
 
 from netsim.errors import ScenarioError
 from netsim.results.played import folders
-from netsim.results.report.run_page import report
+from netsim.views.render.page.run_page import report
 
 
 def panels_of(text: str, k: int = 0) -> dict:
@@ -29,7 +29,8 @@ def test_a_page_loads_nothing_from_anywhere(tmp_path, write_run):
     assert "default-src 'none'" in text
     assert len(text) < 250_000
     assert set(panels_of(text)) == {
-        "facts", "curves", "network", "fates", "links", "delays", "time_use", "nodes",
+        "facts", "curves", "network", "fates", "links", "delays", "age_by_pair",
+        "time_use", "nodes",
     }  # fmt: skip
 
 
@@ -91,12 +92,13 @@ def test_algorithms_of_one_world_are_on_one_page(tmp_path, write_run):
     report(folders(tmp_path), tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text()
     assert [run["label"] for run in outline_of(text)["runs"]] == ["all, compared", "dpsgd", "local"]
-    lines = panels_of(text)["algorithms"]["points"][0]["lines"]
-    assert [(line["algorithm"], line["mean"]) for line in lines] == [
-        ("dpsgd", [0.4, 0.6]),
-        ("local", [0.4, 0.6]),
+    lines = panels_of(text)["accuracy"]["panels"][0]["data"]["lines"]
+    assert [(line["name"], line["y"]) for line in lines] == [
+        ("D-PSGD", [40, 60]),
+        ("Local", [40, 60]),
     ]
-    assert panels_of(text)["measures"]["columns"][1]["values"] == [60, 60]
+    numbers = panels_of(text)["measures"]["panels"][0]["data"]["columns"]
+    assert numbers[1]["values"] == [60, 60]
 
 
 def test_a_folder_without_a_run_is_refused(tmp_path):

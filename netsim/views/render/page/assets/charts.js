@@ -100,5 +100,8 @@ const charts = (() => {
     return set;
   }
 
-  return { axis, chart, stacked, legend, choice };
+  // A quantity as the label of an axis: "Age at use [s]".
+  function titled({ label, unit }) { return unit ? `${label} [${unit}]` : label; }
+
+  return { axis, titled, chart, stacked, legend, choice };
 })();

@@ -41,7 +41,7 @@
       sort: sorted ? [sorted.cellIndex, sorted.getAttribute("aria-sort")] : null,
       focus: active ? all(section, "button, select, input, [tabindex]").indexOf(active) : -1,
       scroll: all(section, ".scroll").map((one) => [one.scrollTop, one.scrollLeft]),
-      moment: slider && Number(slider.value) < Number(slider.max) ? page.panels.network?.moments_s[page.moment] : null,
+      moment: slider && Number(slider.value) < Number(slider.max) ? page.panels.network?.panels[0].data.moments_s[page.moment] : null,
     };
   }
   function restore(section, was) {
@@ -61,7 +61,7 @@
       for (let k = 0; k < 2 && head && head.getAttribute("aria-sort") !== was.sort[1]; k++) head.firstChild.click();
     }
     if (was.moment !== null && page.panels.network) {
-      const ends = page.panels.network.moments_s;
+      const ends = page.panels.network.panels[0].data.moments_s;
       const k = ends.findIndex((end) => end >= was.moment);
       if (k >= 0) report.setMoment(k);
     }

@@ -10,15 +10,6 @@ const report = (() => {
     light: ["#0072b2", "#d55e00", "#00805d", "#a8478f", "#8a6100", "#3d7ea6", "#6b4fa0", "#b0413e"],
     dark: ["#56b4e9", "#f28e4b", "#29c79a", "#e39bc6", "#e6b93d", "#9ad1f5", "#b9a3e8", "#f1958f"],
   };
-  const OUTCOMES = {
-    delivered: "#0072b2", partial: "#7fc4ec", outage: "#d55e00", retries: "#e69f00",
-    deadline: "#cc79a7", collision: "#f0e442", busy: "#009e73", off: "#8c8c8c", asleep: "#5b3f8c",
-    withdrawn: "#b8a38a",
-  };
-  const STATES = {
-    train: "#d55e00", compute: "#f0a868", transmit: "#0072b2", receive: "#7fc4ec",
-    wait: "#c9ced6", asleep: "#5b3f8c", off: "#4d5560",
-  };
   const SPARE = ["#44aa99", "#882255", "#ddcc77", "#999933"];
 
   function isDark() { return document.documentElement.dataset.theme === "dark"; }
@@ -86,8 +77,8 @@ const report = (() => {
     tell("theme");
   }
 
-  // Register how a panel is drawn: `draw(body, data, panels)` fills an element.
-  function panel(name, title, draw) { drawers.set(name, { title, draw }); }
+  // Register how a mark is drawn: `draw(body, data)` fills an element.
+  function mark(name, draw) { drawers.set(name, draw); }
 
   async function show(k) {
     page.cleanups.forEach((clean) => clean());
@@ -121,15 +112,19 @@ const report = (() => {
     );
     page.cleanups.push(() => watcher.disconnect());
     for (const name of Object.keys(panels)) {
-      const drawer = drawers.get(name);
-      if (!drawer) continue;
-      const body = element("div");
+      const view = panels[name];
+      const many = view.panels.length > 1;
+      const body = element("div", { class: many ? "two" : "" });
       const section = element("section", { id: name, "aria-labelledby": `${name}-title` },
-        element("h2", { id: `${name}-title` }, drawer.title), body);
+        element("h2", { id: `${name}-title` }, view.title), view.about ? element("p", { class: "muted" }, view.about) : null, body);
       main.append(section);
-      waiting.set(section, () => drawer.draw(body, panels[name], panels));
+      waiting.set(section, () => view.panels.forEach((one) => {
+        const space = many ? element("figure", null, one.data.title ? element("h3", null, one.data.title) : null) : body;
+        if (many) body.append(space);
+        drawers.get(one.mark)(space, one.data);
+      }));
       watcher.observe(section);
-      contents.append(element("li", null, element("a", { href: `#${name}`, onclick: () => draw(section) }, drawer.title)));
+      contents.append(element("li", null, element("a", { href: `#${name}`, onclick: () => draw(section) }, view.title)));
     }
     report.drawAll = () => [...waiting.keys()].forEach(draw);
     report.draw = draw;
@@ -162,7 +157,7 @@ const report = (() => {
   }
 
   return {
-    page, panel, start, show, element, number, seconds, css, colour, named, isDark, listen, pick, toggle,
-    setMoment, OUTCOMES, STATES, prepare, offer, drawAll: () => {}, draw: () => {}, drawn: () => {},
+    page, mark, start, show, element, number, seconds, css, colour, named, isDark, listen, pick, toggle,
+    setMoment, prepare, offer, drawAll: () => {}, draw: () => {}, drawn: () => {},
   };
 })();

@@ -1,6 +1,6 @@
 // Metrics of every node and their mean against virtual time, or against what they cost.
 "use strict";
-report.panel("curves", "Accuracy and other metrics", (body, data) => {
+report.mark("curves", (body, data) => {
   const { element, number, css, colour, page } = report;
   const AXES = {
     t_s: "Virtual time [s]", megabytes: "Transmitted by the node, headers included [MB]",

@@ -1,5 +1,5 @@
 "use strict";
-report.panel("facts", "In short", (body, data) => {
+report.mark("facts", (body, data) => {
   const { element } = report;
   body.append(element("dl", { class: "facts" }, ...data.entries.map(([name, value]) =>
     element("div", null, element("dt", null, name), element("dd", null, value)))));

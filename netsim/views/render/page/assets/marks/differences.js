@@ -1,6 +1,6 @@
 // Means and paired differences with their intervals: a row a point, a colour an algorithm.
 "use strict";
-report.panel("differences", "Differences and their intervals", (body, data) => {
+report.mark("differences", (body, data) => {
   const { element, number, colour, css } = report;
   const bar = element("div", { class: "bar" });
   const note = element("p", { class: "muted" });

@@ -1,7 +1,6 @@
 // The main metric over time at every point, on the same axes.
 "use strict";
-(() => {
-function drawMultiples(body, data) {
+report.mark("multiples", (body, data) => {
   const { element, number, colour } = report;
   const scale = data.is_share ? 100 : 1;
   const label = `${data.metric.replaceAll("_", " ")}${data.is_share ? " [%]" : ""}`;
@@ -49,7 +48,4 @@ function drawMultiples(body, data) {
     }, [x, ...rows]);
   });
   if (data.left_out) body.append(element("p", { class: "muted" }, `${data.left_out} further points are not drawn.`));
-}
-report.panel("multiples", "Over virtual time, point by point", drawMultiples);
-report.panel("algorithms", "Algorithms beside each other", drawMultiples);
-})();
+});

@@ -1,6 +1,6 @@
 // Parallel coordinates: an axis a swept key and a result, a line a point; ranges choose lines.
 "use strict";
-report.panel("parallel", "Values and results", (body, data) => {
+report.mark("parallel", (body, data) => {
   const { element, number, css, isDark } = report;
   const { axes, labels } = data;
   const ends = axes.map((axis) => {

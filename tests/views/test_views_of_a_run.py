@@ -1,21 +1,36 @@
-"""What the panels of a run's page are given, against numbers worked out by hand."""
+"""Views of one run against numbers worked out by hand."""
 
 import numpy as np
 import pytest
 
-from netsim.results.report.layout import spring
-from netsim.results.report.numbers import evenly, short
-from netsim.results.report.panels import (
-    PANELS,
+from netsim.views import (
+    age_by_pair,
     curves,
     delays,
     fates,
     links,
     network,
     nodes,
+    on_page,
     time_use,
 )
-from netsim.results.report.run_tables import RunTables
+from netsim.views.gathering.numbers import evenly, short
+from netsim.views.gathering.run_tables import RunTables
+from netsim.views.gathering.spring import spring
+
+
+def table(view, run):
+    """The table of a view's first panel."""
+    return {name: cells.tolist() for name, cells in view.of_run(run).panels[0].table.items()}
+
+
+def heights(view, run, layer, value):
+    """Values by layer, in the order of the table."""
+    found = {}
+    rows = table(view, run)
+    for word, one in zip(rows[layer], rows[value], strict=True):
+        found.setdefault(word, []).append(one)
+    return found
 
 
 @pytest.fixture
@@ -66,57 +81,83 @@ def test_a_node_that_is_first_switched_on_was_off_before(tmp_path, write_run):
     off = network.gather(run)["off"]
     assert off[0] == [2]
     assert off[-1] == []
-    assert time_use.gather(run)["seconds"][0] == [0, 0, 4]
+    assert heights(time_use, run, "state", "time_s")["off"] == [0, 0, 4]
 
 
 def test_fates_by_kind_outcome_and_time(run):
-    found = fates.gather(run)
-    assert found["outcomes"] == ["delivered", "outage", "deadline"]
-    assert found["kinds"] == ["Model", "Request"]
-    assert [[sum(row) for row in kind] for kind in found["counts"]] == [[3, 1, 0], [0, 0, 1]]
-    assert found["counts"][0][0][5] == 1
+    found = fates.of_run(run).panels[0].table
+    assert list(dict.fromkeys(found["outcome"])) == ["delivered", "outage", "deadline"]
+    counts = {
+        (kind, outcome): found["messages"][
+            (found["kind"] == kind) & (found["outcome"] == outcome)
+        ].tolist()
+        for kind in ("Model", "Request")
+        for outcome in ("delivered", "outage", "deadline")
+    }
+    assert [sum(row) for row in counts.values()] == [3, 1, 0, 0, 0, 1]
+    assert counts["Model", "delivered"][5] == 1
+    assert np.unique(found["t_s"])[5] == pytest.approx(5.5 / 6)  # the middle of its stretch
 
 
 def test_links_are_listed_from_the_worst_on(run):
-    found = links.gather(run)
-    rows = list(zip(*(found[k] for k in ("src", "dst", "sent", "counts")), strict=True))
-    assert rows[0] == (0, 1, 2, [1, 1, 0])
-    assert rows[1] == (1, 2, 1, [0, 0, 1])
-    assert found["links"] == 4
+    found = table(links, run)
+    columns = ("src", "dst", "sent", "delivered", "outage", "deadline", "delivered_share")
+    rows = list(zip(*(found[k] for k in columns), strict=True))
+    assert rows[0] == (0, 1, 2, 1, 1, 0, 0.5)
+    assert rows[1] == (1, 2, 1, 0, 0, 1, 0)
+    assert len(rows) == 4
 
 
 def test_delays_and_ages_of_what_arrived(run):
-    found = delays.gather(run)
-    assert [line["kind"] for line in found["delay"]["lines"]] == ["Model"]
-    assert found["delay"]["lines"][0]["messages"] == 3
-    assert found["delay"]["lines"][0]["median_s"] == 1
-    assert found["delay"]["lines"][0]["max_s"] == 2
-    assert found["staleness"]["lines"][0]["median_s"] == 2
-    at_s, share = found["delay"]["at_s"], found["delay"]["lines"][0]["share"]
+    shown = delays.of_run(run)
+    of_delays, of_ages = (panel.table for panel in shown.panels)
+    assert set(of_delays["kind"]) == {"Model"}
+    assert set(of_delays["messages"]) == {3}
+    assert shown.panels[0].mark.told == {"Model": "median 1 s, 95 % 1.9 s, most 2 s"}
+    assert shown.panels[1].mark.told["Model"].startswith("median 2 s")
+    at_s, share = of_delays["at_s"], of_delays["share_at_or_below"]
     assert np.interp([0.5, 1.5], at_s, share) == pytest.approx([0, 2 / 3], abs=1e-3)
     assert (at_s[-1], share[-1]) == (2, 1)
+    assert of_ages["share_at_or_below"][-1] == 1
+
+
+def test_ages_at_use_are_means_by_sender_and_receiver(run):
+    uses = run.uses
+    used = np.isfinite(uses["age_at_use_s"])
+    expected = {}
+    for src, dst, age in zip(
+        uses["src"][used].tolist(), uses["dst"][used].tolist(), uses["age_at_use_s"][used].tolist(),
+        strict=True,
+    ):  # fmt: skip
+        expected.setdefault((src, dst), []).append(age)
+    found = table(age_by_pair, run)
+    rows = zip(
+        found["sender"], found["receiver"], found["age_at_use_s"], found["uses"], strict=True
+    )
+    assert {(src, dst): (age, uses) for src, dst, age, uses in rows} == {
+        pair: (pytest.approx(np.mean(ages)), len(ages)) for pair, ages in expected.items()
+    }
+    assert expected
 
 
 def test_time_use_adds_up_and_counts_each_second_once(run):
-    found = time_use.gather(run)
-    by_state = dict(zip(found["states"], found["seconds"], strict=True))
+    by_state = heights(time_use, run, "state", "time_s")
     assert by_state["off"] == [0, 3, 0]
     # node 0: jobs asked for at 0 and 1 s, two seconds each, one after another; node 2: 4 of 0.5 s
     assert by_state["train"] == [4, 0, 2]
     # node 0 sends from 0 to 1.5 s, while it trains; node 1 from 2 to 4 s, while it is off
     assert by_state["transmit"] == [0, 1, 1]
     assert by_state["receive"] == [1, 1, 0]  # node 0 from 2 to 4 s in training, from 9 to 10 s not
-    assert np.sum(found["seconds"], axis=0).tolist() == [10, 10, 10]
-    assert not found["is_recorded"]
+    assert np.sum(list(by_state.values()), axis=0) == pytest.approx([10, 10, 10])
+    assert time_use.of_run(run).about == time_use.WORKED_OUT
 
 
 def test_recorded_times_are_taken_as_they_are(tmp_path, write_run):
     folder = write_run(tmp_path)
     run = RunTables(folder)
     run.summary["time_s"] = {"train": [1.0, 2.0, 3.0], "off": [0.0, 0.0, 0.0]}
-    found = time_use.gather(run)
-    assert found["is_recorded"]
-    assert (found["states"], found["seconds"]) == (["train"], [[1, 2, 3]])
+    assert time_use.of_run(run).about == time_use.RECORDED
+    assert heights(time_use, run, "state", "time_s") == {"train": [1, 2, 3]}
 
 
 def test_overlapping_stretches_are_united_node_by_node():
@@ -136,18 +177,20 @@ def test_a_node_that_gets_next_to_nothing_is_starved(tmp_path, write_run):
     run = RunTables(
         write_run(tmp_path, messages=[*many, (9.0, 9.1, 0, 2, "Model", "outage", None)])
     )
-    found = nodes.gather(run)
-    assert found["starved"] == [2]
-    columns = {column["key"]: column["values"] for column in found["columns"]}
+    shown = nodes.of_run(run)
+    assert shown.panels[0].mark.marked == {2}
+    assert shown.about.startswith("One node is starved: handed fewer than 25 %")
+    columns = table(nodes, run)
     assert columns["received"] == [20, 20, 0]
-    assert columns["received_share"] == [100, 100, 0]
-    assert columns["last_received"][2] is None
-    assert columns["metric"] == [50, 60, 70]
+    assert columns["received_share"] == [1, 1, 0]
+    assert np.isnan(columns["last_received"][2])
+    assert columns["metric"] == [0.5, 0.6, 0.7]
 
 
 def test_what_a_run_has_not_got_is_left_out(tmp_path, write_run):
     bare = write_run(tmp_path, messages=(), weights=(), wakes=(), places=False)
-    found = {name for name, make in PANELS.items() if make(RunTables(bare)) is not None}
+    views = on_page("of_run")
+    found = {name for name, view in views.items() if view.of_run(RunTables(bare)) is not None}
     assert found == {"facts", "curves", "nodes"}
 
 
@@ -175,7 +218,7 @@ def test_a_broken_table_is_named_and_the_others_are_shown(tmp_path, write_run):
     folder = write_run(tmp_path)
     (folder / "messages" / "part-00000.parquet").write_bytes(b"PAR1 no table PAR1")
     run = RunTables(folder)
-    assert fates.gather(run) is None
+    assert fates.of_run(run) is None
     assert curves.gather(run) is not None
     assert "messages/part-00000.parquet: " in run.faults[0]
 

@@ -1,4 +1,4 @@
-"""Small run folders whose numbers can be worked out by hand."""
+"""Small run folders whose numbers can be worked out by hand; larger ones, and a browser."""
 
 import json
 from pathlib import Path
@@ -7,6 +7,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+
+from tests.results.conftest import browser, written
+
+__all__ = ["browser", "written"]
 
 MESSAGES = (
     # sent, done, from, to, kind, outcome, age

@@ -1,13 +1,13 @@
-"""What the panels of a sweep's page are given, against numbers worked out by hand."""
+"""Views of a sweep against numbers worked out by hand."""
 
 import json
 
 import pytest
 
-from netsim.results.report import sweep_page
-from netsim.results.report.sweep_panels import differences, multiples, parallel, points
-from netsim.results.report.sweep_tables import SweepTables
 from netsim.results.sweep_comparison import SweepDesign
+from netsim.views import differences, multiples, parallel, points
+from netsim.views.gathering.sweep_tables import SweepTables
+from netsim.views.render.page import sweep_page
 
 ACCURACIES = {  # by point: of each algorithm, seed 0 and seed 1
     "a": {"dpsgd": (0.50, 0.60), "local": (0.40, 0.44)},
@@ -74,9 +74,9 @@ def test_one_swept_key_has_no_parallel_coordinates(sweep):
 
 
 def test_the_table_has_a_row_a_point_and_algorithm(sweep):
-    columns = {one["key"]: one["values"] for one in points.gather(sweep)["columns"]}
-    assert columns["point"] == ["a", "a", "b", "b"]
-    assert columns["accuracy"] == [55, 42, 59, 42]
+    table = points.of_sweep(sweep).panels[0].table
+    assert table["point"].tolist() == ["a", "a", "b", "b"]
+    assert table["accuracy"] == pytest.approx([0.55, 0.42, 0.59, 0.42])
 
 
 def test_runs_that_are_missing_are_counted(sweep):

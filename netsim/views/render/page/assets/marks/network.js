@@ -1,6 +1,6 @@
 // Map, collaboration graph and heat map of its weights, all at the moment of one slider.
 "use strict";
-report.panel("network", "The network over time", (body, data) => {
+report.mark("network", (body, data) => {
   const { element, number, css, isDark, page, colour } = report;
   const n = data.nodes;
   const last = data.moments_s.length - 1;
