@@ -86,7 +86,8 @@ def quickstart_told(folder: Path) -> str:
 
     top = folder / "runs/quickstart"
     scenario = load(str(top / "scenario.toml"))
-    cost = network_cost.of_runs([top / entry.name for entry in scenario.algorithm], scenario)
+    entries = [entry.model_dump(mode="json") for entry in scenario.algorithm]
+    cost = network_cost.of_runs([top / entry.name for entry in scenario.algorithm], entries)
     assert cost is not None
     with plot_style.style():
         drawn = io.StringIO()

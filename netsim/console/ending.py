@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from rich.text import Text
 
@@ -58,7 +59,7 @@ class RunEnding:
     def _of_all(self, top: Path, folders: Sequence[Path]) -> None:
         from netsim.results import network_cost
 
-        worlds = network_cost.of_runs(folders, self.scenario)
+        worlds = network_cost.of_runs(folders, entries(self.scenario))
         if self.figures and worlds is not None:
             from netsim.views import network_cost as network_cost_figure
 
@@ -67,6 +68,11 @@ class RunEnding:
             from netsim.console import reporting
 
             reporting.conclude(top, folders, self.scenario)
+
+
+def entries(scenario: Scenario) -> list[dict[str, Any]]:
+    """The tables `[[algorithm]]` of a scenario."""
+    return [entry.model_dump(mode="json") for entry in scenario.algorithm]
 
 
 def tell(top: Path, folders: Sequence[Path], scenario: Scenario, quiet: bool) -> None:
@@ -89,7 +95,7 @@ def tell(top: Path, folders: Sequence[Path], scenario: Scenario, quiet: bool) ->
     from netsim.results.summary import load
 
     with terminal.waiting("summing up", quiet):
-        worlds = network_cost.of_runs(folders, scenario)
+        worlds = network_cost.of_runs(folders, entries(scenario))
         compared = table(folders, None) if worlds is None else network_cost.table(worlds)
     console = terminal.out()
     console.print(compared)

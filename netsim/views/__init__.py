@@ -187,6 +187,28 @@ class Layers:
 
 
 @dataclass(frozen=True)
+class Shares:
+    """A bar a word, from 0 to 100 %, in parts.
+
+    Attributes
+    ----------
+    row : str
+        The column whose words have a bar each.
+    y : Quantity
+        The parts.
+    layer : str
+        The column whose words are the parts, from left to right as they come.
+    counts : str
+        The column of what the parts are, told beside their shares.
+    """
+
+    row: str
+    y: Quantity
+    layer: str
+    counts: str
+
+
+@dataclass(frozen=True)
 class Response:
     """Means with their intervals over a swept key, a line a method.
 
@@ -274,7 +296,7 @@ class OnPaper:
     draw: Callable[[Any], Any]
 
 
-Mark = Cells | Lines | Points | Layers | Response | Columns | OnPage | OnPaper
+Mark = Cells | Lines | Points | Layers | Shares | Response | Columns | OnPage | OnPaper
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,7 @@
 """Metrics over what was transmitted and over airtime."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from netsim.views import Ask, Shown, accuracy
 from netsim.views.gathering.runs import Run
@@ -16,4 +17,5 @@ def of_runs(runs: Sequence[Run], ask: Ask) -> Shown | None:
     there = [name for name in accuracy.recorded(runs) if name != "time"]
     if not there and not ask.on_paper:
         return None
-    return accuracy.gather(runs, ask, ("megabytes", "airtime"))
+    metrics = ask.metrics or (runs[0].main.name,)
+    return accuracy.gather(runs, replace(ask, metrics=metrics), ("megabytes", "airtime"))

@@ -7,16 +7,96 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from netsim.errors import ScenarioError
+from netsim.recording import run_folder
 from netsim.recording.main_metric import is_share
-from netsim.results.network_cost import ARRIVED, CAUSES, LATE, NetworkCost, Played
+from netsim.results import network_cost
+from netsim.results.network_cost import ARRIVED, CAUSES, LATE, NetworkCost, Played, difference
+from netsim.views import Ask, Columns, OnPage, OnPaper, Panel, Quantity, Shown
+from netsim.views.gathering.runs import Run
 from netsim.views.render.figure import axes as plot_axes
 from netsim.views.render.figure import style as plot_style
+from netsim.views.render.figure.files import Drawn
+from netsim.views.render.figure.sheets import SCREEN, Sheet
+
+TITLE = "What the network costs"
+PLACE = 5
+NOTHING = "no algorithm was played in several worlds: none has a set"
 
 NAME = "network_cost.png"
 _DASHES: Sequence[Any] = ("-", (0, (4, 2)), (0, (1, 1.2)))
 """Of the scenario's own world, of the one with a `set` next to it, and so on."""
 _FATES = {"arrived": "#9fc5a8", LATE: "#E69F00"}
 _LOST = ("#D55E00", "#7f3b08", "#CC79A7", "#6b6b6b", "#000000")
+
+
+def of_runs(runs: Sequence[Run], _: Ask) -> Shown | None:
+    """Return sentences and paired differences; None where no algorithm has several worlds."""
+    top = runs[0].folder.parent
+    if not all(run.summary and run.folder.parent == top for run in runs):
+        return None
+    try:
+        entries = run_folder.scenario(top).get("algorithm", [])
+    except ScenarioError:
+        return None
+    tables = {str(one.get("name")): one for one in entries} if isinstance(entries, list) else {}
+    if not all(run.folder.name in tables for run in runs):
+        return None
+    cost = network_cost.of_runs(
+        [run.folder for run in runs], [tables[run.folder.name] for run in runs]
+    )
+    if cost is None:
+        return None
+    sentences = network_cost.sentences(cost)
+    return Shown(
+        [
+            Panel(OnPaper(lambda sheet: Drawn(figure(cost, sheet), _rows(cost), _rows(cost), ""))),
+            Panel(OnPage("sentences", {"sentences": sentences})),
+            _table(cost),
+        ]
+    )
+
+
+def _rows(cost: NetworkCost) -> list[dict[str, Any]]:
+    table = _table(cost).table
+    columns = {name: cells.tolist() for name, cells in table.items()}
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _table(cost: NetworkCost) -> Panel:
+    """What each world gave, what became of its messages, and what it took from the one above."""
+    runs, main = cost.runs, cost.runs[0].main
+    gaps = [difference(run, above) if above else None for run, above in cost.with_the_one_above()]
+    unit = "%" if is_share(main.name) else ""
+    points = "pp" if unit else ""
+    nan = float("nan")
+    table: dict[str, Any] = {
+        "run": np.array([run.name for run in runs]),
+        "value": np.array([run.curve.mean[-1] if run.learned else nan for run in runs]),
+        "difference": np.array([nan if gap is None else gap.mean for gap in gaps]),
+        "half_width": np.array(
+            [nan if gap is None or gap.half is None else gap.half for gap in gaps]
+        ),
+        "messages": np.array([run.sent for run in runs]),
+    }
+    columns = [
+        Quantity("run", "run"),
+        Quantity("value", main.name.replace("_", " "), unit),
+        Quantity("difference", "to the row above", points),
+        Quantity("half_width", "± half its 95 % interval", points),
+        Quantity("messages", "messages"),
+    ]
+    for title, outcomes in ({"arrived": ARRIVED} | {CAUSES[c]: (c,) for c in cost.causes}).items():
+        table[title] = np.array([run.share(*outcomes) if run.sent else nan for run in runs])
+        columns.append(Quantity(title, title, "%"))
+    delays = [run.delay_s("mean") for run in runs]
+    table["delay_s"] = np.array([nan if delay is None else delay for delay in delays])
+    columns.append(Quantity("delay_s", "delay", "s"))
+    caption = (
+        "Differences to the row above, node by node, with the 95 % interval over the nodes of this "
+        "seed; messages once a receiver, of which the shares are; delay: mean of those arrived."
+    )
+    return Panel(Columns(columns, caption), table)
 
 
 def draw(top: Path, cost: NetworkCost) -> Path:
@@ -36,20 +116,22 @@ def draw(top: Path, cost: NetworkCost) -> Path:
         return plot_style.save(figure(cost), top / "figures" / NAME)
 
 
-def figure(cost: NetworkCost) -> Figure:
+def figure(cost: NetworkCost, sheet: Sheet = SCREEN) -> Figure:
     """Accuracy over time, and beside it what became of messages; the latter alone with no metric.
 
     To be called, and the figure saved, inside `plot_style.style()`.
     """
     sending = [run for run in cost.runs if run.sent]
     learned = all(run.learned and len(run.curve.t_s) > 1 for run in cost.runs)
-    found = plot_style.new_figure(8.0 if learned else 4.6, 3.5)
+    wide = 8.0 if learned else 4.6
+    found = plot_style.new_figure(sheet.width_in or wide, 3.5, sheet)
     if learned:
         _curves(found.add_subplot(1, 2, 1), cost)
     if sending:
         _fates(found.add_subplot(1, 2 if learned else 1, 2 if learned else 1), sending, cost.causes)
     first = cost.runs[0].summary
-    plot_style.heading(found, f"{first['name']} · {int(first['nodes']):,} nodes")
+    if sheet.has_heading:
+        plot_style.heading(found, f"{first['name']} · {int(first['nodes']):,} nodes")
     return found
 
 

@@ -20,7 +20,7 @@ from netsim.views.gathering.sweep_tables import SweepTables
 from netsim.views.gathering.swept import SweptAxis, swept_key
 
 TITLE = "Response"
-PLACE = 15
+PLACE = 5
 TAKES = ("metrics", "paired_to")
 
 _ON_PAGE = 6

@@ -21,4 +21,14 @@ STATES = {
     "asleep": "#5b3f8c",
     "off": "#4d5560",
 }
+FATES = OUTCOMES | {
+    "used": "#0072b2",
+    "arrived without a model": "#7fc4ec",
+    "arrived, used too late or not at all": "#b8a38a",
+    "all attempts lost": OUTCOMES["retries"],
+    "receiver busy": OUTCOMES["busy"],
+    "receiver off": OUTCOMES["off"],
+    "too late": OUTCOMES["deadline"],
+    "withdrawn by its sender": "#882255",
+}
 COLOURS_OF = {"outcomes": OUTCOMES, "states": STATES}

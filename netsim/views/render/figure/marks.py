@@ -21,10 +21,11 @@ from netsim.views import (
     Panel,
     Points,
     Response,
+    Shares,
     Shown,
     Table,
 )
-from netsim.views.render.colours import COLOURS_OF
+from netsim.views.render.colours import COLOURS_OF, FATES
 from netsim.views.render.figure import axes as plot_axes
 from netsim.views.render.figure import layout, swept_axis
 from netsim.views.render.figure import style as plot_style
@@ -36,7 +37,7 @@ Entries = dict[str, Any]
 
 _SIZES_IN: dict[type, tuple[float, float]] = {
     Cells: (5.0, 4.5), Lines: (3.9, 3.6), Points: (5.6, 3.8), Layers: (6.2, 3.8),
-    Response: (3.3, 2.7),
+    Response: (3.3, 2.7), Shares: (6.2, 3.2),
 }  # fmt: skip
 """Width and height of a panel on a screen [in]."""
 _SHORT = 12
@@ -69,10 +70,8 @@ def drawn(shown: Shown, heading: str = "", sheet: Sheet = SCREEN) -> Drawn:
     """
     first = shown.panels[0].mark
     if isinstance(first, OnPaper):
-        if len(shown.panels) > 1:
-            raise OnPageOnlyError(
-                f"is a figure of one run, and here are {len(shown.panels)}; name one"
-            )
+        if sum(isinstance(panel.mark, OnPaper) for panel in shown.panels) > 1:
+            raise OnPageOnlyError("is a figure of one run; name one")
         made = first.draw(sheet)
         assert isinstance(made, Drawn)
         if sheet.has_heading and heading:
@@ -415,6 +414,28 @@ def _vertical(mark: Response, on: Axes, table: Table) -> None:
     on.tick_params(axis="y", length=0)
 
 
+def _shares(panel: Panel, on: Axes, entries: Entries, _places: Mapping[str, int]) -> None:
+    mark, table = panel.mark, panel.table
+    assert isinstance(mark, Shares)
+    rows = list(dict.fromkeys(table[mark.row].tolist()))
+    left = np.zeros(len(rows))
+    for k, word in enumerate(dict.fromkeys(table[mark.layer].tolist())):
+        mine = table[mark.layer] == word
+        place = [rows.index(row) for row in table[mark.row][mine].tolist()]
+        wide = mark.y.scale * np.bincount(place, table[mark.y.column][mine], len(rows))
+        colour = FATES.get(word, plot_style.COLOURS[k % len(plot_style.COLOURS)])
+        bars = on.barh(range(len(rows)), wide, left=left, color=colour, height=0.62)
+        entries.setdefault(word, bars)
+        left += wide
+    on.set_yticks(range(len(rows)), rows)
+    on.invert_yaxis()
+    on.set_xlim(0, 100)
+    on.set_xlabel(mark.y.title)
+    on.tick_params(axis="y", length=0)
+    on.spines["left"].set_visible(False)
+
+
 _DRAWERS: dict[type, Callable[[Panel, Axes, Entries, Mapping[str, int]], None]] = {
     Cells: _cells, Points: _points, Layers: _layers, Lines: _lines, Response: _response,
+    Shares: _shares,
 }  # fmt: skip

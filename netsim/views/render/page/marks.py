@@ -17,10 +17,11 @@ from netsim.views import (
     Points,
     Quantity,
     Response,
+    Shares,
     Shown,
 )
 from netsim.views.gathering.numbers import short
-from netsim.views.render.colours import COLOURS_OF
+from netsim.views.render.colours import COLOURS_OF, FATES
 
 
 def section(shown: Shown, title: str) -> dict[str, Any] | None:
@@ -52,6 +53,8 @@ def _panel(panel: Panel) -> dict[str, Any]:
         made = _columns(mark, panel)
     elif isinstance(mark, Response):
         made = _response(mark, panel)
+    elif isinstance(mark, Shares):
+        made = _shares(mark, panel)
     elif isinstance(mark, Points):
         y = mark.y.scale
         made = {
@@ -114,6 +117,7 @@ def _lines(mark: Lines, panel: Panel) -> dict[str, Any]:
         "y": _told(mark.y),
         "axis": mark.axis,
         "is_log": mark.is_log,
+        "silent": mark.silent,
         "lines": lines,
     }
 
@@ -144,6 +148,24 @@ def _layers(mark: Layers, panel: Panel) -> dict[str, Any]:
         "order": mark.order,
         "whole": mark.whole,
     }
+
+
+def _shares(mark: Shares, panel: Panel) -> dict[str, Any]:
+    """Parts by bar, in their order."""
+    table = panel.table
+    words = list(dict.fromkeys(table[mark.layer].tolist()))
+    rows = []
+    for name in dict.fromkeys(table[mark.row].tolist()):
+        mine = table[mark.row] == name
+        rows.append(
+            {
+                "name": name,
+                "shares": short(mark.y.scale * table[mark.y.column][mine]),
+                "counts": short(table[mark.counts][mine]),
+            }
+        )
+    layers = [{"name": word, "colour": FATES.get(word, "")} for word in words]
+    return {"y": _told(mark.y), "layers": layers, "rows": rows}
 
 
 def _response(mark: Response, panel: Panel) -> dict[str, Any]:

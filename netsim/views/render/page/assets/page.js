@@ -114,7 +114,8 @@ const report = (() => {
     for (const name of Object.keys(panels)) {
       const view = panels[name];
       const many = view.panels.length > 1;
-      const body = element("div", { class: many ? "two" : "" });
+      const beside = many && !view.panels.some(({ mark: one }) => one === "columns" || one === "sentences");
+      const body = element("div", { class: beside ? "two" : "" });
       const section = element("section", { id: name, "aria-labelledby": `${name}-title` },
         element("h2", { id: `${name}-title` }, view.title), view.about ? element("p", { class: "muted" }, view.about) : null, body);
       main.append(section);

@@ -1,5 +1,6 @@
 // A table that its headings sort.
 "use strict";
+let tables = 0;
 function sortableTable(into, { caption, columns, marked, rowOf, firstKey, descending }) {
   // columns: [{key, title, unit, values, about?, show?}]; `rowOf(k)` may give a node to pick.
   const { element, number } = report;
@@ -54,8 +55,8 @@ function sortableTable(into, { caption, columns, marked, rowOf, firstKey, descen
     report.listen("picked", mark);
     mark();
   }
-  const title = element("caption", { class: "muted" }, caption);
-  title.style.textAlign = "left";
-  into.append(element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
-    element("table", null, title, element("thead", null, element("tr", null, ...heads)), body)));
+  const told = `caption-${tables++}`;  // above the box that scrolls, so that it stays
+  into.append(element("p", { class: "muted", id: told }, caption),
+    element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Table" },
+      element("table", { "aria-labelledby": told }, element("thead", null, element("tr", null, ...heads)), body)));
 }

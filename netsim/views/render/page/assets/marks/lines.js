@@ -6,15 +6,20 @@ report.mark("lines", (body, data) => {
   const distribution = axis === "distribution";
   const keys = element("div");
   body.append(keys);
-  const legend = () => keys.replaceChildren(charts.legend(lines.map(({ name, told }, k) => ({ name: told ? `${name}: ${told}` : name, colour: colour(k), rule: true }))));
-  legend();
-  report.listen("theme", legend);
+  const legend = () => keys.replaceChildren(charts.legend(lines.map(({ name, told, silent }, k) => ({ name: silent ? `${name} (${data.silent})` : told ? `${name}: ${told}` : name, colour: colour(k), rule: true }))));
   const series = [{}];
   const rows = [];
   const bands = [];
   const few = lines.length <= 3;  // bands of more curves hide each other
+  // A curve that ends near 0 has nothing to be drawn over; its level can still be compared with.
+  const end = Math.max(...x.values);
+  const reach = (line) => Math.max(0, ...x.values.filter((_, j) => line.y[j] !== null));
   lines.forEach((line, k) => {
-    if (line.low && few) {
+    line.silent = Boolean(data.silent) && reach(line) < 0.005 * end;
+    if (line.silent) {
+      const level = line.y.filter((one) => one !== null).pop();
+      line.y = x.values.map(() => level);
+    } else if (line.low && few) {
       for (const row of [line.high, line.low]) {
         series.push({ width: 0, stroke: "transparent", spanGaps: true, points: { show: false } });
         rows.push(row);
@@ -23,10 +28,13 @@ report.mark("lines", (body, data) => {
     }
     series.push({
       width: 2.2, stroke: () => colour(k), spanGaps: true, points: { show: x.values.length === 1 },
-      dash: k >= 4 ? [[6, 4], [2, 3]][(k >> 2) - 1] || [8, 3, 2, 3] : undefined,
+      dash: line.silent ? [4, 4] : k >= 4 ? [[6, 4], [2, 3]][(k >> 2) - 1] || [8, 3, 2, 3] : undefined,
     });
     rows.push(line.y);
   });
+  legend();
+  report.listen("theme", legend);
+  if (!few && lines.some((line) => line.low)) body.append(element("p", { class: "muted" }, "Bands of more than three curves hide each other and are left out."));
   // On a logarithmic axis a label at each power of ten.
   function powers(_, splits) {
     return splits.map((tick) => (Math.abs(Math.log10(tick) - Math.round(Math.log10(tick))) < 1e-6 ? tick : null));

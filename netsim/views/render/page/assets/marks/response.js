@@ -26,8 +26,9 @@ report.mark("response", (body, data) => {
   if (is_difference) ends.push(0);
   let [low, high] = [Math.min(...ends), Math.max(...ends)];
   const pad = 0.06 * (high - low) || 0.01 * Math.max(Math.abs(high), 1e-9);
-  [low, high] = [low >= 0 ? Math.max(0, low - pad) : low - pad, high + pad];
-  if (y.unit === "%" && !is_difference) high = Math.min(high, 100.5);
+  const positive = !is_difference && lines.every(({ mean }) => mean.every((one) => one >= 0));
+  [low, high] = [positive ? Math.max(0, low - pad) : low - pad, high + pad];
+  if (y.unit === "%" && !is_difference) high = Math.min(high, 100.5);  // bars of shares end at 0 and at 100 %
   function ticks(many) {
     const rough = (high - low) / many;
     const power = 10 ** Math.floor(Math.log10(rough));
