@@ -69,12 +69,13 @@ class Quantity:
 
 @dataclass(frozen=True)
 class Cells:
-    """A heat map: a coloured cell a row of the table, ticks are ids of nodes.
+    """A heat map: a coloured cell a row of the table, ticks are ids of nodes or words.
 
     Attributes
     ----------
     row, column, value : Quantity
     nodes : int
+        0 where ticks are words.
     block : int
         Nodes a cell; ids in the table are those of a block's first node.
     top : float, optional
@@ -83,6 +84,10 @@ class Cells:
         The meaning of a grey cell.
     beside : Quantity, optional
         A value of each row of the map, drawn as bars at its side.
+    ticks : tuple of (tuple of str, tuple of str), optional
+        Words of rows and columns, of which the table has the numbers from 0; None: ids of nodes.
+    low : float
+        The value of the lightest colour, as drawn.
     """
 
     row: Quantity
@@ -93,6 +98,16 @@ class Cells:
     top: float | None = None
     missing: str = ""
     beside: Quantity | None = None
+    ticks: tuple[tuple[str, ...], tuple[str, ...]] | None = None
+    low: float = 0.0
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        if self.ticks is not None:
+            return len(self.ticks[0]), len(self.ticks[1])
+        side = -(-self.nodes // self.block)
+        return side, side
 
 
 @dataclass(frozen=True)

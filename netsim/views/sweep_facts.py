@@ -1,8 +1,8 @@
 """What a sweep varied, and how much of it has been played."""
 
-from netsim.scenario.labels import shown
 from netsim.views import OnPage, Panel, Shown
 from netsim.views.gathering.sweep_tables import SweepTables
+from netsim.views.gathering.swept import SweptAxis
 
 TITLE = "In short"
 PLACE = 10
@@ -22,11 +22,10 @@ def of_sweep(sweep: SweepTables) -> Shown:
     if sweep.trials:
         found.insert(0, ("trials", f"{len(sweep.trials):,}"))
     for key in keys:
-        values = dict.fromkeys(
-            shown(point[key]) for point in sweep.design.points.values() if key in point
-        )
+        axis = SweptAxis.of(key, [p[key] for p in sweep.design.points.values() if key in p])
+        values = dict.fromkeys(map(axis.spelled, range(len(axis.values))))
         told = ", ".join(values)
         if len(told) > _MOST_WORDS:
             told = f"{len(values)} values"
-        found.append((key, told))
+        found.append((axis.axis.label, told))
     return Shown([Panel(OnPage("facts", {"entries": [[name, value] for name, value in found]}))])

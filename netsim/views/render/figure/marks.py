@@ -158,9 +158,8 @@ def _panels(panels: Sequence[Panel], sheet: Sheet) -> tuple[Figure, list[Axes]]:
 
 
 def _matrix(mark: Cells, panel: Panel, name: str) -> NDArray[np.float64]:
-    """A column of the table as a square matrix of blocks; NaN where the table has no row."""
-    m = math.ceil(mark.nodes / mark.block)
-    made = np.full((m, m), np.nan)
+    """A column of the table as a matrix of blocks; NaN where the table has no row."""
+    made = np.full(mark.shape, np.nan)
     table, block = panel.table, mark.block
     made[table[mark.row.column] // block, table[mark.column.column] // block] = table[name]
     return made
@@ -173,7 +172,11 @@ def _cells(panel: Panel, on: Axes, _: Entries, _places: Mapping[str, int]) -> No
     top = mark.top
     if top is None:
         top = (float(np.nanmax(cells)) if np.isfinite(cells).any() else 1.0) or 1.0
-    image = plot_style.heatmap(on, cells, mark.block, top)
+    image = plot_style.heatmap(on, cells, mark.block, top, mark.low)
+    for axis, words in zip((on.yaxis, on.xaxis), mark.ticks or (), strict=False):
+        axis.set_ticks(range(len(words)), words)
+    if mark.ticks is not None:
+        on.set_aspect("auto")
     on.set_xlabel(mark.column.title)
     on.set_ylabel(mark.row.title)
     figure = on.figure
@@ -308,7 +311,7 @@ def _band(
     if place[1] <= _MOST_BANDS:
         # where bands lie over each other, their edges tell them apart
         fill: dict[str, Any] = {"facecolor": (colour, 0.12), "edgecolor": (colour, 0.6)}
-        on.fill_between(x, *ends, linewidth=0.5, linestyle=look["linestyle"], **fill)
+        on.fill_between(x, ends[0], ends[1], linewidth=0.5, linestyle=look["linestyle"], **fill)
         return [*ends]
     step = max(1, len(x) // _BARS)
     at = np.arange(len(x) - 1, 0, -step)  # the first one would stand on the axis

@@ -194,38 +194,40 @@ def legend(figure: Figure, handles: Any, names: Any, note: str) -> None:
         title.set_text("\n".join(textwrap.fill(line, letters) for line in note.splitlines()))
 
 
-def heatmap(axes: Axes, cells: NDArray[np.float64], block: int, top: float | None) -> Any:
-    """A square heat map; NaN is grey, ticks are node ids.
+def heatmap(
+    axes: Axes, cells: NDArray[np.float64], block: int, top: float | None, low: float = 0.0
+) -> Any:
+    """A heat map; NaN is grey, ticks are node ids.
 
     Parameters
     ----------
     axes : Axes
-    cells : (M, M) array
-        At least 0; white is zero.
+    cells : (M, K) array
     block : int
         Nodes a cell.
     top : float or None
         The value of the darkest colour; None: the largest cell.
+    low : float
+        That of white.
 
     Returns
     -------
     AxesImage
         For `colour_bar`.
     """
-    n = len(cells)
     axes.set_facecolor(BLANK)
-    image = axes.imshow(cells, cmap=SEQUENTIAL, vmin=0.0, vmax=top, interpolation="nearest")
-    step = max(1, math.ceil(n / 10))
-    step = next(nice for nice in (1, 2, 5, 10, 20, 25, 50, 100, 200) if nice >= step)
-    ticks = np.arange(0, n, step)
-    for axis in (axes.xaxis, axes.yaxis):
+    image = axes.imshow(cells, cmap=SEQUENTIAL, vmin=low, vmax=top, interpolation="nearest")
+    for axis, n in zip((axes.yaxis, axes.xaxis), cells.shape, strict=True):
+        step = max(1, math.ceil(n / 10))
+        step = next(nice for nice in (1, 2, 5, 10, 20, 25, 50, 100, 200) if nice >= step)
+        ticks = np.arange(0, n, step)
         axis.set_ticks(ticks, [str(t * block) for t in ticks])
     axes.tick_params(length=0)
     for spine in axes.spines.values():
         spine.set_visible(False)
-    if n <= 60:  # hairlines between cells
-        axes.set_xticks(np.arange(n + 1) - 0.5, minor=True)
-        axes.set_yticks(np.arange(n + 1) - 0.5, minor=True)
+    if max(cells.shape) <= 60:  # hairlines between cells
+        axes.set_xticks(np.arange(cells.shape[1] + 1) - 0.5, minor=True)
+        axes.set_yticks(np.arange(cells.shape[0] + 1) - 0.5, minor=True)
         axes.grid(which="minor", color="white", linewidth=0.6)
         axes.tick_params(which="minor", length=0)
     return image

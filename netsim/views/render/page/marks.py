@@ -1,6 +1,5 @@
 """Marks as JSON for the page: each is drawn by `assets/marks/` from what is made of it here."""
 
-import math
 from typing import Any
 
 import numpy as np
@@ -76,12 +75,15 @@ def _told(quantity: Quantity) -> dict[str, str]:
 def _cells(mark: Cells, panel: Panel) -> dict[str, Any]:
     """Cells as a list of places and one of values: most pairs of many nodes have none."""
     table, per = panel.table, mark.block
-    side = math.ceil(mark.nodes / per)
+    rows, columns = mark.shape
     values = mark.value.scale * table[mark.value.column]
     known = np.isfinite(values)
-    place = (table[mark.row.column] // per) * side + table[mark.column.column] // per
+    place = (table[mark.row.column] // per) * columns + table[mark.column.column] // per
     return {
-        "side": side,
+        "rows": rows,
+        "columns": columns,
+        "ticks": mark.ticks,
+        "low": mark.low,
         "block": per,
         "nodes": mark.nodes,
         "row": mark.row.label,
