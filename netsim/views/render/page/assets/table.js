@@ -21,7 +21,7 @@ function sortableTable(into, { caption, columns, marked, rowOf, firstKey, descen
       const isWord = typeof value === "string";
       const text = column.show ? column.show(value) : isWord ? value : number(value);
       const node = at === 0 && rowOf ? rowOf(k) : null;
-      row.append(element("td", { class: isWord ? "word" : "" }, node === null ? text
+      row.append(element("td", { class: isWord ? "word" : "", "data-label": `${column.title}${column.unit ? ` [${column.unit}]` : ""}` }, node === null ? text
         : element("button", { type: "button", "aria-label": `show node ${node} in the figures`, onclick: () => report.toggle(node) }, text)));
     });
     return row;
@@ -57,6 +57,6 @@ function sortableTable(into, { caption, columns, marked, rowOf, firstKey, descen
   }
   const told = `caption-${tables++}`;  // above the box that scrolls, so that it stays
   into.append(element("p", { class: "muted", id: told }, caption),
-    element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Table" },
+    element("div", { class: columns.length > 10 ? "scroll wide" : "scroll", tabindex: 0, role: "region", "aria-labelledby": told },
       element("table", { "aria-labelledby": told }, element("thead", null, element("tr", null, ...heads)), body)));
 }
