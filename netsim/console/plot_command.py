@@ -28,8 +28,8 @@ def plot(
         str | None, typer.Option("--as", metavar="VIEW", help="What is drawn \\[accuracy].")
     ] = None,
     form: Annotated[
-        Literal["pdf", "svg", "png"] | None,
-        typer.Option("--format", help="\\[that of --out, else pdf]"),
+        Literal["pdf", "svg", "png", "text"] | None,
+        typer.Option("--format", help="text: print a table \\[that of --out, else pdf]."),
     ] = None,
     out: Annotated[
         Path | None,
@@ -78,7 +78,7 @@ def plot(
 
         wanted = plotting.Wanted(
             view=view,
-            form=form,
+            form=None if form == "text" else form,
             out=out,
             width=width,
             metrics=tuple(metric or ()),
@@ -87,5 +87,9 @@ def plot(
             with_table=table,
             overwrite=overwrite,
         )
+        if form == "text":
+            for table in plotting.tables(runs, wanted):
+                terminal.out().print(table)
+            return
         for path in plotting.plot(runs, wanted):
             terminal.out().print(f"wrote {path}", markup=False)
