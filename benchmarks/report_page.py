@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from netsim.results.report.run_page import report
+from netsim.views.render.page.run_page import report
 
 SIZES = ((10, 10_000), (100, 100_000), (1000, 1_000_000))
 HORIZON_S, EVALUATIONS, GRAPHS, JOBS, PEERS = 1000.0, 60, 20, 40, 12

@@ -18,7 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netsim.recording import run_folder
-from netsim.results import heatmaps, plot_style, summary
+from netsim.results import summary
+from netsim.views import weights as heatmaps
+from netsim.views.render.figure import style as plot_style
 
 COLUMNS = 4
 ROWS = {

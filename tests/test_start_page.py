@@ -20,8 +20,6 @@ def printed(line: str, monkeypatch: pytest.MonkeyPatch) -> str:
     assert program == "netsim"
     if words[0] in ("run", "sweep"):
         words += SHORT
-    if words[0] == "run":
-        words.append("--no-figures")
     if words[0] == "sweep":
         words += ["--jobs", "1"]
     monkeypatch.setenv("COLUMNS", "200")

@@ -79,12 +79,15 @@ def quickstart_told(folder: Path) -> str:
     """What `netsim run quickstart` prints of its runs; draws its figure for the documentation."""
     from rich.console import Console
 
-    from netsim.results import network_cost, network_cost_figure, plot_style
+    from netsim.results import network_cost
     from netsim.scenario import load
+    from netsim.views import network_cost as network_cost_figure
+    from netsim.views.render.figure import style as plot_style
 
     top = folder / "runs/quickstart"
     scenario = load(str(top / "scenario.toml"))
-    cost = network_cost.of_runs([top / entry.name for entry in scenario.algorithm], scenario)
+    entries = [entry.model_dump(mode="json") for entry in scenario.algorithm]
+    cost = network_cost.of_runs([top / entry.name for entry in scenario.algorithm], entries)
     assert cost is not None
     with plot_style.style():
         drawn = io.StringIO()

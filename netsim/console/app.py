@@ -280,7 +280,7 @@ def fork(
     ] = None,
     components: Components = None,
     data: DataDir = None,
-    figures: Figures = True,
+    figures: Figures = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:

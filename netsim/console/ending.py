@@ -3,14 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from rich.text import Text
 
 from netsim.console import evaluation_cost, terminal
 from netsim.recording import checksums, run_folder
 from netsim.recording.summary_fields import divergence
-from netsim.results.report.run_page import NAME as PAGE
 from netsim.scenario import Scenario
+from netsim.views.render.page.run_page import NAME as PAGE
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class RunEnding:
     def run(self, folder: Path, alone: bool) -> None:
         """Draw what belongs to one algorithm's run; `alone`: its folder is that of the whole."""
         if self.figures:
-            from netsim.results.figures import draw
+            from netsim.views.render.pictures import draw
 
             draw(folder)
         if alone:
@@ -49,7 +50,7 @@ class RunEnding:
 
         table(folders, top / "comparison.csv")
         if self.figures:
-            from netsim.results.figures import draw_comparison
+            from netsim.views.render.pictures import draw_comparison
 
             draw_comparison(top, folders)
         self._of_all(top, folders)
@@ -58,15 +59,20 @@ class RunEnding:
     def _of_all(self, top: Path, folders: Sequence[Path]) -> None:
         from netsim.results import network_cost
 
-        worlds = network_cost.of_runs(folders, self.scenario)
+        worlds = network_cost.of_runs(folders, entries(self.scenario))
         if self.figures and worlds is not None:
-            from netsim.results import network_cost_figure
+            from netsim.views import network_cost as network_cost_figure
 
             network_cost_figure.draw(top, worlds)
         if self.report:
             from netsim.console import reporting
 
             reporting.conclude(top, folders, self.scenario)
+
+
+def entries(scenario: Scenario) -> list[dict[str, Any]]:
+    """The tables `[[algorithm]]` of a scenario."""
+    return [entry.model_dump(mode="json") for entry in scenario.algorithm]
 
 
 def tell(top: Path, folders: Sequence[Path], scenario: Scenario, quiet: bool) -> None:
@@ -89,7 +95,7 @@ def tell(top: Path, folders: Sequence[Path], scenario: Scenario, quiet: bool) ->
     from netsim.results.summary import load
 
     with terminal.waiting("summing up", quiet):
-        worlds = network_cost.of_runs(folders, scenario)
+        worlds = network_cost.of_runs(folders, entries(scenario))
         compared = table(folders, None) if worlds is None else network_cost.table(worlds)
     console = terminal.out()
     console.print(compared)

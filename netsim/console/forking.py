@@ -214,7 +214,7 @@ class _ForkEnding:
         nodes = run_folder.nodes_of(folder, load(folder))
         self._table = forks.write(pair, self._change, self._compared, nodes)
         if self.drawn[0]:
-            from netsim.results.figures import draw, draw_comparison
+            from netsim.views.render.pictures import draw, draw_comparison
 
             draw(folder)
             draw_comparison(folder, [self._original, folder])

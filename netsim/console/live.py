@@ -10,10 +10,10 @@ from rich.text import Text
 
 from netsim.console import live_worker, terminal
 from netsim.errors import one_line
-from netsim.results.live.builder import BuilderProcess
-from netsim.results.live.pages import Pages
-from netsim.results.live.server import Server
 from netsim.scenario import AlgorithmEntry, Scenario
+from netsim.views.live.builder import BuilderProcess
+from netsim.views.live.pages import Pages
+from netsim.views.live.server import Server
 
 if TYPE_CHECKING:
     from netsim.console.progress import Watcher

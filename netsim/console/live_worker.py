@@ -10,8 +10,8 @@ from pathlib import Path
 from netsim import standard_streams
 from netsim.errors import ScenarioError
 from netsim.recording import run_folder
-from netsim.results.live.builder import answer
-from netsim.results.report.run_tables import Places, nowhere
+from netsim.views.gathering.run_tables import Places, nowhere
+from netsim.views.live.builder import answer
 
 
 def main() -> None:

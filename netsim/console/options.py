@@ -55,7 +55,7 @@ Show = Annotated[
 ]
 Engine = Literal["local", "ray"]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no tables.")]
-Figures = Annotated[bool, typer.Option(help="Draw figures into the run folder.")]
+Figures = Annotated[bool, typer.Option(help="Draw pictures into figures/ of the run folder.")]
 Report = Annotated[bool, typer.Option(help="Write report.html, a page of what happened.")]
 Watch = Annotated[
     bool, typer.Option("--watch", help="Show the page in a browser on this machine meanwhile.")

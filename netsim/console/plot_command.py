@@ -11,10 +11,10 @@ from netsim.console.options import Debug
 HELP = """Draw a figure for a paper, of runs or of a sweep, with its numbers beside it as CSV.
 
 accuracy: the main metric over virtual time; bytes: over what was transmitted and over airtime;
-graph: who weighs whom; cdf: distributions over nodes and messages; sweep: over the swept key.
+graph: who weighs whom; cdf: distributions over nodes and messages; fates: what became of messages;
+time_use: what nodes were at; age_by_pair, deliveries, weights: by pair of nodes; map; delays;
+weights_by_shared_classes; sweep: over the swept key.
 """
-
-View = Literal["accuracy", "bytes", "graph", "cdf", "sweep"]
 
 
 def plot(
@@ -24,10 +24,12 @@ def plot(
             metavar="RUN...", help="Folders of runs, or of a sweep, or of a point of one."
         ),
     ],
-    view: Annotated[View | None, typer.Option("--as", help="What is drawn.")] = None,
+    view: Annotated[
+        str | None, typer.Option("--as", metavar="VIEW", help="What is drawn \\[accuracy].")
+    ] = None,
     form: Annotated[
-        Literal["pdf", "svg", "png"] | None,
-        typer.Option("--format", help="\\[that of --out, else pdf]"),
+        Literal["pdf", "svg", "png", "text"] | None,
+        typer.Option("--format", help="text: print a table \\[that of --out, else pdf]."),
     ] = None,
     out: Annotated[
         Path | None,
@@ -76,7 +78,7 @@ def plot(
 
         wanted = plotting.Wanted(
             view=view,
-            form=form,
+            form=None if form == "text" else form,
             out=out,
             width=width,
             metrics=tuple(metric or ()),
@@ -85,5 +87,9 @@ def plot(
             with_table=table,
             overwrite=overwrite,
         )
+        if form == "text":
+            for table in plotting.tables(runs, wanted):
+                terminal.out().print(table)
+            return
         for path in plotting.plot(runs, wanted):
             terminal.out().print(f"wrote {path}", markup=False)

@@ -1,23 +1,27 @@
 """The command `netsim plot`: figures for papers, of runs that have been played."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from netsim.errors import ScenarioError, one_line
 from netsim.recording import run_folder
-from netsim.results import plot_style
 from netsim.results.played import folders as begun_runs
-from netsim.results.plot_sheets import Sheet, paper, width_in
-from netsim.results.plot_style import FORMATS
-from netsim.results.plots import cdf, curves, graph, numbers, runs
-from netsim.results.plots.estimates import Band
-from netsim.results.plots.numbers import Drawn
-from netsim.results.plots.runs import Run
+from netsim.results.terminal_tables import WrappedTable
 from netsim.traces.files import is_file
+from netsim.views import Ask, Shown, find
+from netsim.views.gathering import runs
+from netsim.views.gathering.asked import shown_of
+from netsim.views.gathering.estimates import Band
+from netsim.views.gathering.runs import Run
+from netsim.views.render import terminal
+from netsim.views.render.figure import files as numbers
+from netsim.views.render.figure import marks
+from netsim.views.render.figure import style as plot_style
+from netsim.views.render.figure.sheets import paper, width_in
+from netsim.views.render.figure.style import FORMATS
 
-VIEWS = ("accuracy", "bytes", "graph", "cdf", "sweep")
 _MOST_CURVES = 12
 
 
@@ -28,7 +32,7 @@ class Wanted:
     Attributes
     ----------
     view : str or None
-        One of `VIEWS`; None: `sweep` of a sweep, else `accuracy`.
+        The name of a view; None: `sweep` of a sweep, else `accuracy`.
     form : {"pdf", "svg", "png"} or None
         None: that of `out`, else PDF.
     out : Path or None
@@ -78,6 +82,44 @@ def plot(paths: Sequence[Path], wanted: Wanted) -> list[Path]:
         If there is nothing to draw, or a file is there already; nothing was written.
     """
     sheet = paper(width_in(wanted.width, "--width "))
+    view = _view(paths, wanted)
+    form = _form(wanted)
+    out = wanted.out or Path(f"{_name(paths[0])}-{view}.{form}")
+    _require_free(out, wanted)
+    with plot_style.style(sheet):
+        shown, rows = _gathered(paths, view, wanted)
+        try:
+            drawn = marks.drawn(shown, sheet=sheet)
+        except marks.OnPageOnlyError as error:
+            raise ScenarioError(f"--as {view}: {error}; --format text prints tables") from None
+        if rows is not None:
+            drawn = replace(drawn, rows=rows)
+        return numbers.write(drawn, out, form, wanted.with_table)
+
+
+def tables(paths: Sequence[Path], wanted: Wanted) -> list[WrappedTable]:
+    """The tables of a view for the terminal.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+        As of `plot`.
+    wanted : Wanted
+
+    Raises
+    ------
+    ScenarioError
+        If there is nothing to show.
+    """
+    view = _view(paths, wanted)
+    found = terminal.tables(_gathered(paths, view, wanted)[0])
+    if not found:
+        raise ScenarioError(f"--as {view}: has no table; netsim report writes its page")
+    return found
+
+
+def _view(paths: Sequence[Path], wanted: Wanted) -> str:
+    """The name of the view, which suits what lies in the folders."""
     sweeps = [path for path in paths if _is_sweep(path)]
     if sweeps and len(paths) > 1:
         raise ScenarioError(
@@ -85,33 +127,28 @@ def plot(paths: Sequence[Path], wanted: Wanted) -> list[Path]:
             "of its points or runs"
         )
     view = wanted.view or ("sweep" if sweeps else "accuracy")
-    if view == "sweep" and not sweeps:
+    _require_sense(view, wanted)
+    if hasattr(find(view), "of_sweep") and not sweeps:
         raise ScenarioError(
-            f"{one_line(paths[0])}: --as sweep: is no folder of a sweep; --as accuracy, bytes, "
+            f"{one_line(paths[0])}: --as {view}: is no folder of a sweep; --as accuracy, bytes, "
             "graph or cdf draws runs"
         )
-    form = _form(wanted)
-    out = wanted.out or Path(f"{_name(paths[0])}-{view}.{form}")
-    _require_free(out, wanted)
-    _require_sense(view, wanted)
-    with plot_style.style(sheet):
-        if view == "sweep":
-            drawn = _sweep(paths[0], wanted, sheet)
-        else:
-            drawn = _runs(paths, view, wanted, sheet)
-        return numbers.write(drawn, out, form, wanted.with_table)
+    return view
 
 
-def _runs(paths: Sequence[Path], view: str, wanted: Wanted, sheet: Sheet) -> Drawn:
-    """Draw runs.
+def _gathered(
+    paths: Sequence[Path], view: str, wanted: Wanted
+) -> tuple[Shown, list[dict[str, Any]] | None]:
+    """What a view shows, and the rows of its file where they are not those of its table.
 
     Parameters
     ----------
     paths : sequence of Path
     view : str
     wanted : Wanted
-    sheet : Sheet
     """
+    if hasattr(find(view), "of_sweep"):
+        return _sweep(paths[0], view, wanted)
     found = [Run.of(folder) for path in paths for folder in folders_of(path)]
     found = list({run.folder.resolve(): run for run in found}.values())
     named = runs.groups(found)
@@ -120,58 +157,43 @@ def _runs(paths: Sequence[Path], view: str, wanted: Wanted, sheet: Sheet) -> Dra
             f"{one_line(paths[0])}: has {len(named)} curves, and a figure at most {_MOST_CURVES}; "
             f"name some of them, such as {one_line(_above_seed(found[0].folder))}"
         )
-    if view == "graph":
-        return graph.draw(found, sheet)
-    _require_one_task(found)
-    if view == "cdf":
-        metrics = wanted.metrics or cdf.default_quantities(found)
-        if not metrics:
-            found[0].require_metric(found[0].main.name)
-        return cdf.draw(found, metrics, sheet, wanted.paired_to)
-    metrics = wanted.metrics or (found[0].main.name,)
-    for run in found:
-        for metric in metrics:
-            run.require_metric(metric)
-    against: tuple[str, ...] = ("time",)
-    if view == "bytes":
-        for run in found:
-            run.require("traffic")
-        against = ("megabytes", "airtime")
-    drawn = curves.draw(found, metrics, against, sheet, wanted.band, wanted.paired_to)
-    if drawn is None:
-        raise ScenarioError(
-            f"{found[0].folder / 'metrics'}: {metrics[0]} was measured once, at the start; set "
-            "metrics.every_s below horizon_s"
-        )
-    return drawn
+    ask = Ask(wanted.metrics, wanted.band, wanted.paired_to, on_paper=True)
+    return shown_of(view, found, ask), None
 
 
-def _sweep(folder: Path, wanted: Wanted, sheet: Sheet) -> Drawn:
-    """Draw a sweep.
+def _sweep(folder: Path, view: str, wanted: Wanted) -> tuple[Shown, list[dict[str, Any]] | None]:
+    """What a view shows of a sweep.
 
     Parameters
     ----------
     folder : Path
+    view : str
     wanted : Wanted
-    sheet : Sheet
     """
     from netsim.console import sweep_tables  # here: it brings torch, which runs need not
     from netsim.results import sweep_comparison
-    from netsim.results.plots import sweep
+    from netsim.views import sweep
+    from netsim.views.gathering.sweep_tables import SweepTables
 
     design = sweep_tables.design_of(folder)
+    if view != "sweep":
+        found = find(view)
+        shown = found.of_sweep(SweepTables(folder, design))
+        if shown is None:
+            raise ScenarioError(f"{folder}: has no {view}: {getattr(found, 'NOTHING', 'nothing')}")
+        return shown, None
     minus = _reference(folder, design, wanted.paired_to)
     lines = sweep_comparison.compare_points(folder, design, minus or None)
     show = sweep_tables.measures_of(folder, lines, wanted.metrics)
     way = sweep_tables.way(folder, minus)
-    drawn = sweep.draw(lines, show, way, sheet)
-    if drawn is None:
+    shown = sweep.gather(lines, show, way)
+    if shown is None:
         raise ScenarioError(
             f"{folder / 'scenario.toml'}: sweep.over: nothing is varied, or no run has "
             f"{', '.join(show)}; netsim compare {folder} shows what there is"
         )
     sweep_tables.print_left_out(folder)
-    return drawn
+    return shown, sweep.csv_rows(lines, show, way)
 
 
 def _reference(folder: Path, design: Any, named: str | None) -> str:
@@ -216,28 +238,18 @@ def _is_sweep(folder: Path) -> bool:
     return isinstance(run_folder.scenario(folder).get("sweep"), dict)
 
 
-def _require_one_task(found: Sequence[Run]) -> None:
-    """Raise ScenarioError where runs are judged by different metrics."""
-    first = found[0]
-    for run in found:
-        if run.main.name != first.main.name:
-            raise ScenarioError(
-                f"{run.folder / 'summary.json'}: task.metric = {run.main.name}: {first.folder} is "
-                f"judged by {first.main.name}; draw runs of one task"
-            )
-
-
 def _require_sense(view: str, wanted: Wanted) -> None:
-    """Raise ScenarioError for options that a view does not have."""
-    if wanted.paired_to is not None and view in ("bytes", "graph"):
+    """Raise ScenarioError for a view that there is not, and for options that it does not take."""
+    takes = getattr(find(view, "--as "), "TAKES", ())
+    if wanted.paired_to is not None and "paired_to" not in takes:
         raise ScenarioError(
             f"--paired-to {wanted.paired_to}: differences are taken at equal times; draw them "
             "with --as accuracy, cdf or sweep"
         )
-    if wanted.band is not None and view not in ("accuracy", "bytes"):
+    if wanted.band is not None and "band" not in takes:
         raise ScenarioError(f"--band {wanted.band}: --as {view} has no bands; leave it out")
-    if wanted.metrics and view == "graph":
-        raise ScenarioError(f"--metric {wanted.metrics[0]}: a graph has none; leave it out")
+    if wanted.metrics and "metrics" not in takes:
+        raise ScenarioError(f"--metric {wanted.metrics[0]}: a {view} has none; leave it out")
 
 
 def _form(wanted: Wanted) -> str:

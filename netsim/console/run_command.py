@@ -42,7 +42,7 @@ def run(
     components: Components = None,
     data: DataDir = None,
     timing_only: TimingOnly = False,
-    figures: Figures = True,
+    figures: Figures = False,
     report: Report = True,
     check: Annotated[
         bool, typer.Option("--check", help="Check invariants at every evaluation, too.")

@@ -31,9 +31,11 @@ def conclude(
     report : bool
         Whether to write the page, unless that would keep its user waiting.
     """
-    from netsim.results import plot_style, sweep_comparison
+    from netsim.results import sweep_comparison
     from netsim.results.compare import write_csv
-    from netsim.results.plots import sweep
+    from netsim.views.render import pictures
+    from netsim.views.render.figure import style as plot_style
+    from netsim.views.sweep import Way
 
     assert scenario.sweep is not None
     swept = design(top, scenario.sweep, scenario.seed)
@@ -50,8 +52,8 @@ def conclude(
         bars = f"{n} seeds, bars: 95 % intervals" if n > 1 else "one seed"
         show = sweep_comparison.measures_to_show(lines, swept.show)
         with plot_style.style():
-            way = sweep.Way(f"{scenario.name} · {bars}")
-            drawn = sweep.draw(lines, show, way)
+            way = Way(f"{scenario.name} · {bars}")
+            drawn = pictures.of_sweep(lines, show, way)
             if drawn is not None:
                 plot_style.save(drawn.figure, top / "sweep.png")
     has_page = False

@@ -201,7 +201,7 @@ def measures_of(folder: Path, lines: Any, named: Sequence[str]) -> list[str]:
 
 
 def way(folder: Path, minus: str = "") -> Any:
-    """How the sweep of a folder is drawn: a `Way` of `netsim.results.plots.sweep`.
+    """How the sweep of a folder is drawn: a `Way` of `netsim.views.sweep`.
 
     Parameters
     ----------
@@ -214,7 +214,7 @@ def way(folder: Path, minus: str = "") -> Any:
     ScenarioError
         If differences of trials are wanted, which are no pairs.
     """
-    from netsim.results.plots.sweep import Way
+    from netsim.views.sweep import Way
 
     is_search = bool(definition(folder)["sweep"].get("trials"))
     if is_search and minus:

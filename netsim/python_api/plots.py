@@ -3,22 +3,25 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import pandas as pd
 from matplotlib.figure import Figure
 
+from netsim import views
 from netsim.console import sweep_tables
 from netsim.errors import ScenarioError
-from netsim.recording import run_folder
 from netsim.recording.summary_fields import MEASURES, named
 from netsim.registry import did_you_mean
-from netsim.results import graph_figure, heatmaps, node_map, plot_style
 from netsim.results import metrics as measured
 from netsim.results.frames import PlayedRun
-from netsim.results.plot_sheets import SCREEN, Sheet, paper, width_in
-from netsim.results.plots import cdf, curves, graph, sweep
-from netsim.results.plots.estimates import AGAINST, Band
-from netsim.results.plots.runs import Run, pictured, title_of
-from netsim.results.summary import load
 from netsim.results.sweep_comparison import SweepDesign, compare_points, measures_to_show
+from netsim.views import Ask, accuracy
+from netsim.views.gathering.asked import shown_of
+from netsim.views.gathering.estimates import AGAINST, Band
+from netsim.views.gathering.runs import Run, pictured, title_of
+from netsim.views.render import pictures
+from netsim.views.render.figure import marks
+from netsim.views.render.figure import style as plot_style
+from netsim.views.render.figure.sheets import SCREEN, Sheet, paper, width_in
 
 Width = str | float | None
 """`column` (3.5 in), `text` (7.16 in) or inches, as a paper needs it; None: for a screen."""
@@ -103,12 +106,8 @@ class Plots:
         paired_to : str, optional
             An algorithm; panels more have the differences to it, node by node.
         """
-        runs, sheet = self._drawn(), _sheet(width or "column")
-        with plot_style.style(sheet):
-            wanted = what or cdf.default_quantities(runs)
-            if not wanted:
-                runs[0].require_metric(runs[0].main.name)
-            return cdf.draw(runs, wanted, sheet, paired_to).figure
+        ask = Ask(what, paired_to=paired_to, on_paper=True)
+        return self._view("cdf", ask, _sheet(width or "column"))
 
     def graph(self, width: Width = "column") -> Figure:
         """Who weighs whom at the end, alike nodes side by side: a panel an algorithm.
@@ -118,30 +117,52 @@ class Plots:
         width : {"column", "text"} or float
             As of `accuracy`.
         """
-        sheet = _sheet(width or "column")
+        return self._view("graph", Ask(on_paper=True), _sheet(width or "column"))
+
+    def __getattr__(self, name: str) -> Callable[..., Figure]:
+        """Any other view of `netsim/views`, such as `run.plot.age_by_pair(width="column")`."""
+        if name not in views.names():
+            raise AttributeError(f"no figure {name}; there are {', '.join(dir(self))}")
+
+        def draw(*, width: Width = None) -> Figure:
+            sheet = _sheet(width)
+            return self._view(name, Ask(on_paper=not sheet.has_heading), sheet)
+
+        draw.__name__ = name
+        return draw
+
+    def __dir__(self) -> list[str]:
+        own = [name for name in super().__dir__() if not name.startswith("_")]
+        return sorted({*own, *views.names()})
+
+    def numbers(self, view: str) -> pd.DataFrame:
+        """The table that a view of `netsim/views` draws, in SI units and shares in [0, 1].
+
+        Parameters
+        ----------
+        view : str
+            Its name, such as `age_by_pair` or `fates`.
+        """
+        return shown_of(view, self._drawn(), Ask(), "plot: ").frame()
+
+    def _view(self, name: str, ask: Ask, sheet: Sheet) -> Figure:
+        """Any view.
+
+        Parameters
+        ----------
+        name : str
+        ask : Ask
+        sheet : Sheet
+        """
+        runs = self._drawn()
         with plot_style.style(sheet):
-            return graph.draw(self._drawn(), sheet).figure
-
-    def weights(self) -> Figure:
-        """Collaboration weights at the end of the run, by node id, with those of its own."""
-        return self._of_one(heatmaps.weights, "no weights have been logged")
-
-    def weights_by_shared_classes(self) -> Figure:
-        """The same weights by how many classes two nodes share."""
-        return self._of_one(
-            lambda folder, _, title: graph_figure.draw(folder, title),
-            "no weights, or all pairs of nodes share as many classes",
-        )
-
-    def deliveries(self) -> Figure:
-        """Messages delivered, and the delivered share of those sent, by pair of nodes."""
-        return self._of_one(heatmaps.deliveries, "no messages in its log")
-
-    def map(self) -> Figure:
-        """Where nodes are, and the links between them."""
-        return self._of_one(
-            lambda folder, _, title: node_map.draw(folder, title), "nodes have no places"
-        )
+            try:
+                shown = shown_of(name, runs, ask, "plot: ")
+                title = title_of(runs[0].summary, algorithm=len(runs) == 1)
+                heading = f"{views.find(name).TITLE} · {title}"
+                return marks.drawn(shown, heading, sheet).figure
+            except marks.OnPageOnlyError as error:
+                raise ScenarioError(f"plot: {name}: {error}") from None
 
     def _drawn(self) -> list[Run]:
         return [Run.of(run.folder) for run in self._runs]
@@ -174,41 +195,19 @@ class Plots:
         there = {m for run in runs for m in measured.names(run.metrics)}
         main = list(dict.fromkeys(m for run in runs for m in pictured(run)))
         wanted = [m for m in metrics if m in there] or ([] if metrics else main)
-        drawn = None
-        if wanted and against in curves.recorded(runs):
-            with plot_style.style(sheet):
-                drawn = curves.draw(runs, wanted, (against,), sheet, band, paired_to)
-        if drawn is None:
+        shown = None
+        if wanted and against in accuracy.recorded(runs):
+            ask = Ask(tuple(wanted), band, paired_to, (against,), not sheet.has_heading)
+            shown = accuracy.of_runs(runs, ask)
+        if shown is None:
             what = ", ".join(metrics) or "accuracy"
             raise ScenarioError(
                 f"plot: {self._runs[0].folder}: has no {what} over {against}; run.metrics and "
                 "run.plot.metric(name) show what it has"
             )
-        return drawn.figure
-
-    def _of_one(self, draw: Callable[[Path, int, str], Figure | None], why: str) -> Figure:
-        """A figure of a single run.
-
-        Parameters
-        ----------
-        draw : callable
-            (folder, how many nodes, heading) -> figure, or None where there is nothing to draw.
-        why : str
-            What is said then.
-        """
-        if len(self._runs) > 1:
-            names = ", ".join(str(run.labels["algorithm"]) for run in self._runs[:5])
-            raise ScenarioError(
-                f"plot: this figure is of one run, and here are {len(self._runs)} ({names}); "
-                f'choose one, as in run["{self._runs[0].labels["algorithm"]}"].plot'
-            )
-        [run] = self._runs
-        summary = load(run.folder)
-        with plot_style.style():
-            found = draw(run.folder, run_folder.nodes_of(run.folder, summary), title_of(summary))
-        if found is None:
-            raise ScenarioError(f"plot: {run.folder}: {why}")
-        return found
+        heading = title_of(runs[0].summary, algorithm=len(runs) == 1)
+        with plot_style.style(sheet):
+            return marks.drawn(shown, heading, sheet).figure
 
 
 class SweepPlots(Plots):
@@ -248,7 +247,7 @@ class SweepPlots(Plots):
         sheet = _sheet(width)
         with plot_style.style(sheet):
             way = sweep_tables.way(self._folder, paired_to or "")
-            found = sweep.draw(lines, wanted, way, sheet)
+            found = pictures.of_sweep(lines, wanted, way, sheet)
         if found is None:
             known = [name for name in MEASURES if any(name in line.estimates for line in lines)]
             raise ScenarioError(

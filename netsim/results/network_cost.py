@@ -11,22 +11,18 @@ tell what is more than noise among these nodes. What holds for other seeds needs
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from netsim.recording import run_folder
 from netsim.recording.main_metric import MainMetric, is_share
 from netsim.recording.parquet_parts import Rows
 from netsim.registry import TAGS
-from netsim.results.metrics import Curve, curve, names, per_node_rows
+from netsim.results.metrics import Curve, curve, last_in_common, names
 from netsim.results.summary import load
 from netsim.results.sweep_comparison import mean_and_half_width
 from netsim.results.terminal_tables import Column, WrappedTable
 from netsim.scenario.labels import shown
-from netsim.scenario.tables import AlgorithmEntry, Scenario
 
 ARRIVED = ("delivered", "partial")
 LATE = "deadline"
@@ -64,7 +60,10 @@ class Played:
 
     Attributes
     ----------
-    entry : AlgorithmEntry
+    name : str
+        What results call it.
+    changes : mapping
+        The `set` of its `[[algorithm]]`.
     folder : Path
     summary : dict
     main : MainMetric
@@ -72,16 +71,12 @@ class Played:
         Its metrics; empty where nothing was learned.
     """
 
-    entry: AlgorithmEntry
+    name: str
+    changes: Mapping[str, Any]
     folder: Path
     summary: dict[str, Any]
     main: MainMetric
     measured: Rows
-
-    @property
-    def name(self) -> str:
-        """What results call it."""
-        return self.entry.name
 
     @property
     def learned(self) -> bool:
@@ -134,6 +129,14 @@ class NetworkCost:
         """All of them, in the order of the table."""
         return [run for group in self.groups for run in group]
 
+    def with_the_one_above(self) -> list[tuple[Played, Played | None]]:
+        """Each run with the world of the same algorithm that is the row above it."""
+        return [
+            (run, group[i - 1] if i else None)
+            for group in self.groups
+            for i, run in enumerate(group)
+        ]
+
     @property
     def causes(self) -> list[str]:
         """What any message was lost to."""
@@ -141,25 +144,29 @@ class NetworkCost:
         return [cause for cause in CAUSES if cause in met]
 
 
-def of_runs(folders: Sequence[Path], scenario: Scenario) -> NetworkCost | None:
+def of_runs(folders: Sequence[Path], entries: Sequence[Mapping[str, Any]]) -> NetworkCost | None:
     """What was played of a scenario, if any algorithm was in several worlds; None if none was.
 
     Parameters
     ----------
     folders : sequence of Path
         One a `[[algorithm]]`, in order.
-    scenario : Scenario
+    entries : sequence of mapping
+        The tables `[[algorithm]]`.
     """
-    if not any(entry.set for entry in scenario.algorithm):
+    if not any(entry.get("set") for entry in entries):
         return None
     groups: dict[str, list[Played]] = {}
-    for entry, folder in zip(scenario.algorithm, folders, strict=True):
+    for entry, folder in zip(entries, folders, strict=True):
         summary, measured = load(folder), run_folder.read(folder, "metrics")
-        same = entry.model_copy(update={"name": "", "set": {}})
-        groups.setdefault(same.model_dump_json(), []).append(
-            Played(entry, folder, summary, MainMetric.of(summary), measured)
-        )
-    ordered = [sorted(g, key=lambda run: -len(run.entry.set)) for g in groups.values()]
+        same = {key: value for key, value in entry.items() if key not in ("name", "set")}
+        groups.setdefault(repr(sorted(same.items())), []).append(
+            Played(
+                str(entry["name"]), entry.get("set") or {}, folder, summary,
+                MainMetric.of(summary), measured,
+            )
+        )  # fmt: skip
+    ordered = [sorted(g, key=lambda run: -len(run.changes)) for g in groups.values()]
     return NetworkCost(ordered) if any(len(group) > 1 for group in ordered) else None
 
 
@@ -167,24 +174,19 @@ def difference(run: Played, other: Played) -> Difference | None:
     """One run less another, node by node, at the last time that both were measured; None: never."""
     if not (run.learned and other.learned) or run.main != other.main:
         return None
-    rows = [per_node_rows(one.measured, run.main.name) for one in (run, other)]
-    times = np.intersect1d(rows[0]["t_s"], rows[1]["t_s"])
-    if not len(times):
+    found = last_in_common(run.measured, other.measured, run.main.name)
+    if found is None or not len(found.nodes):
         return None
-    mine, theirs = ({k: v[r["t_s"] == times[-1]] for k, v in r.items()} for r in rows)
-    if not np.array_equal(mine["node"], theirs["node"]):
-        return None
-    return Difference(*mean_and_half_width((mine["value"] - theirs["value"]).tolist()))
+    return Difference(*mean_and_half_width((found.values - found.others).tolist()))
 
 
 def table(cost: NetworkCost) -> WrappedTable:
     """What each world gave, what became of its messages, and what it took from the one above."""
     runs, main = cost.runs, cost.runs[0].main
-    above = {id(b): a for group in cost.groups for a, b in pairwise(group)}
     columns = []
     if any(run.learned for run in runs):
         spelled = [_value(run) if run.learned else "-" for run in runs]
-        gaps = [difference(r, above[id(r)]) if id(r) in above else None for r in runs]
+        gaps = [difference(r, above) if above else None for r, above in cost.with_the_one_above()]
         unit = "%" if is_share(main.name) else ""
         columns.append(Column(f"{main.name.replace('_', ' ')}\n{unit}", spelled))
         columns.append(Column("Δ\n", ["" if g is None else _gap(g, main.name) for g in gaps]))
@@ -238,7 +240,7 @@ def _sentence(group: Sequence[Played]) -> str:
         value = f"{run.name} {_value(run, unit=True)}"
         if gap is not None:
             clear = "" if gap.is_clear else ", not clear,"
-            without = f"without {_given_up(group[i - 1].entry.set, run.entry.set)}"
+            without = f"without {_given_up(group[i - 1].changes, run.changes)}"
             value += f" ({_gap(gap, run.main.name, unit=True)}{clear} {without})"
         reached.append(value)
     return f"{said}; {here.main.name.replace('_', ' ')}: {', '.join(reached)}." if reached else said

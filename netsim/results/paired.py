@@ -4,6 +4,7 @@ Nodes of one run share their links and data, so a node is no sample of its own: 
 of the mean over nodes, over seeds (Student's, 95 %), and one seed has none.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -16,7 +17,7 @@ from netsim.recording.main_metric import MainMetric
 from netsim.recording.parquet_parts import Rows
 from netsim.registry import did_you_mean
 from netsim.results.frames import PlayedRun, labels_of
-from netsim.results.metrics import names, per_node_rows
+from netsim.results.metrics import last_in_common, names
 from netsim.results.summary import load
 from netsim.results.sweep_comparison import mean_and_half_width
 
@@ -117,32 +118,30 @@ def _pairs(
 def _paired(run: PlayedRun, other: PlayedRun, metric: str, at_s: float | None) -> pd.DataFrame:
     """The rows of one pair."""
     mine, theirs = _measured(run, metric), _measured(other, metric)
-    times = np.intersect1d(mine["t_s"], theirs["t_s"])
-    times = times if at_s is None else times[times <= at_s]
-    if not len(times):
+    found = last_in_common(mine, theirs, metric, math.inf if at_s is None else at_s)
+    if found is None:
         until = "" if at_s is None else f" by {at_s:g} s"
         raise ScenarioError(
             f"compare: {run.folder} and {other.folder} were never evaluated at the same "
             f"time{until}; give both the same metrics.every_s"
         )
-    now = times[-1]
-    mine, theirs = ({k: v[r["t_s"] == now] for k, v in r.items()} for r in (mine, theirs))
-    if not np.array_equal(mine["node"], theirs["node"]):
+    if not len(found.nodes):
+        counts = [len(set(rows["node"].tolist())) for rows in (mine, theirs)]
         raise ScenarioError(
-            f"compare: {run.folder} has measured {len(mine['node'])} nodes and {other.folder} "
-            f"{len(theirs['node'])}, or others; only runs of the same nodes can be paired"
+            f"compare: {run.folder} has measured {counts[0]} nodes and {other.folder} "
+            f"{counts[1]}, or others; only runs of the same nodes can be paired"
         )
     labels = {key: value for key, value in run.labels.items() if key != "algorithm"}
     return pd.DataFrame(
         {
-            **{key: [value] * len(mine["node"]) for key, value in labels.items()},
+            **{key: [value] * len(found.nodes) for key, value in labels.items()},
             "algorithm": run.labels["algorithm"],
             "other_algorithm": other.labels["algorithm"],
-            "node": mine["node"],
-            "t_s": now,
-            "value": mine["value"],
-            "other": theirs["value"],
-            "diff": mine["value"] - theirs["value"],
+            "node": found.nodes,
+            "t_s": found.t_s,
+            "value": found.values,
+            "other": found.others,
+            "diff": found.values - found.others,
         }
     )
 
@@ -155,7 +154,7 @@ def _measured(run: PlayedRun, metric: str) -> Rows:
             f"{run.folder}: has not measured {metric}; it has {', '.join(known) or 'no metric'}"
             + did_you_mean(metric, known)
         )
-    return per_node_rows(rows, metric)
+    return rows
 
 
 def _by_algorithm(by_node: pd.DataFrame, is_lower_better: bool) -> pd.DataFrame:

@@ -41,6 +41,7 @@ FLOORS = [
     {"api"},
     {"scenario"},
     {"results"},
+    {"views"},
     {"world"},
     {"engine"},
     {"testing"},

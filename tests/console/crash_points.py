@@ -181,7 +181,8 @@ def prepared():
     from matplotlib.figure import Figure
 
     from netsim.engine.checkpoints import journal, pace
-    from netsim.results import figures, plot_style
+    from netsim.views.render import pictures as figures
+    from netsim.views.render.figure import style as plot_style
 
     def events(self):
         looks.append(0)

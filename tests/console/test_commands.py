@@ -61,7 +61,7 @@ def test_the_resolved_scenario_gives_the_same_run(ok, here):
 
 def test_several_algorithms_get_sub_folders_and_a_comparison(ok, netsim, here):
     (here / "two.toml").write_text(TWO)
-    result = ok("run", "two.toml")
+    result = ok("run", "two.toml", "--figures")
     top = here / "runs" / "two"
     own = {"comparison.csv", "figures", "checksums.json", "scenario.toml", "report.html"}
     assert {p.name for p in top.iterdir()} == {"alone", "eager"} | own
@@ -118,12 +118,11 @@ def interrupted(*_, **__):
 def test_an_interrupt_while_the_figures_are_drawn_loses_no_word_of_the_results(
     netsim, here, monkeypatch
 ):
-    from netsim.results import figures
-    from netsim.results.plots import sweep
+    from netsim.views.render import pictures as figures
 
     monkeypatch.setattr(figures, "draw", interrupted)
-    monkeypatch.setattr(sweep, "draw", interrupted)
-    result = netsim("run", "s.toml", "--out", "one")
+    monkeypatch.setattr(figures, "of_sweep", interrupted)
+    result = netsim("run", "s.toml", "--out", "one", "--figures")
     assert result.exit_code == 130
     assert "interrupted: all events had happened" in result.stderr
     assert "netsim resume one does what is missing" in " ".join(result.stderr.split())

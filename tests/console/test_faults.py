@@ -312,7 +312,7 @@ def test_a_run_into_the_folder_of_one_that_was_killed_is_refused(netsim, here):
 
 
 def test_a_disk_full_while_figures_are_drawn_says_that_the_run_has_ended(netsim, here, monkeypatch):
-    from netsim.results import plot_style
+    from netsim.views.render.figure import style as plot_style
 
     def full(*_):
         raise FolderError("out/figures/x.png: can't be written: No space left on device")
@@ -332,7 +332,7 @@ def test_a_disk_full_while_figures_are_drawn_says_that_the_run_has_ended(netsim,
 
 
 def test_a_disk_that_is_full_when_the_page_is_written(netsim, here, monkeypatch):
-    from netsim.results.report import html
+    from netsim.views.render.page import html
 
     def full(*_):
         raise FolderError("out/report.html: can't be written: No space left on device")

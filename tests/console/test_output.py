@@ -46,7 +46,7 @@ COMMANDS = sorted(str(c.name or c.callback.__name__) for c in app.registered_com
 pytestmark = pytest.mark.skipif(not os.path.exists(FULL), reason="there is no /dev/full")
 
 
-LIBRARIES = "import netsim.console.commands, netsim.engine, netsim.results.figures, pandas\n"
+LIBRARIES = "import netsim.console.commands, netsim.engine, netsim.views.render.pictures, pandas\n"
 
 
 def codes(cases, folder=None):

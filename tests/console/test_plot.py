@@ -143,6 +143,19 @@ def test_what_can_not_be_drawn_is_said_and_nothing_written(
     assert written() == before
 
 
+def test_a_view_is_printed_as_a_table(netsim, here, runs, swept):
+    for path, view, told in (
+        ("out", "measures", "transmitted"),
+        ("out/fedavg", "facts", ""),
+        ("swept", "points", "bandwidth_hz=1e06"),
+        ("swept", "sweep", "Bandwidth [MHz]"),
+    ):
+        result = netsim("plot", path, "--as", view, "--format", "text", algorithms=False)
+        assert result.exit_code == (0 if told else 2), result.output
+        assert told in result.stdout
+    assert list(here.glob("*.pdf")) == []
+
+
 def test_no_file_is_replaced_unasked(netsim, here, runs):
     (here / "mine.csv").write_text("mine")
     result = netsim("plot", "out", "--out", "mine.pdf", algorithms=False)

@@ -110,7 +110,7 @@ def test_waiting_shows_on_a_terminal_alone(monkeypatch, console):
 @pytest.mark.slow
 def test_a_run_in_a_terminal_says_what_it_is_doing_from_its_first_second_to_its_last(here):
     master, slave = pty.openpty()
-    command = ["run", "s.toml", "--timing-only", "--algorithms", "algorithms"]
+    command = ["run", "s.toml", "--figures", "--timing-only", "--algorithms", "algorithms"]
     process = subprocess.Popen(
         [sys.executable, "-m", "netsim", *command],
         env={**os.environ, "PYTHONPATH": ROOT, "TERM": "xterm", "COLUMNS": "120"},

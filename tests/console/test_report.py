@@ -26,7 +26,7 @@ def panels_of(path, k=0):
 def test_a_run_leaves_a_page_that_belongs_to_it(netsim, here):
     assert netsim(*RUN).exit_code == 0
     panels = panels_of(here / "out" / "report.html")
-    assert panels["curves"]["metrics"][0]["name"] == "accuracy"
+    assert panels["curves"]["panels"][0]["data"]["metrics"][0]["name"] == "accuracy"
     assert "links" not in panels  # nobody sent anything
     assert netsim("verify", "out", "--no-rerun").exit_code == 0
     written = netsim("report", "out", algorithms=False)
@@ -44,7 +44,7 @@ def test_nodes_move_on_the_page_as_they_did(netsim, here):
     (here / "s.toml").write_text((here / "s.toml").read_text() + MOVING)
     result = netsim(*RUN, "--set", "algorithm={kind='dpsgd'}", *DISC)
     assert result.exit_code == 0, result.output
-    network = panels_of(here / "out" / "report.html")["network"]
+    network = panels_of(here / "out" / "report.html")["network"]["panels"][0]["data"]
     assert network["moves"]
     assert network["x"][0] != network["x"][-1]
 

@@ -24,14 +24,14 @@ from netsim.node.publishing_verbs import Publication
 from netsim.recording import run_folder
 from netsim.recording.main_metric import ACCURACY
 from netsim.results import metrics as measured
-from netsim.results import paired, plot_style, sweep_comparison, terminal_tables
+from netsim.results import paired, sweep_comparison, terminal_tables
 from netsim.results.compare import time_to_target
 from netsim.results.explain import explained
-from netsim.results.plot_sheets import paper
-from netsim.results.plots import cdf
-from netsim.results.plots.runs import Run
-from netsim.results.report.run_page import gather
 from netsim.rng import Streams
+from netsim.views import Ask, cdf
+from netsim.views.gathering.runs import Run
+from netsim.views.render.figure.sheets import paper
+from netsim.views.render.page.run_page import gather
 
 BACKENDS = ("sequential", "stacked", "native")
 NODES = 5
@@ -299,6 +299,5 @@ def test_a_sweep_has_no_mean_over_the_seeds_that_did_not_diverge():
 @pytest.mark.filterwarnings("ignore::netsim.python_api.playing.RunWarning")
 def test_a_distribution_says_how_many_nodes_it_leaves_out(tmp_path):
     play(tmp_path / "run", "stacked", horizon_s=20.0)
-    with plot_style.style(COLUMN):
-        drawn = cdf.draw([Run.of(tmp_path / "run")], ["accuracy"], COLUMN)
-    assert "left out of accuracy: 1 of 5 nodes have no finite number" in drawn.about
+    shown = cdf.of_runs([Run.of(tmp_path / "run")], Ask(("accuracy",)))
+    assert "left out of accuracy: 1 of 5 nodes have no finite number" in shown.about

@@ -70,9 +70,14 @@ def test_figures_are_drawn_and_show_themselves(played):
         played["local"].plot.metric("loss"),
         played["dpsgd"].plot.weights(),
         played["dpsgd"].plot.deliveries(),
+        played.plot.age_by_pair(),
+        played["dpsgd"].plot.fates(width="text"),
     ):
         assert isinstance(figure, Figure)
         assert figure._repr_png_().startswith(b"\x89PNG")
+    ages = played.plot.numbers("age_by_pair")
+    assert {"sender", "receiver", "age_at_use_s", "uses"} <= set(ages)
+    assert {"age_by_pair", "accuracy", "numbers"} <= set(dir(played.plot))
     (panel,) = played.plot.metric("loss").axes
     assert len(panel.lines) == 2
 
@@ -80,7 +85,7 @@ def test_figures_are_drawn_and_show_themselves(played):
 @pytest.mark.parametrize(
     ("draw", "said"),
     [
-        (lambda run: run.plot.weights(), r'choose one, as in run\["dpsgd"\]\.plot'),
+        (lambda run: run.plot.network(), "network: is drawn on a page alone"),
         (lambda run: run["local"].plot.weights(), "no weights have been logged"),
         (lambda run: run["local"].plot.map(), "nodes have no places"),
         (lambda run: run.plot.metric("los"), "has no los over time"),

@@ -6,7 +6,8 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from netsim.results import compare, figures, summary, sweep_comparison
+from netsim.results import compare, summary, sweep_comparison
+from netsim.views.render import pictures as figures
 
 
 def printed(table, width=120):

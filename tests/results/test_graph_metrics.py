@@ -7,7 +7,8 @@ import pytest
 from matplotlib.image import imread
 
 from netsim.recording.recorder import Recorder
-from netsim.results import figures, graph_metrics, summary
+from netsim.results import graph_metrics, summary
+from netsim.views.render import pictures as figures
 
 S = 1_000_000_000
 # Classes 0 and 1 | 0 and 1 | 1 and 2 | 1 and 2 | 0 and 1, malicious | no data: a server

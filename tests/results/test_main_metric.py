@@ -11,7 +11,8 @@ from netsim.engine.progress import Progress
 from netsim.errors import ScenarioError
 from netsim.recording.main_metric import ACCURACY, MainMetric
 from netsim.recording.recorder import Recorder
-from netsim.results import compare, figures, metrics, summary
+from netsim.results import compare, metrics, summary
+from netsim.views.render import pictures as figures
 
 RMSE = MainMetric("rmse", frozenset({"loss", "rmse", "mae"}))
 TASK = {"kind": "regression", "metric": "rmse", "lower": ["loss", "mae", "rmse"]}

@@ -13,9 +13,11 @@ from scipy import stats
 from netsim.errors import ScenarioError
 from netsim.recording import summary_fields
 from netsim.recording.summary_fields import MEASURES
-from netsim.results import plot_style, summary, sweep_comparison, sweep_table
-from netsim.results.plots import sweep
-from netsim.results.plots import swept as swept_axis
+from netsim.results import summary, sweep_comparison, sweep_table
+from netsim.views import sweep
+from netsim.views.gathering import swept as swept_axis
+from netsim.views.render import pictures
+from netsim.views.render.figure import style as plot_style
 
 
 def put(out, point, seed, algorithm="local", **numbers):
@@ -160,7 +162,7 @@ def figure(tmp_path, values, key="radio.bandwidth_hz", energies=None, **more):
                 put(tmp_path, f"p{i}", seed, algorithm, energy_j=joules)
     lines = sweep_comparison.compare_points(tmp_path, asked)
     with plot_style.style():
-        found = sweep.draw(lines, ["energy_j", "accuracy"], sweep.Way("heading"))
+        found = pictures.of_sweep(lines, ["energy_j", "accuracy"], sweep.Way("heading"))
     return found and found.figure
 
 

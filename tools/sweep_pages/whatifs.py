@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from netsim.results import plot_style
 from netsim.scenario import shipped
+from netsim.views.render.figure import style as plot_style
 from tools.results.tables import ROOT
 from tools.sweep_pages import figures, kept
 from tools.sweep_pages.gallery import WHAT_IFS, Change, WhatIf

@@ -1,0 +1,433 @@
+"""Views: one file a figure or table, for the terminal, for paper and for the page alike.
+
+A view is a module of this folder, found by the name of its file, which is also its name on the
+command line (`netsim plot RUN --as NAME`), in Python (`run.plot.NAME()`) and on the page. It states
+
+- `TITLE`: its heading, without the name of what was run;
+- `PLACE`: a number, by which the page orders what it shows; None keeps a view off the page;
+- `of_run(run)`, from the `RunTables` of one run; `of_runs(runs, ask)`, from several `Run`s over
+  each other; `of_sweep(sweep)`, from the `SweepTables` of a sweep: one of them at least. Each
+  returns a `Shown`, or None where nothing of the kind was recorded, for which `NOTHING` has words;
+- `TAKES`: the fields of `Ask` that it heeds, where it heeds any.
+
+A view gathers a tidy table and names the mark by which it is drawn. The renderers in `render/` draw
+marks and know no view: `terminal` prints tables, `figure` draws with Matplotlib, `page` writes what
+`render/page/assets/marks/` draws in a browser. Subfolders and names that begin with `_` are no
+views.
+"""
+
+import importlib
+import importlib.util
+import pkgutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netsim.errors import ScenarioError
+from netsim.registry import did_you_mean
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Table = Mapping[str, NDArray[Any]]
+"""A tidy table: columns of one length by name; numbers in SI units, shares in [0, 1]."""
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A column as people read it.
+
+    Attributes
+    ----------
+    column : str
+        Its name in the table.
+    label : str
+    unit : str
+        Empty: none. `%` (of differences `pp`) of a share, drawn a hundred times as large.
+    per : float
+        The unit in SI units: 1e-3 of `ms`.
+    """
+
+    column: str
+    label: str
+    unit: str = ""
+    per: float = 1.0
+
+    @property
+    def scale(self) -> float:
+        """Factor from the table to what is drawn."""
+        return 100.0 if self.unit in ("%", "pp") else 1 / self.per
+
+    @property
+    def title(self) -> str:
+        """The label with its unit: `Age at use [s]`."""
+        return f"{self.label} [{self.unit}]" if self.unit else self.label
+
+
+@dataclass(frozen=True)
+class Cells:
+    """A heat map: a coloured cell a row of the table, ticks are ids of nodes or words.
+
+    Attributes
+    ----------
+    row, column, value : Quantity
+    nodes : int
+        0 where ticks are words.
+    block : int
+        Nodes a cell; ids in the table are those of a block's first node.
+    top : float, optional
+        The value of the darkest colour, as drawn; None: the largest cell.
+    missing : str
+        The meaning of a grey cell.
+    beside : Quantity, optional
+        A value of each row of the map, drawn as bars at its side.
+    ticks : tuple of (tuple of str, tuple of str), optional
+        Words of rows and columns, of which the table has the numbers from 0; None: ids of nodes.
+    low : float
+        The value of the lightest colour, as drawn.
+    """
+
+    row: Quantity
+    column: Quantity
+    value: Quantity
+    nodes: int
+    block: int = 1
+    top: float | None = None
+    missing: str = ""
+    beside: Quantity | None = None
+    ticks: tuple[tuple[str, ...], tuple[str, ...]] | None = None
+    low: float = 0.0
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        if self.ticks is not None:
+            return len(self.ticks[0]), len(self.ticks[1])
+        side = -(-self.nodes // self.block)
+        return side, side
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Curves over a common axis, with bands where there are any.
+
+    Attributes
+    ----------
+    x, y : Quantity
+    curve : str
+        The column whose words tell curves apart.
+    low, high : str
+        Columns of a band's ends, NaN where there is none; empty: no curve has one.
+    axis : {"share", "value", "difference", "distribution"}
+        Percent around what is drawn; plain numbers; differences around a line at zero; shares at or
+        below x, from 0 to 100 %, in steps.
+    is_log : bool
+        Whether the horizontal axis is logarithmic.
+    silent : str
+        What is said of a curve that ends near x = 0, which is drawn as a level; empty: none is.
+    told : mapping of str to str
+        What the legend says of a curve beside its name.
+    """
+
+    x: Quantity
+    y: Quantity
+    curve: str
+    low: str = ""
+    high: str = ""
+    axis: Literal["share", "value", "difference", "distribution"] = "value"
+    is_log: bool = False
+    silent: str = ""
+    told: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Points:
+    """Points with bars around them.
+
+    Attributes
+    ----------
+    x, y : Quantity
+    around : str
+        The column of half the length of a bar.
+    of : Quantity
+        A count of what each point stands for, told below its tick.
+    over_all : float
+        A level to compare with, as in the table.
+    bars, level : str
+        The meaning of points with their bars, and of the level.
+    """
+
+    x: Quantity
+    y: Quantity
+    around: str
+    of: Quantity
+    over_all: float
+    bars: str
+    level: str
+
+
+@dataclass(frozen=True)
+class Layers:
+    """Columns stacked on each other: shares or counts, over time or by node.
+
+    Attributes
+    ----------
+    x, y : Quantity
+        x in the middle of a column.
+    layer : str
+        The column whose words are the layers, from the bottom up as they come.
+    colours : {"outcomes", "states"}
+        Which words have which colours.
+    width : float
+        Of a column, in units of x.
+    by : Quantity, optional
+        A column by whose words the reader of a page chooses among rows.
+    order : bool
+        Whether that reader can order columns by a layer; otherwise heights can become shares.
+    whole : float, optional
+        What the legend's shares are of; None: of all that is drawn.
+    """
+
+    x: Quantity
+    y: Quantity
+    layer: str
+    colours: Literal["outcomes", "states"]
+    width: float
+    by: Quantity | None = None
+    order: bool = False
+    whole: float | None = None
+
+
+@dataclass(frozen=True)
+class Shares:
+    """A bar a word, from 0 to 100 %, in parts.
+
+    Attributes
+    ----------
+    row : str
+        The column whose words have a bar each.
+    y : Quantity
+        The parts.
+    layer : str
+        The column whose words are the parts, from left to right as they come.
+    counts : str
+        The column of what the parts are, told beside their shares.
+    """
+
+    row: str
+    y: Quantity
+    layer: str
+    counts: str
+
+
+@dataclass(frozen=True)
+class Response:
+    """Means with their intervals over a swept key, a line a method.
+
+    Attributes
+    ----------
+    x, y : Quantity
+        The key as the table has it, in the unit of its label.
+    curves : tuple of str
+        Names of lines, also of those that have no mark here.
+    at : tuple of float
+        Places of all points along the key.
+    words : tuple of str
+        Ticks at 0, 1, ... of values that are no numbers; empty: they are.
+    scale : {"linear", "log", "symlog"}
+    joined : bool
+        Whether lines join the marks.
+    is_difference : bool
+    """
+
+    x: Quantity
+    y: Quantity
+    curves: tuple[str, ...]
+    at: tuple[float, ...]
+    words: tuple[str, ...]
+    scale: Literal["linear", "log", "symlog"]
+    joined: bool
+    is_difference: bool
+
+
+@dataclass(frozen=True)
+class Columns:
+    """A table that is read.
+
+    Attributes
+    ----------
+    quantities : sequence of Quantity
+        In their order; the first names a row.
+    caption : str
+    sort : str
+        The column that rows are ordered by at first; empty: as they come.
+    descending : bool
+    picks : bool
+        Whether the first column is a node that the page can pick out in its figures.
+    marked : frozenset of int
+        Rows that stand out.
+    about : mapping of str to str
+        Definitions of columns.
+    """
+
+    quantities: Sequence[Quantity]
+    caption: str = ""
+    sort: str = ""
+    descending: bool = False
+    picks: bool = False
+    marked: frozenset[int] = frozenset()
+    about: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class OnPage:
+    """A mark of a view's own, with controls, that only a browser draws.
+
+    Attributes
+    ----------
+    script : str
+        `render/page/assets/marks/SCRIPT.js` draws it.
+    data : mapping
+        For JSON.
+    """
+
+    script: str
+    data: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class OnPaper:
+    """A mark of a view's own that only Matplotlib draws.
+
+    Attributes
+    ----------
+    draw : callable
+        (sheet) -> `render.figure.files.Drawn`.
+    """
+
+    draw: Callable[[Any], Any]
+
+
+Mark = Cells | Lines | Points | Layers | Shares | Response | Columns | OnPage | OnPaper
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """One table with its mark.
+
+    Attributes
+    ----------
+    mark : Mark
+    table : Table
+        Empty for a mark of a view's own.
+    title : str
+        Empty where the view's heading says it all.
+    """
+
+    mark: Mark
+    table: Table = field(default_factory=dict)
+    title: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """All that a view shows.
+
+    Attributes
+    ----------
+    panels : sequence of Panel
+    about : str
+        The meaning of marks and numbers, in a line or two.
+    short : sequence of mapping
+        The few numbers that a text cites, in the units of the axes, as rows of a table.
+    """
+
+    panels: Sequence[Panel]
+    about: str = ""
+    short: Sequence[Mapping[str, Any]] = ()
+
+    def frame(self) -> "pd.DataFrame":
+        """The tables of all panels below each other; `panel` is a column where there are several.
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
+        import pandas as pd  # here: pages and figures do without
+
+        frames = [pd.DataFrame(dict(panel.table)) for panel in self.panels]
+        if len(frames) > 1:
+            for panel, made in zip(self.panels, frames, strict=True):
+                made.insert(0, "panel", panel.title)
+        return pd.concat(frames, ignore_index=True)
+
+
+@dataclass(frozen=True)
+class Ask:
+    """Choices of who asks for a figure; a view names those that it takes in `TAKES`.
+
+    Attributes
+    ----------
+    metrics : tuple of str
+    band : str or None
+    paired_to : str or None
+    against : tuple of str
+    on_paper : bool
+        Whether it is for a paper, where all that is asked for has to be there, or for a screen.
+    """
+
+    metrics: tuple[str, ...] = ()
+    band: Any = None
+    paired_to: str | None = None
+    against: tuple[str, ...] = ()
+    on_paper: bool = False
+
+
+class View(Protocol):
+    """A module of this folder; see above."""
+
+    TITLE: str
+    PLACE: float | None
+    of_run: Callable[[Any], Shown | None]
+    of_runs: Callable[[Any, Ask], Shown | None]
+    of_sweep: Callable[[Any], Shown | None]
+
+
+def names() -> list[str]:
+    """The names of all views, none of which is imported for it."""
+    return sorted(
+        found.name
+        for found in pkgutil.iter_modules(__path__)
+        if not found.ispkg and not found.name.startswith("_")
+    )
+
+
+def find(name: str, before: str = "view = ") -> View:
+    """The view of a name; `before` begins what is refused.
+
+    Raises
+    ------
+    ScenarioError
+        If there is none.
+    """
+    if name not in (known := names()):
+        raise ScenarioError(
+            f"{before}{name}: there is no such view; there are {', '.join(known)}"
+            + did_you_mean(name, known)
+        )
+    return cast(View, importlib.import_module(f"{__name__}.{name}"))
+
+
+def on_page(of: Literal["of_run", "of_runs", "of_sweep"]) -> dict[str, View]:
+    """Views that a page shows, of a run, of several or of a sweep, in their order."""
+    found = {name: find(name) for name in names()}
+    shown = {k: v for k, v in found.items() if hasattr(v, of) and v.PLACE is not None}
+    return dict(sorted(shown.items(), key=lambda item: (item[1].PLACE, item[0])))
+
+
+def column(values: Any) -> NDArray[Any]:
+    """A column of a table from a sequence of numbers or words."""
+    return np.asarray(values)

@@ -1,0 +1,204 @@
+"""Metrics over virtual time, over what was transmitted, or over airtime: a panel a metric."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from netsim.recording import run_folder
+from netsim.recording.main_metric import is_share
+from netsim.recording.summary_fields import Measure
+from netsim.results import metrics as measured
+from netsim.results.terminal_tables import Row
+from netsim.views import Ask, Lines, Panel, Shown
+from netsim.views.gathering import names
+from netsim.views.gathering import runs as of_several
+from netsim.views.gathering.estimates import (
+    AGAINST,
+    BANDS,
+    Band,
+    Line,
+    difference,
+    over_seeds,
+    worst,
+)
+from netsim.views.gathering.runs import Run, pictured
+
+TITLE = "Accuracy over time"
+PLACE = 20
+NOTHING = "it was measured once, at the start; set metrics.every_s below horizon_s"
+TAKES = ("metrics", "band", "paired_to", "against")
+
+_SILENT = "at the end; hardly sends"
+
+
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """The curves of one panel.
+
+    Attributes
+    ----------
+    metric, against : str
+    lines : sequence of Line
+    minus : str
+        The curve that is subtracted; empty: none is.
+    """
+
+    metric: str
+    against: str
+    lines: Sequence[Line]
+    minus: str = ""
+
+    @property
+    def what(self) -> str:
+        """The metric, or the difference, in a table of numbers."""
+        return f"{self.metric} minus {self.minus}" if self.minus else self.metric
+
+
+def recorded(runs: Sequence[Run]) -> list[str]:
+    """The abscissae that every run has recorded: older ones did not count what they transmitted."""
+    counted = all(run_folder.has(run.folder, "traffic") for run in runs)
+    return [name for name in AGAINST if counted or name == "time"]
+
+
+def of_runs(runs: Sequence[Run], ask: Ask) -> Shown | None:
+    """Return metrics of one run, or of several over each other; None: one evaluation alone.
+
+    Of several seeds bands span the standard deviation over them on a screen, the interval on paper;
+    of one seed the spread over nodes.
+
+    Raises
+    ------
+    ScenarioError
+        If a metric that was asked for was not measured, there is no curve that `paired_to` means,
+        or there are no pairs.
+    """
+    return gather(runs, ask, ask.against or ("time",))
+
+
+def gather(runs: Sequence[Run], ask: Ask, against: Sequence[str]) -> Shown | None:
+    """Gather metrics against time or against what they cost; see `of_runs`.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+    ask : Ask
+    against : sequence of {"time", "megabytes", "airtime"}
+        A panel each.
+    """
+    for run in runs if ask.on_paper else ():
+        for metric in ask.metrics:
+            run.require_metric(metric)
+        if tuple(against) != ("time",):
+            run.require("traffic")
+    wanted = list(ask.metrics) or list(dict.fromkeys(m for run in runs for m in _main(run, ask)))
+    found = of_several.groups(runs)
+    seeds = sorted({len(group) for group in found.values()})
+    band: Band = ask.band or ("nodes" if seeds[-1] == 1 else "interval" if ask.on_paper else "std")
+    drawn = []
+    for metric in wanted:
+        having = {
+            title: mine
+            for title, group in found.items()
+            if (mine := [run for run in group if metric in measured.names(run.metrics)])
+        }
+        for axis in against if having else ():
+            if len(runs) == 1:
+                drawn.append(Curves(metric, axis, _single(runs[0], metric, axis, band)))
+            else:
+                lines = [over_seeds(t, mine, metric, axis, band) for t, mine in having.items()]
+                drawn.append(Curves(metric, axis, lines))
+        if ask.paired_to is not None:
+            minus = of_several.reference(having, ask.paired_to)
+            lines = [
+                difference(title, of_several.pairs(mine, having[minus]), metric, band)
+                for title, mine in having.items()
+                if title != minus
+            ]
+            drawn.append(Curves(metric, "time", lines, minus))
+    if max((float(line.x.max()) for one in drawn for line in one.lines), default=0.0) == 0:
+        return None
+    about = _about(seeds, band, ask.paired_to is not None)
+    short = [row for one in drawn for row in _short(one)]
+    return Shown([_panel(one, band) for one in drawn], about, short)
+
+
+def _main(run: Run, ask: Ask) -> list[str]:
+    """The metrics that are drawn where none was asked for: on paper the main one alone."""
+    if ask.on_paper:
+        run.require_metric(run.main.name)
+        return [run.main.name]
+    return pictured(run)
+
+
+def _single(run: Run, metric: str, against: str, band: Band) -> list[Line]:
+    name = "mean over nodes ± std" if band == "nodes" else "mean over nodes"
+    line = over_seeds(name, [run], metric, against, band)
+    if measured.curve(run.metrics, metric, run.main).nodes < 10:
+        return [line]
+    return [line, worst("worst 10 % of nodes", run, metric, against)]
+
+
+def _about(seeds: Sequence[int], band: Band, is_paired: bool) -> str:
+    """The meaning of lines and bands."""
+    count = f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else str(seeds[0])
+    over = "mean over nodes" if seeds[-1] == 1 else f"mean over nodes and {count} seeds"
+    told = f"{over}; band: {BANDS[band]}" if BANDS[band] else over
+    by = "node" if seeds[-1] == 1 else "seed"
+    return f"{told}; differences paired by {by}" if is_paired else told
+
+
+def _panel(curves: Curves, band: Band) -> Panel:
+    rows = [row for line in curves.lines for row in _rows(curves, line, band)]
+    table = {name: np.array([row[name] for row in rows]) for name in rows[0]}
+    label, kind = names.metric(curves.metric), "share" if is_share(curves.metric) else "value"
+    axis: Any = kind
+    if curves.minus:
+        label, axis = names.difference(label, curves.minus), "difference"
+    mark = Lines(
+        names.as_quantity("x", AGAINST[curves.against][0]),
+        names.as_quantity("mean", label),
+        "curve",
+        "low",
+        "high",
+        axis,
+        silent="" if curves.against == "time" else _SILENT,
+    )
+    return Panel(mark, table)
+
+
+def _rows(curves: Curves, line: Line, band: Band) -> list[Row]:
+    half = np.full(len(line.y), np.nan) if line.half is None else line.half
+    return [
+        {
+            "curve": line.label,
+            "metric": curves.what,
+            "against": AGAINST[curves.against][1],
+            "x": float(line.x[i]),
+            "mean": float(line.y[i]),
+            "low": float(line.y[i] - half[i]),
+            "high": float(line.y[i] + half[i]),
+            "band": "none" if line.half is None else band,
+            "seeds": line.seeds,
+        }
+        for i in range(len(line.x))
+    ]
+
+
+def _short(curves: Curves) -> list[Row]:
+    """Where each curve ends."""
+    spelled = Measure("", "%" if is_share(curves.metric) else "", lambda _: None).spelled
+    label, title = AGAINST[curves.against][0], names.metric(curves.metric)
+    if curves.minus:
+        title = names.difference(title, curves.minus, alone=True)
+    sign: Literal["+", ""] = "+" if curves.minus else ""
+    return [
+        {
+            "curve": line.label,
+            "what": title,
+            label: float(line.x[-1]),
+            "at the end": spelled(line.y[-1], None if line.half is None else line.half[-1], sign),
+        }
+        for line in curves.lines
+    ]

@@ -1,0 +1,21 @@
+"""Metrics over what was transmitted and over airtime."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from netsim.views import Ask, Shown, accuracy
+from netsim.views.gathering.runs import Run
+
+TITLE = "Accuracy over what was transmitted"
+PLACE = 30
+NOTHING = "it was measured once, at the start; set metrics.every_s below horizon_s"
+TAKES = ("metrics", "band")
+
+
+def of_runs(runs: Sequence[Run], ask: Ask) -> Shown | None:
+    """Return the main metric against megabytes and airtime; None where they were not counted."""
+    there = [name for name in accuracy.recorded(runs) if name != "time"]
+    if not there and not ask.on_paper:
+        return None
+    metrics = ask.metrics or (runs[0].main.name,)
+    return accuracy.gather(runs, replace(ask, metrics=metrics), ("megabytes", "airtime"))

@@ -1,0 +1,1 @@
+"""The numbers that views share: tables of runs and sweeps, estimates, names of axes."""

@@ -1,0 +1,69 @@
+"""A view of runs that have been played, by its name: for figures on paper and in notebooks."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from netsim.errors import ScenarioError
+from netsim.views import Ask, Shown, find
+from netsim.views.gathering.run_tables import RunTables
+from netsim.views.gathering.runs import Run
+
+
+def shown_of(name: str, runs: Sequence[Run], ask: Ask, before: str = "") -> Shown:
+    """Gather a view of some runs; of several, a view of one run has a panel for each.
+
+    Parameters
+    ----------
+    name : str
+    runs : sequence of Run
+    ask : Ask
+    before : str
+        Begins what is refused.
+
+    Raises
+    ------
+    ScenarioError
+        If a run can't be read, or none has what the view shows.
+    """
+    view = find(name, f"{before}--as " if ask.on_paper else before)
+    if hasattr(view, "of_runs"):
+        if "metrics" in getattr(view, "TAKES", ()) and ask.on_paper:
+            _require_one_task(runs)
+        shown = view.of_runs(runs, ask)
+    elif hasattr(view, "of_run"):
+        shown = _beside(name, runs)
+    else:
+        raise ScenarioError(f"{before}{name} shows a sweep; name the folder of one")
+    if shown is None:
+        why = getattr(view, "NOTHING", "nothing of the kind was recorded")
+        raise ScenarioError(f"{before}{runs[0].folder}: has no {name}: {why}")
+    return shown
+
+
+def _beside(name: str, runs: Sequence[Run]) -> Shown | None:
+    """The panels of every run that has any, its algorithm over them where there are several."""
+    panels, about = [], ""
+    for run in runs:
+        tables = RunTables(run.folder)
+        shown = find(name).of_run(tables)
+        if tables.faults:
+            raise ScenarioError(tables.faults[0])
+        if shown is not None:
+            about = about or shown.about
+            titles = [" · ".join(filter(None, (run.algorithm, p.title))) for p in shown.panels]
+            panels += [
+                replace(panel, title=title if len(runs) > 1 else panel.title)
+                for panel, title in zip(shown.panels, titles, strict=True)
+            ]
+    return Shown(panels, about) if panels else None
+
+
+def _require_one_task(found: Sequence[Run]) -> None:
+    """Raise ScenarioError where runs are judged by different metrics."""
+    first = found[0]
+    for run in found:
+        if run.main.name != first.main.name:
+            raise ScenarioError(
+                f"{run.folder / 'summary.json'}: task.metric = {run.main.name}: {first.folder} is "
+                f"judged by {first.main.name}; draw runs of one task"
+            )

@@ -1,0 +1,229 @@
+"""A metric over time, averaged over nodes and seeds, and what its bands span.
+
+Over seeds: Student's 95 % interval of the mean, or the standard deviation (divisor n - 1). Over
+nodes: the standard deviation (divisor n), averaged over seeds. A difference of two curves is taken
+seed by seed (and node by node, for its spread over nodes) before anything is averaged.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netsim.errors import ScenarioError
+from netsim.recording.main_metric import is_share
+from netsim.results import metrics as measured
+from netsim.results.sweep_comparison import half_widths_per_std
+from netsim.units import BITS_PER_MEGABYTE
+from netsim.views.gathering.runs import Run
+
+Floats = NDArray[np.float64]
+Band = Literal["interval", "std", "nodes", "none"]
+BANDS: dict[str, str] = {
+    "interval": "95 % interval over seeds",
+    "std": "± standard deviation over seeds",
+    "nodes": "± standard deviation over nodes",
+    "none": "",
+}
+"""What a band may span, and how a figure says so."""
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """One curve.
+
+    Attributes
+    ----------
+    label : str
+    x, y : numpy.ndarray, shape (T,)
+    half : numpy.ndarray, shape (T,), or None
+        Half the width of its band.
+    seeds : int
+        Runs that it is the mean of.
+    """
+
+    label: str
+    x: Floats
+    y: Floats
+    half: Floats | None
+    seeds: int = 1
+
+    def ends(self, metric: str) -> tuple[Floats, Floats]:
+        """Both ends of the band; those of shares stay shares."""
+        half = np.zeros(len(self.y)) if self.half is None else self.half
+        low, high = self.y - half, self.y + half
+        return (np.maximum(low, 0.0), np.minimum(high, 1.0)) if is_share(metric) else (low, high)
+
+
+Abscissa = Callable[[Run, Floats], Floats]
+"""(run, times of evaluation [s]) -> where they lie on the horizontal axis."""
+
+
+def _airtime(run: Run, t_s: Floats) -> Floats:
+    found = measured.spent(run.folder, t_s)
+    return np.full(len(t_s), np.nan) if found is None else found["airtime_s"]
+
+
+def _megabytes(run: Run, t_s: Floats) -> Floats:
+    found = measured.spent(run.folder, t_s)
+    bits = np.full(len(t_s), np.nan) if found is None else found["bits_transmitted"]
+    return np.asarray(bits / BITS_PER_MEGABYTE)
+
+
+AGAINST: dict[str, tuple[str, str, Abscissa]] = {
+    "time": ("Virtual time [s]", "t_s", lambda _, t_s: t_s),
+    "megabytes": (
+        "Transmitted by all nodes, headers included [MB]",
+        "transmitted_megabytes",
+        _megabytes,
+    ),
+    "airtime": ("Airtime of all nodes [s]", "airtime_s", _airtime),
+}
+"""What curves are drawn against: label of the axis, column of its numbers, and where they are."""
+
+
+def over_seeds(label: str, runs: Sequence[Run], metric: str, against: str, band: Band) -> Line:
+    """The mean over nodes, and over runs that differ in their seed.
+
+    Parameters
+    ----------
+    label : str
+    runs : sequence of Run
+        The curve has the times at which all were evaluated.
+    metric : str
+    against : {"time", "megabytes", "airtime"}
+        Over seeds it is averaged, too, evaluation by evaluation.
+    band : {"interval", "std", "nodes", "none"}
+
+    Raises
+    ------
+    ScenarioError
+        If there is no such time.
+    """
+    abscissa = AGAINST[against][2]
+    found = [measured.curve(run.metrics, metric, run.main) for run in runs]
+    t_s = reduce(np.intersect1d, (one.t_s for one in found))
+    if not len(t_s):
+        raise ScenarioError(
+            f"{runs[0].folder} and other seeds: metrics.every_s: were at no common time evaluated "
+            "with a model of every node; play all with the same metrics.every_s and horizon_s"
+        )
+    shared = [np.isin(one.t_s, t_s) for one in found]
+    means = np.stack([one.mean[k] for one, k in zip(found, shared, strict=True)])
+    stds = np.stack([one.std[k] for one, k in zip(found, shared, strict=True)])
+    x = np.stack([abscissa(run, t_s) for run in runs]).mean(axis=0)
+    return Line(label, x, means.mean(axis=0), half_width(means, stds, band), len(runs))
+
+
+def half_width(means: Floats, stds: Floats, band: Band) -> Floats | None:
+    """Half the width of a band.
+
+    Parameters
+    ----------
+    means, stds : (S, T) array
+        Mean and standard deviation over nodes, of each seed.
+    band : {"interval", "std", "nodes", "none"}
+
+    Returns
+    -------
+    (T,) array or None
+        None where there is none: over one seed.
+    """
+    seeds = len(means)
+    if band == "nodes":
+        return np.asarray(stds.mean(axis=0))
+    if band == "none" or seeds < 2:
+        return None
+    spread = means.std(axis=0, ddof=1)
+    return np.asarray(spread * half_widths_per_std(seeds) if band == "interval" else spread)
+
+
+def worst(label: str, run: Run, metric: str, against: str) -> Line:
+    """The mean over the worst 10 % of a run's nodes.
+
+    Parameters
+    ----------
+    label : str
+    run : Run
+    metric : str
+    against : {"time", "megabytes", "airtime"}
+    """
+    found = measured.curve(run.metrics, metric, run.main)
+    return Line(label, AGAINST[against][2](run, found.t_s), found.worst, None)
+
+
+def difference(label: str, paired: Sequence[tuple[Run, Run]], metric: str, band: Band) -> Line:
+    """The mean difference of runs to others with which they share their seeds, over time.
+
+    Parameters
+    ----------
+    label : str
+    paired : sequence of (Run, Run)
+        The run, and the one that is subtracted.
+    metric : str
+    band : {"interval", "std", "nodes", "none"}
+
+    Raises
+    ------
+    ScenarioError
+        If they were evaluated at no common time, or on other nodes.
+    """
+    found = [_paired(run, other, metric) for run, other in paired]
+    t_s = found[0][0]
+    for other_t_s, _, _ in found[1:]:
+        t_s = np.intersect1d(t_s, other_t_s)
+    if not len(t_s):
+        first, second = paired[0]
+        raise ScenarioError(
+            f"{first.folder} and {second.folder}: metrics.every_s: were evaluated at no common "
+            "time, so that no difference can be taken; play both with the same metrics.every_s"
+        )
+    kept = [np.isin(own_t_s, t_s) for own_t_s, _, _ in found]
+    means = np.stack([mean[keep] for keep, (_, mean, _) in zip(kept, found, strict=True)])
+    stds = np.stack([std[keep] for keep, (_, _, std) in zip(kept, found, strict=True)])
+    half = half_width(means, stds, band)
+    return replace(Line(label, t_s, means.mean(axis=0), half), seeds=len(paired))
+
+
+def node_differences(run: Run, other: Run, metric: str) -> dict[float, Floats]:
+    """Differences node by node, in the order of the nodes, by common time of evaluation [s].
+
+    Parameters
+    ----------
+    run, other : Run
+        The other is subtracted.
+    metric : str
+
+    Raises
+    ------
+    ScenarioError
+        If other nodes were measured.
+    """
+    mine, theirs = (measured.per_node_rows(one.metrics, metric) for one in (run, other))
+    own, others = (measured.curve(one.metrics, metric, one.main) for one in (run, other))
+    common = np.intersect1d(own.t_s, others.t_s)
+    mine, theirs = (
+        {name: cells[np.isin(rows["t_s"], common)] for name, cells in rows.items()}
+        for rows in (mine, theirs)
+    )
+    if not np.array_equal(mine["node"], theirs["node"]):
+        raise ScenarioError(
+            f"{run.folder} and {other.folder}: nodes: {metric} was measured of other nodes, so "
+            "that they can't be paired; pair runs of the same scenario"
+        )
+    starts = np.unique(mine["t_s"], return_index=True)[1]
+    differences = np.split(mine["value"] - theirs["value"], starts[1:])
+    return dict(zip(common.tolist(), differences, strict=True)) if len(common) else {}
+
+
+def _paired(run: Run, other: Run, metric: str) -> tuple[Floats, Floats, Floats]:
+    """Times, means and standard deviations over nodes of the differences of one seed."""
+    found = node_differences(run, other, metric)
+    return (
+        np.array(list(found)),
+        np.array([one.mean() for one in found.values()]),
+        np.array([one.std() for one in found.values()]),
+    )

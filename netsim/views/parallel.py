@@ -1,0 +1,73 @@
+"""Swept values and what came of them, for parallel coordinates."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from netsim.scenario.labels import shown
+from netsim.views import OnPage, Panel, Shown
+from netsim.views.gathering.numbers import short
+from netsim.views.gathering.sweep_tables import SweepTables, described
+
+TITLE = "Values and results"
+PLACE = 40
+
+MOST_LINES = 2000
+_RESULTS = 3
+
+
+def of_sweep(sweep: SweepTables) -> Shown | None:
+    """Return what `gather` finds, for the page."""
+    found = gather(sweep)
+    return None if found is None else Shown([Panel(OnPage("parallel", found))])
+
+
+def gather(sweep: SweepTables) -> dict[str, Any] | None:
+    """Axes and a line a point and algorithm; None where fewer than two keys vary.
+
+    An axis has numbers, and is logarithmic where they span much, or has words with their order.
+    """
+    table = [(line.values, line.algorithm, line.estimates) for line in sweep.lines][:MOST_LINES]
+    keys = list(dict.fromkeys(key for values, _, _ in table for key in values))
+    varied = [key for key in keys if len({shown(v[key]) for v, _, _ in table if key in v}) > 1]
+    if len(varied) < 2:
+        return None
+    axes = [_axis(key, [values.get(key) for values, _, _ in table]) for key in varied]
+    results = 0
+    for name in sweep.measures:
+        about = described(name)
+        cells = [estimates.get(name) for _, _, estimates in table]
+        means = [None if c is None else about["scale"] * c.mean for c in cells]
+        if results == _RESULTS or len(set(means)) < 2:
+            continue
+        results += 1
+        title = f"{about['title']} [{about['unit']}]" if about["unit"] else about["title"]
+        axes.append({"title": title, "values": _short(means), "is_result": True})
+    scores = {(str(t["point"]), t["algorithm"]): t.get("score") for t in sweep.trials}
+    if any(score is not None for score in scores.values()):
+        told = [scores.get((line.point, line.algorithm)) for line in sweep.lines][:MOST_LINES]
+        axes.append({"title": "score", "values": _short(told), "is_result": True})
+    return {
+        "axes": axes,
+        "labels": [f"{line.point}, {line.algorithm}" for line in sweep.lines][:MOST_LINES],
+    }
+
+
+def _axis(key: str, values: list[Any]) -> dict[str, Any]:
+    known = [value for value in values if value is not None]
+    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in known):
+        low, high = min(known), max(known)
+        return {"title": key, "values": _short(values), "is_log": low > 0 and high / low >= 20}
+    words = list(dict.fromkeys(word_of(value) for value in known))
+    places = [None if value is None else words.index(word_of(value)) for value in values]
+    return {"title": key, "values": places, "words": words}
+
+
+def word_of(value: Any) -> str:
+    """A swept value in a word: of a component its kind."""
+    if isinstance(value, Mapping) and "kind" in value:
+        return str(value["kind"])
+    return value if isinstance(value, str) else str(shown(value))
+
+
+def _short(values: list[Any]) -> list[Any]:
+    return [None if value is None else short([value], 5)[0] for value in values]

@@ -1,0 +1,45 @@
+"""A row a point and algorithm: means over seeds of the measures that a sweep's table shows."""
+
+from typing import Any
+
+import numpy as np
+
+from netsim.views import Columns, Panel, Quantity, Shown
+from netsim.views.gathering.sweep_tables import SweepTables, described
+from netsim.views.parallel import word_of
+
+TITLE = "Points"
+PLACE = 50
+
+MOST_MEASURES = 12
+
+
+def of_sweep(sweep: SweepTables) -> Shown:
+    """Return means over seeds, with the keys that vary where there are several."""
+    lines = sweep.lines
+    table: dict[str, Any] = {
+        "point": np.array([line.point for line in lines]),
+        "algorithm": np.array([line.algorithm for line in lines]),
+        "seeds": np.array([line.seeds for line in lines]),
+    }
+    keys = dict.fromkeys(key for line in lines for key in line.values)
+    for key in keys if len(keys) > 1 else ():
+        swept = [line.values.get(key) for line in lines]
+        numbers = all(isinstance(v, int | float) and not isinstance(v, bool) for v in swept)
+        words = ["" if v is None else word_of(v) for v in swept]
+        table[key] = np.array(swept if numbers else words)
+    columns = [Quantity(name, name) for name in table]
+    about = {}
+    for name in sweep.measures[:MOST_MEASURES]:
+        cells = [line.estimates.get(name) for line in lines]
+        table[name] = np.array([np.nan if c is None else c.mean for c in cells])
+        columns.append(measure_column(name))
+        about[name] = described(name)["about"]
+    caption = "Means over seeds, a row a point and algorithm. A heading sorts."
+    return Shown([Panel(Columns(columns, caption, about=about), table)])
+
+
+def measure_column(name: str) -> Quantity:
+    """A measure as the column of a table."""
+    told = described(name)
+    return Quantity(name, told["title"], told["unit"], 1 / told["scale"])

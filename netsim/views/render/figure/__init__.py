@@ -1,0 +1,1 @@
+"""Figures with Matplotlib, for run folders, notebooks and papers alike."""

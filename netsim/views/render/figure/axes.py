@@ -1,0 +1,118 @@
+"""Axes of all figures: where they begin and end, which are logarithmic, how ticks are written."""
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.ticker import FuncFormatter, LogFormatterSciNotation, MaxNLocator
+from numpy.typing import NDArray
+
+from netsim.views.render.figure.style import FAINT, GRID
+
+DECADES = 100.0
+"""Ratio of the largest to the smallest value from which a vertical axis is logarithmic."""
+_STEPS = [1, 2, 2.5, 5, 10]
+
+
+def share_axis(axes: Axes, label: str, drawn: NDArray[np.float64]) -> None:
+    """Percent on a vertical axis around what is drawn, never beyond 0 and 100.
+
+    Parameters
+    ----------
+    axes : Axes
+    label : str
+    drawn : array
+        All that is drawn, as shares in [0, 1]; NaN is left out.
+    """
+    axes.set_ylabel(label)
+    low, high = float(np.nanmin(drawn)), float(np.nanmax(drawn))
+    margin = max(0.06 * (high - low), 0.01)
+    axes.set_ylim(max(0.0, low - margin), min(1.0, high + margin))
+    axes.yaxis.set_major_locator(MaxNLocator(6, steps=_STEPS))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{100 * y:g}"))
+    axes.grid(axis="y", color=GRID, linewidth=0.8)
+    axes.tick_params(axis="y", length=0)
+
+
+def value_axis(axes: Axes, label: str, drawn: NDArray[np.float64]) -> None:
+    """Plain numbers on a vertical axis around what is drawn; logarithmic over decades.
+
+    Parameters
+    ----------
+    axes : Axes
+    label : str
+    drawn : array
+        All that is drawn; what is not finite is left out.
+    """
+    axes.set_ylabel(label)
+    drawn = drawn[np.isfinite(drawn)]
+    axes.grid(axis="y", color=GRID, linewidth=0.8)
+    axes.tick_params(axis="y", length=0)
+    if not len(drawn):
+        return
+    low, high = float(drawn.min()), float(drawn.max())
+    if low > 0 and high > DECADES * low:
+        axes.set_yscale("log")
+        without_formulas(axes.yaxis)
+        return
+    margin = 0.06 * (high - low) or 0.01 * max(abs(high), 1e-12)
+    axes.set_ylim(max(0.0, low - margin) if low >= 0 else low - margin, high + margin)
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: tick_text(y)))
+
+
+class _PlainLog(LogFormatterSciNotation):
+    """Labels a logarithmic axis where Matplotlib does, in plain numbers."""
+
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        return tick_text(x) if super().__call__(x, pos) else ""
+
+
+def without_formulas(axis: Axis) -> None:
+    """Label a logarithmic axis with plain numbers: no text in a figure is read as a formula."""
+    axis.set_major_formatter(_PlainLog())
+    axis.set_minor_formatter(_PlainLog(minor_thresholds=(1, 0.4)))
+
+
+def number_axis(axes: Axes, label: str, end: float) -> None:
+    """Plain numbers on a horizontal axis from zero.
+
+    Parameters
+    ----------
+    axes : Axes
+    label : str
+    end : float
+        The largest number drawn.
+    """
+    axes.set_xlabel(label)
+    axes.set_xlim(0, 1.015 * end if end > 0 else 1)
+    axes.xaxis.set_major_locator(MaxNLocator(6, steps=_STEPS))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: tick_text(x)))
+
+
+def tick_text(x: float) -> str:
+    """A tick's number: no needless digits, commas from ten thousand on."""
+    return f"{x:,.0f}" if abs(x) >= 10_000 else f"{x:g}"
+
+
+def difference_axis(axes: Axes, label: str, drawn: NDArray[np.float64], in_percent: bool) -> None:
+    """Differences on a vertical axis around what is drawn and zero, which has a line.
+
+    Parameters
+    ----------
+    axes : Axes
+    label : str
+    drawn : array
+        All that is drawn; what is not finite is left out.
+    in_percent : bool
+        Whether ticks are a hundred times the values: points of percent.
+    """
+    axes.set_ylabel(label)
+    axes.axhline(0.0, color=FAINT, linewidth=0.8, zorder=1)
+    axes.grid(axis="y", color=GRID, linewidth=0.8)
+    axes.tick_params(axis="y", length=0)
+    drawn = np.append(drawn[np.isfinite(drawn)], 0.0)
+    low, high = float(drawn.min()), float(drawn.max())
+    margin = 0.06 * (high - low) or 0.01
+    axes.set_ylim(low - margin, high + margin)
+    scale = 100.0 if in_percent else 1.0
+    axes.yaxis.set_major_locator(MaxNLocator(6, steps=_STEPS))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: tick_text(round(scale * y, 9))))

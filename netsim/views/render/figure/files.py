@@ -1,0 +1,105 @@
+"""A figure with the numbers that are drawn in it, and the files that hold them."""
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from netsim.errors import one_line
+from netsim.recording.whole_files import write_text
+from netsim.results.compare import csv_text
+from netsim.results.terminal_tables import Row
+from netsim.views.render.figure import style as plot_style
+
+_MARKED = re.compile(r"[|`]|\](?=[(\[:])")
+"""Signs of Markdown that end a cell, begin code, or make a link of what is in brackets."""
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """A figure and its numbers.
+
+    Attributes
+    ----------
+    figure : Figure
+    rows : list of dict
+        Every number that is drawn, in SI units and shares in [0, 1]; columns by name.
+    short : list of dict
+        The few that a text cites, in the units of the axes.
+    about : str
+        What the lines and bands are; it stands in the figure, too.
+    """
+
+    figure: Figure
+    rows: list[Row]
+    short: list[Row]
+    about: str
+
+
+def beside(path: Path, with_table: bool) -> list[Path]:
+    """The files that `write` makes: the figure, its numbers as CSV, and a table if wanted."""
+    return [path, path.with_suffix(".csv"), *([path.with_suffix(".md")] if with_table else [])]
+
+
+def write(drawn: Drawn, path: Path, form: str, with_table: bool) -> list[Path]:
+    """Write a figure and its numbers beside it.
+
+    Parameters
+    ----------
+    drawn : Drawn
+    path : Path
+        Of the figure.
+    form : {"pdf", "svg", "png"}
+    with_table : bool
+        Whether also the short table, as Markdown.
+
+    Returns
+    -------
+    list of Path
+        What was written.
+
+    Raises
+    ------
+    FolderError
+        If a file can't be written.
+    """
+    files = beside(path, with_table)
+    plot_style.save(drawn.figure, path, form, plot_style.PAPER_DPI)
+    write_text(files[1], csv_text(drawn.rows))
+    if with_table:
+        write_text(files[2], markdown(drawn))
+    return files
+
+
+def markdown(drawn: Drawn) -> str:
+    """The short table and what its numbers are."""
+    columns = list(dict.fromkeys(name for row in drawn.short for name in row))
+    lines = [[plain(name) for name in columns], ["---"] * len(columns)]
+    lines += [[spelled(row.get(name)) for name in columns] for row in drawn.short]
+    table = "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    return f"{table}\n\n{plain(drawn.about)}\n"
+
+
+def plain(text: str) -> str:
+    """A text from outside as it may stand in Markdown: no link, no tag, no other cell."""
+    return _MARKED.sub(r"\\\g<0>", one_line(text)).replace("<", "&lt;")
+
+
+def spelled(value: Any) -> str:
+    """A cell: numbers to four digits, nothing where there is none."""
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return "-"
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
+    return plain(str(value))
+
+
+def thinned(count: int, most: int) -> Sequence[int]:
+    """At most so many places of a list, evenly spread, its first and last among them."""
+    if count <= most:
+        return range(count)
+    return sorted({round(k * (count - 1) / (most - 1)) for k in range(most)})

@@ -1,0 +1,444 @@
+"""Marks drawn with Matplotlib: one figure of all panels of a view."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+from numpy.typing import NDArray
+
+from netsim.errors import ScenarioError
+from netsim.views import (
+    Cells,
+    Columns,
+    Layers,
+    Lines,
+    OnPage,
+    OnPaper,
+    Panel,
+    Points,
+    Response,
+    Shares,
+    Shown,
+    Table,
+)
+from netsim.views.render.colours import COLOURS_OF, FATES
+from netsim.views.render.figure import axes as plot_axes
+from netsim.views.render.figure import layout, swept_axis
+from netsim.views.render.figure import style as plot_style
+from netsim.views.render.figure.files import Drawn, thinned
+from netsim.views.render.figure.sheets import SCREEN, Sheet
+
+Entries = dict[str, Any]
+"""Artists of the legend by what they are called."""
+
+_SIZES_IN: dict[type, tuple[float, float]] = {
+    Cells: (5.0, 4.5), Lines: (3.9, 3.6), Points: (5.6, 3.8), Layers: (6.2, 3.8),
+    Response: (3.3, 2.7), Shares: (6.2, 3.2),
+}  # fmt: skip
+"""Width and height of a panel on a screen [in]."""
+_SHORT = 12
+"""Rows of the small table of a view that names none."""
+_MOST_BANDS = 4  # more bands than this hide each other; they become bars beside each other
+_BARS, _BESIDE = 5, 0.012  # so many, each a part of the axis before the next curve's
+_SILENT = 0.005  # of the busiest run's traffic; such a curve would lie on the vertical axis
+_STEPS = [1, 2, 2.5, 5, 10]
+Floats = NDArray[np.float64]
+
+
+class OnPageOnlyError(ScenarioError):
+    """A view that no figure can show: a table, or a mark with controls."""
+
+
+def drawn(shown: Shown, heading: str = "", sheet: Sheet = SCREEN) -> Drawn:
+    """Draw a view; to be called, and the figure saved, inside `style.style(sheet)`.
+
+    Parameters
+    ----------
+    shown : Shown
+    heading : str
+        Over the picture, on a screen.
+    sheet : Sheet
+
+    Raises
+    ------
+    OnPageOnlyError
+        If it is drawn on a page alone, or is a table.
+    """
+    first = shown.panels[0].mark
+    if isinstance(first, OnPaper):
+        if sum(isinstance(panel.mark, OnPaper) for panel in shown.panels) > 1:
+            raise OnPageOnlyError("is a figure of one run; name one")
+        made = first.draw(sheet)
+        assert isinstance(made, Drawn)
+        if sheet.has_heading and heading:
+            plot_style.heading(made.figure, heading)
+        return made
+    if isinstance(first, OnPage | Columns):
+        raise OnPageOnlyError("is drawn on a page alone; netsim report writes it")
+    figure, axes = _panels(shown.panels, sheet)
+    columns = _columns(len(axes), sheet, type(first))
+    entries: Entries = {}
+    places = _places_of(shown.panels)
+    for panel, on in zip(shown.panels, axes, strict=True):
+        if panel.title and len(shown.panels) > 1:
+            on.set_title(layout.wrapped(panel.title, figure, columns))
+        _DRAWERS[type(panel.mark)](panel, on, entries, places)
+        if sheet.width_in is not None:
+            on.set_xlabel(layout.wrapped(on.get_xlabel(), figure, columns))
+            on.set_ylabel(layout.wrapped_once(on.get_ylabel()))
+    note = _note(shown) if not sheet.has_heading else shown.about * bool(entries)
+    if sheet.width_in is None:
+        if entries or note:
+            plot_style.legend(figure, list(entries.values()), list(entries), note)
+        if heading:
+            plot_style.heading(figure, heading)
+    else:
+        layout.finish(figure, list(entries.values()), list(entries), note)
+    rows = [
+        ({"panel": panel.title} if panel.title and len(shown.panels) > 1 else {}) | row
+        for panel in shown.panels
+        for row in _rows(panel)
+    ]
+    short = [dict(row) for row in shown.short] or [rows[k] for k in thinned(len(rows), _SHORT)]
+    return Drawn(figure, rows, short, shown.about)
+
+
+def _note(shown: Shown) -> str:
+    """What marks mean, missing cells included."""
+    grey = [p.mark.missing for p in shown.panels if isinstance(p.mark, Cells) and p.mark.missing]
+    return "; ".join(filter(None, [shown.about, *(f"grey: {word}" for word in grey[:1])]))
+
+
+def _places_of(panels: Sequence[Panel]) -> dict[str, int]:
+    """The look of each curve, the same in every panel."""
+    words = [word for panel in panels for word in _curves(panel)]
+    return {word: k for k, word in enumerate(dict.fromkeys(words))}
+
+
+def _curves(panel: Panel) -> Sequence[str]:
+    if isinstance(panel.mark, Response):
+        return panel.mark.curves
+    return panel.table[panel.mark.curve].tolist() if isinstance(panel.mark, Lines) else ()
+
+
+def _rows(panel: Panel) -> list[dict[str, Any]]:
+    """Rows for files: None where a number is missing."""
+    columns = {
+        name: [None if v != v else v for v in cells.tolist()] for name, cells in panel.table.items()
+    }
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _columns(count: int, sheet: Sheet, kind: type = Lines) -> int:
+    if sheet.width_in is None and kind is Response:
+        return layout.columns_of(count, sheet)
+    return count if sheet.width_in is None else layout.columns_of(count, sheet)
+
+
+def _panels(panels: Sequence[Panel], sheet: Sheet) -> tuple[Figure, list[Axes]]:
+    """A figure with an empty panel for each; a square one for each heat map."""
+    columns = _columns(len(panels), sheet, type(panels[0].mark))
+    rows = math.ceil(len(panels) / columns)
+    kind = type(panels[0].mark)
+    wide, tall = _SIZES_IN[kind]
+    if kind is Lines and len(panels) == 1:
+        wide = 5.0
+    elif kind is Response:
+        wide, tall = max(4.6, 3.3 * columns) / columns, (0.7 + 2.7 * rows) / rows
+    if sheet.width_in is not None:
+        wide, tall = sheet.width_in / columns, tall * sheet.width_in / columns / wide
+        if kind is not Cells:
+            tall = min(2.5, max(1.75, 0.66 * wide))
+    figure = plot_style.new_figure(columns * wide, rows * tall, sheet)
+    return figure, [figure.add_subplot(rows, columns, k + 1) for k in range(len(panels))]
+
+
+def _matrix(mark: Cells, panel: Panel, name: str) -> NDArray[np.float64]:
+    """A column of the table as a matrix of blocks; NaN where the table has no row."""
+    made = np.full(mark.shape, np.nan)
+    table, block = panel.table, mark.block
+    made[table[mark.row.column] // block, table[mark.column.column] // block] = table[name]
+    return made
+
+
+def _cells(panel: Panel, on: Axes, _: Entries, _places: Mapping[str, int]) -> None:
+    mark = panel.mark
+    assert isinstance(mark, Cells)
+    cells = mark.value.scale * _matrix(mark, panel, mark.value.column)
+    top = mark.top
+    if top is None:
+        top = (float(np.nanmax(cells)) if np.isfinite(cells).any() else 1.0) or 1.0
+    image = plot_style.heatmap(on, cells, mark.block, top, mark.low)
+    for axis, words in zip((on.yaxis, on.xaxis), mark.ticks or (), strict=False):
+        axis.set_ticks(range(len(words)), words)
+    if mark.ticks is not None:
+        on.set_aspect("auto")
+    on.set_xlabel(mark.column.title)
+    on.set_ylabel(mark.row.title)
+    figure = on.figure
+    assert isinstance(figure, Figure)
+    with_bars = [on]
+    if mark.beside is not None:
+        bars = on.inset_axes((1.04, 0.0, 0.22, 1.0), sharey=on)
+        own = np.diag(_matrix(mark, panel, mark.beside.column))
+        tall = 0.75 if len(own) <= 60 else 1.0
+        bars.barh(np.arange(len(own)), own, height=tall, color=plot_style.FAINT)
+        bars.set_xlim(0, max(1.0, float(np.nanmax(own))))
+        bars.set_xlabel(mark.beside.title)
+        bars.tick_params(axis="y", which="both", length=0, labelleft=False)
+        bars.grid(which="both", visible=False)
+        bars.spines["left"].set_visible(False)
+        with_bars.append(bars)
+    plot_style.colour_bar(figure, image, with_bars[0], mark.value.title)
+
+
+def _points(panel: Panel, on: Axes, entries: Entries, _places: Mapping[str, int]) -> None:
+    mark, table = panel.mark, panel.table
+    assert isinstance(mark, Points)
+    x, y, half = table[mark.x.column], table[mark.y.column], table[mark.around]
+    # what is not negative has no bar below nought
+    below = np.minimum(half, np.maximum(y, 0.0))
+    entries[mark.bars] = on.errorbar(
+        x, y, yerr=[below, half], color=plot_style.COLOURS[0], marker="o", capsize=3, zorder=3
+    )
+    entries[mark.level] = on.axhline(mark.over_all, color=plot_style.FAINT, linestyle=(0, (4, 2)))
+    on.set_ylim(min(0.0, float(np.nanmin(y - below))), 1.06 * float(np.nanmax([*(y + half), 1e-9])))
+    on.set_ylabel(mark.y.title)
+    on.grid(axis="y", color=plot_style.GRID, linewidth=0.8)
+    on.set_xlim(x[0] - 0.5, x[-1] + 0.5)
+    step = max(1, round((x[-1] - x[0]) / 12))
+    of = dict(zip(x.tolist(), table[mark.of.column].tolist(), strict=True))
+    on.set_xticks(x[np.round(x - x[0]) % step == 0])
+    on.xaxis.set_major_formatter(FuncFormatter(lambda k, _: f"{k:g}\n{of.get(k, 0):,.0f}"))
+    on.set_xlabel(f"{mark.x.title}; below: {mark.of.label}")
+
+
+def _layers(panel: Panel, on: Axes, entries: Entries, _places: Mapping[str, int]) -> None:
+    mark, table = panel.mark, panel.table
+    assert isinstance(mark, Layers)
+    x = np.unique(table[mark.x.column])
+    below = np.zeros(len(x))
+    words = list(dict.fromkeys(table[mark.layer].tolist()))
+    for k, word in enumerate(words):
+        mine = table[mark.layer] == word
+        place = np.searchsorted(x, table[mark.x.column][mine])
+        tall = mark.y.scale * np.bincount(place, table[mark.y.column][mine], len(x))
+        colour = COLOURS_OF[mark.colours].get(word, plot_style.COLOURS[k % 7])
+        bars = on.bar(x, tall, mark.width, below, color=colour, linewidth=0)
+        entries.setdefault(word, bars)
+        below += tall
+    on.set_xlim(float(x[0]) - mark.width / 2, float(x[-1]) + mark.width / 2)
+    on.set_ylim(0, 1.04 * max(float(below.max()), 1e-12))
+    on.set_xlabel(mark.x.title)
+    on.set_ylabel(layout.wrapped_once(mark.y.title))
+    on.grid(axis="y", color=plot_style.GRID, linewidth=0.8)
+    on.tick_params(axis="y", length=0)
+    for axis in (on.xaxis, on.yaxis):
+        axis.set_major_locator(MaxNLocator(6, steps=_STEPS))
+        axis.set_major_formatter(FuncFormatter(lambda v, _: plot_axes.tick_text(v)))
+
+
+def _lines(panel: Panel, on: Axes, entries: Entries, places: Mapping[str, int]) -> None:
+    mark, table = panel.mark, panel.table
+    assert isinstance(mark, Lines)
+    curves = list(dict.fromkeys(table[mark.curve].tolist()))
+    is_distribution = mark.axis == "distribution"
+    scale = mark.y.scale if is_distribution else 1.0  # ticks of the others are percent
+    all_x = mark.x.scale * table[mark.x.column]
+    end, extent = float(all_x.max()), []
+    for name in curves:
+        mine = table[mark.curve] == name
+        x, y = all_x[mine], scale * table[mark.y.column][mine]
+        look = plot_style.curve_style(places[name], len(x))
+        told = f"{name}: {mark.told[name]}" if name in mark.told else str(name)
+        if mark.silent and x.max() < _SILENT * end:
+            # a curve over traffic needs traffic; a level can still be compared with
+            entry = on.axhline(float(y[-1]), color=look["color"], linestyle=(0, (4, 2)))
+            entries.setdefault(f"{told} ({mark.silent})", entry)
+            extent.append(y[-1:])
+            continue
+        if is_distribution:
+            x = np.concatenate([[x[0] if mark.is_log else min(x[0], all_x.min())], x, [end]])
+            y = np.concatenate([[0.0], y, [scale]])
+            look |= {"clip_on": True, "drawstyle": "steps-post"}
+        entries.setdefault(told, on.plot(x, y, **look)[0])
+        extent.append(y)
+        if mark.low and np.isfinite(table[mark.low][mine]).any():
+            ends = [table[mark.low][mine], table[mark.high][mine]]
+            if mark.axis == "share":  # bands of shares stay shares
+                ends = [np.maximum(ends[0], 0.0), np.minimum(ends[1], 1.0)]
+            extent += _band(on, x, y, ends, look, (places[name], len(curves)))
+    values = np.concatenate(extent)
+    if is_distribution:
+        _distribution_axes(mark, on)
+        return
+    if mark.axis == "difference":
+        plot_axes.difference_axis(on, mark.y.title, values, mark.y.unit == "pp")
+    elif mark.axis == "share":
+        plot_axes.share_axis(on, mark.y.title, values)
+    else:
+        plot_axes.value_axis(on, mark.y.title, values)
+    plot_axes.number_axis(on, mark.x.title, end)
+
+
+def _band(
+    on: Axes, x: Floats, y: Floats, ends: Sequence[Floats], look: dict[str, Any],
+    place: tuple[int, int],
+) -> list[Floats]:  # fmt: skip
+    """A band, or, of many curves, bars beside those of the others.
+
+    Parameters
+    ----------
+    on : Axes
+    x, y : (T,) array
+    ends : two (T,) arrays
+        Low and high.
+    look : dict
+        Of the curve.
+    place : tuple of (int, int)
+        Which of how many curves it is.
+
+    Returns
+    -------
+    list of array
+        The ends that are drawn.
+    """
+    colour = look["color"]
+    if place[1] <= _MOST_BANDS:
+        # where bands lie over each other, their edges tell them apart
+        fill: dict[str, Any] = {"facecolor": (colour, 0.12), "edgecolor": (colour, 0.6)}
+        on.fill_between(x, ends[0], ends[1], linewidth=0.5, linestyle=look["linestyle"], **fill)
+        return [*ends]
+    step = max(1, len(x) // _BARS)
+    at = np.arange(len(x) - 1, 0, -step)  # the first one would stand on the axis
+    aside = _BESIDE * float(np.ptp(x)) * (place[0] - place[1] + 1)
+    below, above = y - ends[0], ends[1] - y
+    on.errorbar(
+        x[at] + aside, y[at], [below[at], above[at]], linestyle="none", color=colour,
+        elinewidth=0.9, capsize=1.5, zorder=2,
+    )  # fmt: skip
+    return [ends[0][at], ends[1][at]]
+
+
+def _distribution_axes(mark: Lines, on: Axes) -> None:
+    on.set_xlabel(mark.x.title)
+    on.set_ylabel(layout.wrapped_once(mark.y.title))
+    on.set_ylim(0, 101.5)
+    on.set_yticks([0, 25, 50, 75, 100])
+    on.grid(color=plot_style.GRID, linewidth=0.8)
+    on.tick_params(length=0)
+    if mark.x.unit == "pp":
+        on.axvline(0.0, color=plot_style.FAINT, linewidth=0.8, zorder=1)
+    if mark.is_log:
+        on.set_xscale("log")
+        plot_axes.without_formulas(on.xaxis)
+    else:
+        on.xaxis.set_major_locator(MaxNLocator(6, steps=_STEPS))
+        if mark.x.unit == "%":
+            left, right = on.get_xlim()
+            on.set_xlim(max(0.0, left), min(100.5, right))
+    on.xaxis.set_major_formatter(FuncFormatter(lambda v, _: plot_axes.tick_text(v)))
+
+
+def _response(panel: Panel, on: Axes, entries: Entries, places: Mapping[str, int]) -> None:
+    mark, table = panel.mark, panel.table
+    assert isinstance(mark, Response)
+    figure = on.figure
+    assert isinstance(figure, plot_style.Picture)
+    swept_axis.set_up(mark, on, narrow=figure.sheet.width_in is not None)
+    scale = mark.y.scale
+    for k, name in enumerate(mark.curves):
+        mine = table["curve"] == name
+        if mine.any():
+            at = table[mark.x.column][mine].tolist()
+            x = np.array(swept_axis.beside(on, at, k, len(mark.curves)))
+            values = scale * table[mark.y.column][mine], scale * table["half_width"][mine]
+            entries.setdefault(name, _marks(mark, on, x, values, places[name]))
+    _vertical(mark, on, table)
+
+
+def _marks(mark: Response, on: Axes, x: Floats, values: tuple[Floats, Floats], place: int) -> Any:
+    """The marks of one line with their bars; bars of shares end at 0 and at 100 %.
+
+    Parameters
+    ----------
+    mark : Response
+    on : Axes
+    x : (K,) array
+    values : two (K,) arrays
+        Means and half their intervals.
+    place : int
+        Which line it is.
+    """
+    order = np.argsort(x, kind="stable") if mark.joined else np.arange(len(x))
+    y, half = values[0][order], values[1][order]
+    below, above = half, half
+    if mark.y.unit == "%" and not mark.is_difference:
+        below, above = np.minimum(half, y), np.minimum(half, np.maximum(100.0 - y, 0.0))
+    look = plot_style.curve_style(place, len(x))
+    del look["markevery"], look["clip_on"]
+    look["linestyle"] = look["linestyle"] if mark.joined else "none"
+    thin = float(on.xaxis.label.get_fontsize()) / 9.5
+    return on.errorbar(
+        x[order], y, [below, above], capsize=2.5 * thin, elinewidth=1.0 * thin, **look
+    )
+
+
+def _vertical(mark: Response, on: Axes, table: Table) -> None:
+    """The vertical axis around what is drawn; logarithmic over two decades."""
+    means = mark.y.scale * table[mark.y.column]
+    half = mark.y.scale * table["half_width"]
+    lows, highs = means - half, means + half
+    if mark.is_difference:
+        plot_axes.difference_axis(on, mark.y.title, np.concatenate([lows, highs]), False)
+        return
+    if mark.y.unit != "%" and means.min() > 0 and means.max() >= plot_axes.DECADES * means.min():
+        on.set_yscale("log")
+        plot_axes.without_formulas(on.yaxis)
+        if lows.min() <= 0:  # bars that reach below nought would stretch the axis without end
+            on.set_ylim(bottom=0.5 * means.min())
+    else:
+        margin = 0.06 * (highs.max() - lows.min()) or 0.01 * max(abs(means).max(), 1e-12)
+        low, high = lows.min() - margin, highs.max() + margin
+        if means.min() >= 0:
+            low = max(low, 0.0)
+        if mark.y.unit == "%":
+            if high - low < 4.0:  # hardly any change should look like it
+                low, high = max(low - 5.0, 0.0), high + 5.0
+            high = min(high, 100.0 + 0.02 * (100.0 - low))
+        on.set_ylim(low, high)
+        on.yaxis.set_major_formatter(FuncFormatter(lambda y, _: plot_axes.tick_text(y)))
+    on.set_ylabel(mark.y.title)
+    on.grid(axis="y", color=plot_style.GRID, linewidth=0.8)
+    on.tick_params(axis="y", length=0)
+
+
+def _shares(panel: Panel, on: Axes, entries: Entries, _places: Mapping[str, int]) -> None:
+    mark, table = panel.mark, panel.table
+    assert isinstance(mark, Shares)
+    rows = list(dict.fromkeys(table[mark.row].tolist()))
+    left = np.zeros(len(rows))
+    for k, word in enumerate(dict.fromkeys(table[mark.layer].tolist())):
+        mine = table[mark.layer] == word
+        place = [rows.index(row) for row in table[mark.row][mine].tolist()]
+        wide = mark.y.scale * np.bincount(place, table[mark.y.column][mine], len(rows))
+        colour = FATES.get(word, plot_style.COLOURS[k % len(plot_style.COLOURS)])
+        bars = on.barh(range(len(rows)), wide, left=left, color=colour, height=0.62)
+        entries.setdefault(word, bars)
+        left += wide
+    on.set_yticks(range(len(rows)), rows)
+    on.invert_yaxis()
+    on.set_xlim(0, 100)
+    on.set_xlabel(mark.y.title)
+    on.tick_params(axis="y", length=0)
+    on.spines["left"].set_visible(False)
+
+
+_DRAWERS: dict[type, Callable[[Panel, Axes, Entries, Mapping[str, int]], None]] = {
+    Cells: _cells, Points: _points, Layers: _layers, Lines: _lines, Response: _response,
+    Shares: _shares,
+}  # fmt: skip

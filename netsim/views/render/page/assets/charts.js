@@ -1,0 +1,107 @@
+// Charts on uPlot: lines, stacked columns; each with a cursor for mouse and keyboard.
+"use strict";
+const charts = (() => {
+  const { element, number, css } = report;
+
+  const WHOLE = [1, 2, 5].flatMap((step) => [0, 1, 2, 3, 4, 5, 6].map((power) => step * 10 ** power)).sort((a, b) => a - b);
+
+  function axis(label, options) {
+    return {
+      label, labelSize: 22, labelFont: "13px system-ui", font: "12px system-ui", size: 32,
+      stroke: () => css("text"), grid: { stroke: () => css("grid"), width: 1 },
+      ticks: { stroke: () => css("line"), width: 1, size: 5 },
+      values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : number(tick))),
+      ...options,
+    };
+  }
+
+  // Put a chart into an element; draws again when its width or the theme changes.
+  function chart(into, label, options, data) {
+    const box = element("div", { class: "chart", role: "img", tabindex: 0, "aria-label": label });
+    into.append(box);
+    const height = options.height || 300;
+    const plot = new uPlot({
+      width: Math.max(box.clientWidth, 240), height, legend: { show: false }, ...options,
+      padding: options.padding || [10, 26, 0, 4],
+      cursor: { drag: { x: true, y: false }, points: { show: false }, y: false, ...(options.cursor || {}) },
+    }, data, box);
+    const readout = element("div", { class: "readout", "aria-live": "polite" });
+    into.append(readout);
+    plot.hooks.setCursor = [...(plot.hooks.setCursor || []), () => {
+      const k = plot.cursor.idx;
+      readout.textContent = k === null || k === undefined || !options.says ? "" : options.says(k, plot);
+    }];
+    let place = 0;
+    box.addEventListener("keydown", (event) => {
+      const steps = { ArrowRight: 1, ArrowLeft: -1, PageUp: 10, PageDown: -10, Home: -Infinity, End: Infinity };
+      if (!(event.key in steps)) return;
+      event.preventDefault();
+      const last = plot.data[0].length - 1;
+      place = Math.min(last, Math.max(0, Number.isFinite(steps[event.key]) ? place + steps[event.key] : steps[event.key] < 0 ? 0 : last));
+      plot.setCursor({ left: plot.valToPos(plot.data[0][place], "x"), top: 10 });
+    });
+    const watcher = new ResizeObserver(() => {
+      const width = Math.max(box.clientWidth, 240);
+      if (width !== plot.width) plot.setSize({ width, height });
+    });
+    watcher.observe(box);
+    report.listen("theme", () => plot.redraw(false, true));
+    report.page.cleanups.push(() => { watcher.disconnect(); plot.destroy(); });
+    return plot;
+  }
+
+  // Columns stacked on each other: layers [{name, colour, values}], at x in the middle of each column.
+  function stacked(into, label, { x, layers, xLabel, yLabel, height, says, xRange, xWhole, asSteps }) {
+    const sums = [];
+    let below = new Float64Array(x.length);
+    for (const layer of layers) {
+      below = below.map((value, k) => value + (layer.values[k] || 0));
+      sums.push(below);
+    }
+    const bars = uPlot.paths.bars({ size: [1, Infinity], align: 0, gap: x.length > 150 ? 0 : 1 });
+    const series = [{}];
+    const data = [x];
+    for (let k = layers.length - 1; k >= 0; k--) {  // the highest first, the lower ones over it
+      series.push({
+        label: layers[k].name, fill: layers[k].colour, stroke: layers[k].colour, width: 0,
+        paths: asSteps ? uPlot.paths.stepped({ align: -1 }) : bars, points: { show: false },
+      });
+      data.push(Array.from(sums[k]));
+    }
+    const top = Math.max(1e-12, ...sums[sums.length - 1]);
+    return chart(into, label, {
+      height: height || 260, series, says,
+      scales: { x: { time: false, range: xRange ? () => xRange : undefined }, y: { range: () => [0, top * 1.04] } },
+      axes: [axis(xLabel, xWhole ? { incrs: WHOLE } : {}), axis(yLabel, { size: 62 })],
+    }, data);
+  }
+
+  function legend(entries) {
+    const list = element("ul", { class: "legend" });
+    for (const { name, colour, rule } of entries) {
+      const mark = element("i", { class: rule ? "rule" : "" });
+      mark.style[rule ? "borderTopColor" : "background"] = colour;
+      list.append(element("li", null, mark, name));
+    }
+    return list;
+  }
+
+  // Radio buttons; `chosen(value)` is told.
+  let groups = 0;
+  function choice(title, options, chosen, first) {
+    const name = `choice-${groups++}`;
+    const set = element("fieldset", null, element("legend", null, title));
+    options.forEach(([value, text], k) => {
+      set.append(element("label", null, element("input", {
+        type: "radio", name, value, checked: first === undefined ? k === 0 : value === first,
+        onchange: () => chosen(value),
+      }), ` ${text}`));
+    });
+    return set;
+  }
+
+  // A quantity as the label of an axis: "Age at use [s]".
+  function titled({ label, unit }) { return unit ? `${label} [${unit}]` : label; }
+
+  return { axis, titled, chart, stacked, legend, choice };
+})();

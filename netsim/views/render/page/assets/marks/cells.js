@@ -1,0 +1,85 @@
+// A heat map of pairs: a cell a pair of nodes, or of blocks of them; read by pointer and by arrow keys.
+"use strict";
+report.mark("cells", (body, data) => {
+  const { element, number, seconds, css, isDark } = report;
+  const { rows, columns, block, value, low } = data;
+  const values = new Array(rows * columns).fill(null);
+  data.at.forEach((place, k) => { values[place] = data.values[k]; });
+  const top = data.top || Math.max(1e-300, ...data.values);
+  const named = (axis, k) => (data.ticks ? data.ticks[axis][k] : block > 1 ? `${k * block} to ${Math.min(data.nodes, (k + 1) * block) - 1}` : k);
+  const spelled = (one) => (value.unit === "s" ? seconds(one) : `${number(one, 3)} ${value.unit}`.trim());
+  const stops = () => (isDark() ? [[34, 40, 48], [62, 120, 178], [206, 232, 255]] : [[238, 244, 250], [107, 174, 214], [8, 48, 107]]);
+  const shade = (at) => {
+    const [set, k] = [stops(), at < 0.5 ? 0 : 1];
+    return set[k].map((v, j) => Math.round(v + (set[k + 1][j] - v) * (at * 2 - k)));
+  };
+  const label = `${value.label}${value.unit ? ` [${value.unit}]` : ""}: a row a ${data.row}, a column a ${data.column}`;
+  const keys = element("div", { class: "muted" });
+  const canvas = element("canvas", { tabindex: 0, role: "img", "aria-label": label });
+  canvas.style.maxWidth = "620px";
+  const readout = element("div", { class: "readout", "aria-live": "polite" });
+  body.append(keys, canvas, readout);
+  const edge = data.ticks ? 30 + 7 * Math.max(...data.ticks[0].map((word) => word.length)) : 50;
+  let [wide, tall] = [1, 1];
+  function scale() {
+    const swatch = element("span", { class: "swatch" });
+    swatch.style.background = `linear-gradient(90deg, ${[0, 0.5, 1].map((at) => `rgb(${shade(at)})`).join(",")})`;
+    keys.replaceChildren(`${charts.titled(value)}: ${spelled(low)}`, swatch, spelled(top), ...(data.missing ? [` · empty: ${data.missing}`] : []), ...(block > 1 ? [` · a cell is ${block} × ${block} nodes`] : []));
+  }
+  function draw() {
+    const width = canvas.clientWidth || 480;
+    wide = width - edge - 6;
+    tall = data.ticks ? Math.min(wide, Math.max(90, 46 * rows)) : wide;
+    const height = Math.round(tall + edge + (data.ticks ? 60 - edge : 0));
+    const dense = window.devicePixelRatio || 1;
+    canvas.style.height = `${height}px`;
+    canvas.width = Math.round(width * dense);
+    canvas.height = Math.round(height * dense);
+    const pen = canvas.getContext("2d");
+    pen.scale(dense, dense);
+    const image = new ImageData(columns, rows);
+    values.forEach((one, at) => { if (one !== null) image.data.set([...shade(Math.min(1, (one - low) / Math.max(top - low, 1e-300))), 255], 4 * at); });
+    const sheet = element("canvas");
+    [sheet.width, sheet.height] = [columns, rows];
+    sheet.getContext("2d").putImageData(image, 0, 0);
+    pen.imageSmoothingEnabled = false;
+    pen.drawImage(sheet, edge, 4, wide, tall);
+    pen.strokeStyle = css("muted");
+    pen.strokeRect(edge, 4, wide, tall);
+    pen.fillStyle = css("text");
+    pen.font = "12px system-ui";
+    const step = (many) => [1, 2, 5, 10, 20, 50, 100].find((one) => many / one <= 12) || 200;
+    const tick = (axis, k) => (data.ticks ? data.ticks[axis][k] : k * block);
+    pen.textAlign = "center";
+    for (let k = 0; k < columns; k += step(columns)) pen.fillText(tick(1, k), edge + ((k + 0.5) / columns) * wide, tall + 18);
+    pen.textAlign = "right";
+    for (let k = 0; k < rows; k += step(rows)) pen.fillText(tick(0, k), edge - 5, 8 + ((k + 0.5) / rows) * tall);
+    pen.textAlign = "center";
+    pen.fillText(data.column, edge + wide / 2, tall + 36);
+    pen.save();
+    pen.translate(13, tall / 2);
+    pen.rotate(-Math.PI / 2);
+    pen.fillText(data.row, 0, 0);
+    pen.restore();
+    scale();
+  }
+  function say(i, j) {
+    if (i < 0 || j < 0 || i >= rows || j >= columns) { readout.textContent = ""; return; }
+    const one = values[i * columns + j];
+    readout.textContent = `${data.row} ${named(0, i)}, ${data.column} ${named(1, j)}: ${one === null ? data.missing || "–" : spelled(one)}`;
+  }
+  canvas.addEventListener("mousemove", (event) => say(Math.floor(((event.offsetY - 4) / tall) * rows), Math.floor(((event.offsetX - edge) / wide) * columns)));
+  let cell = [0, 0];
+  canvas.addEventListener("keydown", (event) => {
+    const steps = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] };
+    if (!(event.key in steps)) return;
+    event.preventDefault();
+    cell = cell.map((at, k) => (at + steps[event.key][k] + [rows, columns][k]) % [rows, columns][k]);
+    say(...cell);
+  });
+  const watcher = new ResizeObserver(draw);
+  watcher.observe(canvas.parentElement);
+  report.page.cleanups.push(() => watcher.disconnect());
+  report.listen("theme", draw);
+  draw();
+});

@@ -1,0 +1,89 @@
+// Means and paired differences with their intervals: a row a point, a colour an algorithm.
+"use strict";
+report.mark("differences", (body, data) => {
+  const { element, number, colour, css } = report;
+  const bar = element("div", { class: "bar" });
+  const note = element("p", { class: "muted" });
+  const keys = element("div");
+  const space = element("div");
+  body.append(bar, note, keys, space);
+  const points = [...new Set(data.rows.map((row) => row.point))];
+  let measure = 0;
+  const views = [
+    ["to_point", `difference to ${data.first_point}`, points.length > 1],
+    ["to_algorithm", `difference to ${data.first_algorithm}`, data.algorithms.length > 1],
+    ["mean", "means", true],
+  ].filter(([, , there]) => there);
+  let view = views[0][0];
+  const select = element("select", { onchange: () => { measure = Number(select.value); draw(); } });
+  data.measures.forEach((one, k) => select.append(element("option", { value: k }, spelled(one))));
+  bar.append(element("label", null, "Measure ", select), charts.choice("shown", views.map(([name, text]) => [name, text]), (name) => { view = name; draw(); }));
+
+  function spelled(one) { return one.unit ? `${one.title} [${one.unit}]` : one.title; }
+  const LETTER = 8; // a letter's width, at most on average
+  const SVG = "http://www.w3.org/2000/svg";
+  function mark(tag, attributes, text) {
+    const made = document.createElementNS(SVG, tag);
+    Object.entries(attributes).forEach(([name, value]) => made.setAttribute(name, value));
+    if (text !== undefined) made.textContent = text;
+    return made;
+  }
+  function draw() {
+    const about = data.measures[measure];
+    const there = data.rows.map((row) => ({ ...row, cell: row[view][measure] })).filter((row) => row.cell);
+    const algorithms = data.algorithms.filter((name) => there.some((row) => row.algorithm === name));
+    note.textContent = view === "mean" ? `Mean over seeds and its ${100 * data.level} % interval.`
+      : `Mean over seeds of the difference within each seed, and its ${100 * data.level} % interval: where it does not cross 0, there is a difference.`;
+    keys.replaceChildren(algorithms.length ? charts.legend(algorithms.map((name) => ({ name, colour: colour(data.algorithms.indexOf(name)) }))) : "");
+    space.replaceChildren();
+    if (!there.length) { space.append(element("p", { class: "muted" }, "No run has this number, or there is nothing to compare it with.")); return; }
+    const ends = there.flatMap(({ cell: [mean, half] }) => [mean - (half || 0), mean + (half || 0)]).map((v) => v * about.scale);
+    if (view !== "mean") ends.push(0);
+    let [low, high] = [Math.min(...ends), Math.max(...ends)];
+    const pad = Math.max(high - low, Math.abs(high) * 1e-3, 1e-9) * 0.05;
+    [low, high] = [low - pad, high + pad];
+    const rowsOf = points.filter((point) => there.some((row) => row.point === point));
+    const width = Math.max(520, Math.min(1180, body.clientWidth || 900));
+    const side = Math.min(width * 0.36, 12 + LETTER * Math.max(...rowsOf.map((point) => point.length)));
+    const tall = Math.max(24, 15 * algorithms.length + 10);
+    const height = tall * rowsOf.length + 52;
+    const at = (value) => side + ((value - low) / (high - low)) * (width - side - 130);
+    const svg = mark("svg", { viewBox: `0 0 ${width} ${height}`, width: "100%", role: "img", "aria-label": `${spelled(about)}: ${views.find(([name]) => name === view)[1]}` });
+    const ticks = niceTicks(low, high, 6);
+    ticks.forEach((tick) => {
+      svg.append(mark("line", { x1: at(tick), x2: at(tick), y1: 4, y2: height - 44, stroke: css("grid") }),
+        mark("text", { x: at(tick), y: height - 28, "text-anchor": "middle" }, number(tick)));
+    });
+    if (view !== "mean") svg.append(mark("line", { x1: at(0), x2: at(0), y1: 4, y2: height - 44, stroke: css("muted"), "stroke-width": 1.6 }));
+    rowsOf.forEach((point, r) => {
+      const text = mark("text", { x: side - 10, y: tall * r + tall / 2 + 4, "text-anchor": "end" }, point.length * LETTER > side ? `${point.slice(0, Math.floor(side / LETTER) - 1)}…` : point);
+      text.append(mark("title", {}, point));
+      svg.append(text);
+      if (r) svg.append(mark("line", { x1: 0, x2: width, y1: tall * r, y2: tall * r, stroke: css("grid") }));
+      there.filter((row) => row.point === point).forEach((row) => {
+        const k = algorithms.indexOf(row.algorithm);
+        const y = tall * r + (tall * (k + 0.5)) / algorithms.length * 0.8 + tall * 0.1;
+        const [mean, half, seeds] = row.cell;
+        const group = mark("g", { stroke: colour(data.algorithms.indexOf(row.algorithm)), fill: colour(data.algorithms.indexOf(row.algorithm)) });
+        if (half !== null) group.append(mark("line", { x1: at((mean - half) * about.scale), x2: at((mean + half) * about.scale), y1: y, y2: y, "stroke-width": 2.5 }));
+        group.append(mark("circle", { cx: at(mean * about.scale), cy: y, r: 4 }));
+        const sign = view !== "mean" && mean > 0 ? "+" : "";
+        const words = `${sign}${number(mean * about.scale, 3)}${half === null ? "" : ` ± ${number(half * about.scale, 2)}`}`;
+        group.append(mark("title", {}, `${point}, ${row.algorithm}: ${words} ${about.unit}, ${seeds} seeds`));
+        svg.append(group, mark("text", { x: width - 122, y: y + 4 }, words));
+      });
+    });
+    svg.append(mark("text", { x: (side + width - 130) / 2, y: height - 8, "text-anchor": "middle" }, view === "mean" ? spelled(about) : `Difference in ${about.title}${about.unit ? ` [${about.unit === "%" ? "percentage points" : about.unit}]` : ""}`));
+    space.append(svg);
+  }
+  function niceTicks(low, high, many) {
+    const rough = (high - low) / many;
+    const power = 10 ** Math.floor(Math.log10(rough));
+    const step = [1, 2, 5, 10].map((k) => k * power).find((one) => one >= rough);
+    const ticks = [];
+    for (let k = Math.ceil(low / step); k * step <= high; k++) ticks.push(Number((k * step).toPrecision(12)));
+    return ticks;
+  }
+  report.listen("theme", draw);
+  draw();
+});

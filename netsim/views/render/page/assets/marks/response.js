@@ -1,0 +1,90 @@
+// A measure over the swept key: means with their intervals, a line a method.
+"use strict";
+report.mark("response", (body, data) => {
+  const { element, number, css, colour } = report;
+  const { x, y, at, words, lines, is_difference } = data;
+  const SVG = "http://www.w3.org/2000/svg";
+  const mark = (tag, attributes, text) => {
+    const made = document.createElementNS(SVG, tag);
+    Object.entries(attributes).forEach(([name, value]) => made.setAttribute(name, value));
+    if (text !== undefined) made.textContent = text;
+    return made;
+  };
+  const keys = element("div");
+  const space = element("div");
+  const readout = element("div", { class: "readout", "aria-live": "polite" });
+  body.append(keys, space, readout);
+  const least = Math.min(...at.filter((value) => value > 0));
+  // Where a value lies along the key, before it is stretched to the width.
+  const along = (value) => {
+    if (data.scale === "log") return Math.log10(value);
+    if (data.scale === "symlog") return value <= least ? (0.5 * value) / least : 0.5 + Math.log10(value / least);
+    return value;
+  };
+  const ends = lines.flatMap(({ mean, half }) => mean.flatMap((one, k) => [one - half[k], one + half[k]])).filter(Number.isFinite);
+  if (!ends.length) { body.append(element("p", { class: "muted" }, "No run has this number.")); return; }
+  if (is_difference) ends.push(0);
+  let [low, high] = [Math.min(...ends), Math.max(...ends)];
+  const pad = 0.06 * (high - low) || 0.01 * Math.max(Math.abs(high), 1e-9);
+  const positive = !is_difference && lines.every(({ mean }) => mean.every((one) => one >= 0));
+  [low, high] = [positive ? Math.max(0, low - pad) : low - pad, high + pad];
+  if (y.unit === "%" && !is_difference) high = Math.min(high, 100.5);  // bars of shares end at 0 and at 100 %
+  function ticks(many) {
+    const rough = (high - low) / many;
+    const power = 10 ** Math.floor(Math.log10(rough));
+    const step = [1, 2, 5, 10].map((k) => k * power).find((one) => one >= rough);
+    const found = [];
+    for (let k = Math.ceil(low / step); k * step <= high; k++) found.push(Number((k * step).toPrecision(12)));
+    return found;
+  }
+  function draw() {
+    const width = Math.max(300, body.clientWidth || 480);
+    const [height, left, right, top, bottom] = [280, 64, 16, 8, words.length ? 64 : 48];
+    const places = at.map(along);
+    const [first, last] = [Math.min(...places), Math.max(...places)];
+    const room = 0.07 * (last - first) || 0.5;
+    const px = (value) => left + ((along(value) - first + room) / (last - first + 2 * room)) * (width - left - right);
+    const py = (value) => height - bottom - ((value - low) / (high - low)) * (height - top - bottom);
+    const svg = mark("svg", { viewBox: `0 0 ${width} ${height}`, width: "100%", role: "img", "aria-label": `${y.label} over ${x.label}` });
+    ticks(5).forEach((tick) => svg.append(
+      mark("line", { x1: left, x2: width - right, y1: py(tick), y2: py(tick), stroke: css(is_difference && tick === 0 ? "muted" : "grid") }),
+      mark("text", { x: left - 6, y: py(tick) + 4, "text-anchor": "end" }, number(tick))));
+    let taken = -Infinity;
+    at.forEach((value, k) => {
+      const text = words[k] === undefined ? number(value, 3) : words[k].split("\n")[0];
+      const half = 3.6 * text.length;
+      if (px(value) - half < taken) return;  // ticks would write over each other
+      taken = px(value) + half + 4;
+      svg.append(mark("text", { x: px(value), y: height - bottom + 17, "text-anchor": "middle" }, text));
+    });
+    svg.append(mark("line", { x1: left, x2: width - right, y1: height - bottom, y2: height - bottom, stroke: css("line") }),
+      mark("text", { x: (left + width - right) / 2, y: height - 8, "text-anchor": "middle" }, charts.titled(x)));
+    lines.forEach((line, k) => {
+      const shift = (k - (lines.length - 1) / 2) * Math.min(7, (0.6 * (width - left - right)) / Math.max(1, at.length - 1) / lines.length);
+      const order = line.x.map((_, j) => j).sort((a, b) => line.x[a] - line.x[b]);
+      const group = mark("g", { stroke: colour(k), fill: colour(k) });
+      if (data.joined && order.length > 1) group.append(mark("path", {
+        d: order.map((j, i) => `${i ? "L" : "M"}${(px(line.x[j]) + shift).toFixed(1)} ${py(line.mean[j]).toFixed(1)}`).join(""), fill: "none", "stroke-width": 2,
+        "stroke-dasharray": ["none", "6 3", "2 3", "8 3 2 3"][k % 4],
+      }));
+      order.forEach((j) => {
+        const [cx, mean, half] = [px(line.x[j]) + shift, line.mean[j], line.half[j]];
+        const cut = (value) => Math.min(high, Math.max(low, value));
+        if (half) group.append(mark("line", { x1: cx, x2: cx, y1: py(cut(mean - half)), y2: py(cut(mean + half)), "stroke-width": 1.6 }));
+        const dot = mark("circle", { cx, cy: py(mean), r: 4 });
+        const told = `${line.points[j]}, ${line.name}: ${number(mean, 3)}${half ? ` ± ${number(half, 2)}` : ""} ${y.unit} · ${line.seeds[j]} seed${line.seeds[j] === 1 ? "" : "s"}`;
+        dot.append(mark("title", {}, told));
+        dot.addEventListener("mouseenter", () => { readout.textContent = told; });
+        group.append(dot);
+      });
+      svg.append(group);
+    });
+    space.replaceChildren(element("div", { class: "muted" }, charts.titled(y)), svg);
+    keys.replaceChildren(lines.length > 1 ? charts.legend(lines.map(({ name }, k) => ({ name, colour: colour(k), rule: true }))) : "");
+  }
+  const watcher = new ResizeObserver(draw);
+  watcher.observe(body);
+  report.page.cleanups.push(() => watcher.disconnect());
+  report.listen("theme", draw);
+  draw();
+});

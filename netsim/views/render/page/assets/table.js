@@ -1,0 +1,62 @@
+// A table that its headings sort.
+"use strict";
+let tables = 0;
+function sortableTable(into, { caption, columns, marked, rowOf, firstKey, descending }) {
+  // columns: [{key, title, unit, values, about?, show?}]; `rowOf(k)` may give a node to pick.
+  const { element, number } = report;
+  const rows = columns[0].values.map((_, k) => k);
+  const body = element("tbody");
+  const heads = columns.map((column) => {
+    const isWord = column.values.some((value) => typeof value === "string");
+    const button = element("button", { type: "button", title: column.about || "", onclick: () => sort(column) }, column.title);
+    return element("th", { scope: "col", class: isWord ? "word" : "" }, button,
+      element("small", null, column.unit || " "));
+  });
+  let by = null;
+  let down = false;
+  const made = rows.map((k) => {
+    const row = element("tr", marked && marked.has(k) ? { class: "marked" } : null);
+    columns.forEach((column, at) => {
+      const value = column.values[k];
+      const isWord = typeof value === "string";
+      const text = column.show ? column.show(value) : isWord ? value : number(value);
+      const node = at === 0 && rowOf ? rowOf(k) : null;
+      row.append(element("td", { class: isWord ? "word" : "", "data-label": `${column.title}${column.unit ? ` [${column.unit}]` : ""}` }, node === null ? text
+        : element("button", { type: "button", "aria-label": `show node ${node} in the figures`, onclick: () => report.toggle(node) }, text)));
+    });
+    return row;
+  });
+  function sort(column) {
+    if (by === column) down = !down;
+    else { by = column; down = column === columns[0] ? false : !column.values.some((v) => typeof v === "string"); }
+    arrange();
+  }
+  function arrange() {
+    const missing = (value) => value === null || value === undefined || value === "";
+    rows.sort((a, b) => {
+      const [left, right] = [by.values[a], by.values[b]];
+      if (missing(left) || missing(right)) return missing(left) - missing(right) || a - b;
+      const order = typeof left === "string" ? left.localeCompare(right) : left - right;
+      return (down ? -order : order) || a - b;
+    });
+    body.replaceChildren(...rows.map((k) => made[k]));
+    heads.forEach((head, k) => {
+      if (columns[k] === by) head.setAttribute("aria-sort", down ? "descending" : "ascending");
+      else head.removeAttribute("aria-sort");
+      head.firstChild.textContent = columns[k].title + (columns[k] === by ? (down ? " ▼" : " ▲") : "");
+    });
+  }
+  by = columns.find((column) => column.key === firstKey) || null;
+  down = Boolean(descending);
+  if (by) arrange();
+  else body.append(...made);  // in the order in which they came
+  if (rowOf) {
+    const mark = () => made.forEach((row, k) => row.classList.toggle("picked", report.page.picked.includes(rowOf(k))));
+    report.listen("picked", mark);
+    mark();
+  }
+  const told = `caption-${tables++}`;  // above the box that scrolls, so that it stays
+  into.append(element("p", { class: "muted", id: told }, caption),
+    element("div", { class: columns.length > 10 ? "scroll wide" : "scroll", tabindex: 0, role: "region", "aria-labelledby": told },
+      element("table", { "aria-labelledby": told }, element("thead", null, element("tr", null, ...heads)), body)));
+}

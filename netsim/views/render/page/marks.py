@@ -1,0 +1,220 @@
+"""Marks as JSON for the page: each is drawn by `assets/marks/` from what is made of it here."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netsim.views import (
+    Cells,
+    Columns,
+    Layers,
+    Lines,
+    OnPage,
+    OnPaper,
+    Panel,
+    Points,
+    Quantity,
+    Response,
+    Shares,
+    Shown,
+)
+from netsim.views.gathering.numbers import short
+from netsim.views.render.colours import COLOURS_OF, FATES
+
+
+def section(shown: Shown, title: str) -> dict[str, Any] | None:
+    """A view as a section of the page; None where a browser draws none of its marks.
+
+    Parameters
+    ----------
+    shown : Shown
+    title : str
+    """
+    panels = [_panel(panel) for panel in shown.panels if not isinstance(panel.mark, OnPaper)]
+    if not panels:
+        return None
+    return {"title": title, "about": shown.about, "panels": panels}
+
+
+def _panel(panel: Panel) -> dict[str, Any]:
+    mark, table = panel.mark, panel.table
+    if isinstance(mark, OnPage):
+        return {"mark": mark.script, "data": mark.data}
+    made: dict[str, Any] = {}
+    if isinstance(mark, Cells):
+        made = _cells(mark, panel)
+    elif isinstance(mark, Lines):
+        made = _lines(mark, panel)
+    elif isinstance(mark, Layers):
+        made = _layers(mark, panel)
+    elif isinstance(mark, Columns):
+        made = _columns(mark, panel)
+    elif isinstance(mark, Response):
+        made = _response(mark, panel)
+    elif isinstance(mark, Shares):
+        made = _shares(mark, panel)
+    elif isinstance(mark, Points):
+        y = mark.y.scale
+        made = {
+            "x": {**_told(mark.x), "values": short(table[mark.x.column])},
+            "y": {**_told(mark.y), "values": short(y * table[mark.y.column])},
+            "half": short(y * table[mark.around]),
+            "of": {**_told(mark.of), "values": short(table[mark.of.column])},
+            "level": short(y * mark.over_all),
+            "says": [mark.bars, mark.level],
+        }
+    name = type(mark).__name__.lower()
+    return {"mark": name, "data": {"title": panel.title, **made}}
+
+
+def _told(quantity: Quantity) -> dict[str, str]:
+    return {"label": quantity.label, "unit": quantity.unit}
+
+
+def _cells(mark: Cells, panel: Panel) -> dict[str, Any]:
+    """Cells as a list of places and one of values: most pairs of many nodes have none."""
+    table, per = panel.table, mark.block
+    rows, columns = mark.shape
+    values = mark.value.scale * table[mark.value.column]
+    known = np.isfinite(values)
+    place = (table[mark.row.column] // per) * columns + table[mark.column.column] // per
+    return {
+        "rows": rows,
+        "columns": columns,
+        "ticks": mark.ticks,
+        "low": mark.low,
+        "block": per,
+        "nodes": mark.nodes,
+        "row": mark.row.label,
+        "column": mark.column.label,
+        "value": _told(mark.value),
+        "missing": mark.missing,
+        "top": mark.top,
+        "at": place[known].tolist(),
+        "values": short(values[known], 3),
+    }
+
+
+def _lines(mark: Lines, panel: Panel) -> dict[str, Any]:
+    """Curves over one sorted axis, None where a curve has no point."""
+    table = panel.table
+    x, place = np.unique(mark.x.scale * table[mark.x.column], return_inverse=True)
+    place = place.reshape(-1)
+
+    def values(name: str, mine: NDArray[np.bool_]) -> list[Any]:
+        made = np.full(len(x), np.nan)
+        made[place[mine]] = mark.y.scale * table[name][mine]
+        return short(made, 5)
+
+    lines = []
+    for name in dict.fromkeys(table[mark.curve].tolist()):
+        mine = table[mark.curve] == name
+        line = {"name": name, "told": mark.told.get(name, ""), "y": values(mark.y.column, mine)}
+        if mark.low and np.isfinite(table[mark.low][mine]).any():
+            line["low"], line["high"] = (values(end, mine) for end in (mark.low, mark.high))
+        lines.append(line)
+    return {
+        "x": {**_told(mark.x), "values": short(x, 7)},
+        "y": _told(mark.y),
+        "axis": mark.axis,
+        "is_log": mark.is_log,
+        "silent": mark.silent,
+        "lines": lines,
+    }
+
+
+def _layers(mark: Layers, panel: Panel) -> dict[str, Any]:
+    """Heights by layer and place, of each word that rows can be chosen by."""
+    table = panel.table
+    x, place = np.unique(mark.x.scale * table[mark.x.column], return_inverse=True)
+    layers = list(dict.fromkeys(table[mark.layer].tolist()))
+    layer = np.array([layers.index(word) for word in table[mark.layer].tolist()])
+    by = [""] if mark.by is None else list(dict.fromkeys(table[mark.by.column].tolist()))
+    heights = []
+    for word in by:
+        mine = np.ones(len(layer), np.bool_) if mark.by is None else table[mark.by.column] == word
+        key = layer[mine] * len(x) + place.reshape(-1)[mine]
+        values = mark.y.scale * table[mark.y.column][mine]
+        found = np.bincount(key, values, len(layers) * len(x)).reshape(len(layers), len(x))
+        whole = table[mark.y.column].dtype.kind in "iu"
+        heights.append(short(found.astype(np.int64) if whole else found))
+    known = COLOURS_OF[mark.colours]
+    return {
+        "x": {**_told(mark.x), "values": short(x, 7)},
+        "y": _told(mark.y),
+        "width": mark.width,
+        "layers": [{"name": word, "colour": known.get(word, "")} for word in layers],
+        "by": None if mark.by is None else {"label": mark.by.label, "words": by},
+        "heights": heights,
+        "order": mark.order,
+        "whole": mark.whole,
+    }
+
+
+def _shares(mark: Shares, panel: Panel) -> dict[str, Any]:
+    """Parts by bar, in their order."""
+    table = panel.table
+    words = list(dict.fromkeys(table[mark.layer].tolist()))
+    rows = []
+    for name in dict.fromkeys(table[mark.row].tolist()):
+        mine = table[mark.row] == name
+        rows.append(
+            {
+                "name": name,
+                "shares": short(mark.y.scale * table[mark.y.column][mine]),
+                "counts": short(table[mark.counts][mine]),
+            }
+        )
+    layers = [{"name": word, "colour": FATES.get(word, "")} for word in words]
+    return {"y": _told(mark.y), "layers": layers, "rows": rows}
+
+
+def _response(mark: Response, panel: Panel) -> dict[str, Any]:
+    """Marks by line, as lists of place, mean, half the interval and seeds."""
+    table = panel.table
+    lines = []
+    for name in mark.curves:
+        mine = table["curve"] == name
+        lines.append(
+            {
+                "name": name,
+                "points": table["point"][mine].tolist(),
+                "x": short(table[mark.x.column][mine], 6),
+                "mean": short(mark.y.scale * table[mark.y.column][mine], 5),
+                "half": short(mark.y.scale * table["half_width"][mine]),
+                "seeds": short(table["seeds"][mine]),
+            }
+        )
+    return {
+        "x": _told(mark.x),
+        "y": _told(mark.y),
+        "at": short(sorted(set(mark.at)), 6),
+        "words": list(mark.words),
+        "scale": mark.scale,
+        "joined": mark.joined,
+        "is_difference": mark.is_difference,
+        "lines": lines,
+    }
+
+
+def _columns(mark: Columns, panel: Panel) -> dict[str, Any]:
+    columns = []
+    for quantity in mark.quantities:
+        cells = panel.table[quantity.column]
+        is_word = cells.dtype.kind in "US"
+        scale = quantity.scale
+        values = cells.tolist() if is_word else short(cells if scale == 1 else scale * cells)
+        about = mark.about.get(quantity.column, "")
+        columns.append(
+            {"key": quantity.column, "title": quantity.label, "unit": quantity.unit,
+             "about": about, "values": values}
+        )  # fmt: skip
+    return {
+        "caption": mark.caption,
+        "columns": columns,
+        "sort": mark.sort,
+        "descending": mark.descending,
+        "picks": mark.picks,
+        "marked": sorted(mark.marked),
+    }

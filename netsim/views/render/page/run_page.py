@@ -1,0 +1,147 @@
+"""What the page of a run, or of several algorithms on one world, shows."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from netsim.errors import ScenarioError, one_line
+from netsim.recording.summary_fields import divergence
+from netsim.results import unequal_steps
+from netsim.scenario.labels import shown
+from netsim.views import Ask, Shown, View, on_page
+from netsim.views.gathering.run_tables import Places, RunTables, nowhere
+from netsim.views.gathering.runs import Run
+from netsim.views.render.page import marks
+from netsim.views.render.page.html import write
+
+NAME = "report.html"
+
+
+@dataclass
+class Entry:
+    """One algorithm of a page."""
+
+    label: str
+    heading: str
+    notices: list[str] = field(default_factory=list)
+    panels: dict[str, Any] = field(default_factory=dict)
+
+
+def gather(folder: Path, places: Places = nowhere, is_live: bool = False) -> Entry:
+    """All that the page shows of one run.
+
+    Parameters
+    ----------
+    folder : Path
+    places : callable
+        Where nodes that move were, see `run_tables.Places`.
+    is_live : bool
+        Whether the page says of itself that the run is still being played.
+    """
+    run = RunTables(folder, places)
+    panels = sections({name: (view, view.of_run(run)) for name, view in on_page("of_run").items()})
+    summary = run.summary
+    name = str(summary.get("name", run.scenario.get("name", folder.parent.name)))
+    return Entry(run.algorithm, name, _notices(run, is_live), panels)
+
+
+def sections(found: Mapping[str, tuple[View, Shown | None]]) -> dict[str, Any]:
+    """What views show as sections of a page, by name; those that have nothing are left out."""
+    made = {
+        name: marks.section(shown, view.TITLE)
+        for name, (view, shown) in found.items()
+        if shown is not None
+    }
+    return {name: section for name, section in made.items() if section is not None}
+
+
+def _compared(folders: Sequence[Path]) -> dict[str, Any]:
+    """Algorithms of one world over each other, whether their runs have ended or not."""
+    runs = [Run(tables.folder, tables.summary) for tables in map(RunTables, folders)]
+    found: dict[str, tuple[View, Shown | None]] = {}
+    for name, view in on_page("of_runs").items():
+        try:
+            found[name] = view, view.of_runs(runs, Ask())
+        except ScenarioError:  # nothing is drawn over each other that was not measured in common
+            continue
+    return sections(found)
+
+
+def _notices(run: RunTables, is_live: bool) -> list[str]:
+    """What a reader has to know before reading: that it is not whole, and why."""
+    found = []
+    state = str(run.status.get("state", "done" if run.summary else "unknown"))
+    plays = is_live and state == "running"
+    if not plays and not run.summary:  # it is written when all events have happened
+        far = f"{run.end_s:,.6g} s"
+        if run.horizon_s:
+            far += f" of {run.horizon_s:,.6g} s"
+        ended = {
+            "failed": f"This run failed at {far}",
+            "interrupted": f"This run was interrupted at {far}",
+            "running": f"This run has not ended, or was killed: there is something up to {far}",
+        }.get(state, f"This run has no summary; there is something up to {far}")
+        error = run.status.get("error")
+        found.append(f"{ended}: {one_line(error)}" if error else f"{ended}.")
+        found.append("What follows is what had been written by then.")
+    if not run.messages and run.metrics and not plays:
+        found.append("No table of messages: [run] log_messages is false, or it was not written.")
+    if told := divergence(run.summary):
+        found.append(one_line(f"{told[:1].upper()}{told[1:]}."))
+    found += _changes(run.summary.get("changes"))
+    said = (*run.environment.get("assumptions", ()), *run.summary.get("warnings", ()))
+    found += [one_line(warning) for warning in said]
+    return found + run.faults
+
+
+def _changes(changes: Any) -> list[str]:
+    """Sentences on keys of the scenario that had other values from some time on."""
+    return [
+        f"From {one_line(change.get('at_s'))} s on: {one_line(key)} = {one_line(shown(value))}."
+        for change in (changes if isinstance(changes, list) else ())
+        if isinstance(change, dict) and isinstance(change.get("set"), dict)
+        for key, value in change["set"].items()
+    ]
+
+
+def content(folders: Sequence[Path], gathered: Callable[[Path], Entry]) -> dict[str, Any]:
+    """What `html.page` takes, of some runs.
+
+    Parameters
+    ----------
+    folders : sequence of Path
+        One an algorithm, of one world.
+    gathered : callable
+        What the page shows of each: `gather`.
+    """
+    entries = [gathered(folder) for folder in folders]
+    heading = entries[0].heading
+    several = len(entries) > 1
+    if several:
+        unequal = unequal_steps.of_runs([RunTables(folder).summary for folder in folders])
+        notices = [] if unequal is None else [one_line(f"{unequal[:1].upper()}{unequal[1:]}.")]
+        entries.insert(0, Entry("all, compared", heading, notices, panels=_compared(folders)))
+    return {
+        "kind": "runs",
+        "title": heading if several else f"{heading} · {entries[-1].label}",
+        "runs": [
+            {"label": entry.label, "notices": entry.notices, "panels": entry.panels}
+            for entry in entries
+        ],
+    }
+
+
+def report(folders: Sequence[Path], out: Path, places: Places = nowhere) -> None:
+    """Write the page of some runs.
+
+    Parameters
+    ----------
+    folders : sequence of Path
+        One an algorithm, of one world.
+    out : Path
+        The file.
+    places : callable
+        Where nodes that move were, see `run_tables.Places`.
+    """
+    write(out, content(folders, lambda folder: gather(folder, places)))

@@ -1,0 +1,53 @@
+"""What the page of a sweep shows."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from netsim.results.summary import load
+from netsim.results.sweep_comparison import SweepDesign
+from netsim.views import on_page
+from netsim.views.gathering.sweep_tables import SweepTables
+from netsim.views.render.page.html import write
+from netsim.views.render.page.run_page import sections
+
+
+def report(
+    folder: Path, design: SweepDesign, trials: Sequence[Mapping[str, Any]], out: Path
+) -> None:
+    """Write the page of a sweep.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the sweep.
+    design : SweepDesign
+    trials : sequence of mapping
+        Of a search: `point algorithm values state score`.
+    out : Path
+        The file.
+
+    Raises
+    ------
+    ScenarioError
+        If no run of it has ended.
+    """
+    sweep = SweepTables(folder, design, trials)
+    found = {name: (view, view.of_sweep(sweep)) for name, view in on_page("of_sweep").items()}
+    panels = sections(found)
+    if trials and "parallel" in panels:  # a search is read by its values first
+        first = {name: panels[name] for name in ("sweep_facts", "parallel", "points")}
+        panels = first | panels
+    name = str(load(sweep.runs[0].folder).get("name", folder.name))
+    notices = [] if trials else _missing(sweep)
+    run = {"label": name, "notices": notices, "panels": panels}
+    write(out, {"kind": "sweep", "title": f"{name} · sweep", "runs": [run]})
+
+
+def _missing(sweep: SweepTables) -> list[str]:
+    """How many runs are not there, of those that the algorithms of the others have."""
+    wanted = len(sweep.design.points) * len(sweep.design.seeds) * len(sweep.algorithms)
+    missing = wanted - len(sweep.runs)
+    if missing <= 0:
+        return []
+    return [f"This sweep is not whole: {missing} of {wanted} runs are not there."]

@@ -1,0 +1,133 @@
+"""The figures of a run and of several algorithms beside each other.
+
+`draw` makes, in the run folder's `figures/`:
+
+- `accuracy_vs_time.png`, `accuracy_vs_megabytes.png`: mean over nodes with its spread; of a task
+  with another main metric, that metric and its name;
+- `weights.png`: the collaboration weights at the end, who listens to whom;
+- `reached.png`: messages delivered, and delivered share of those sent, by pair;
+- `weights_by_shared_classes.png`: the same weights by how many classes two nodes share;
+- `map.png`: where nodes are, and the links between them.
+
+`draw_comparison` makes the first two with one curve an algorithm. What was not recorded is not
+drawn.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from netsim.results.sweep_comparison import PointResult
+from netsim.views import Ask, accuracy, find, sweep
+from netsim.views.gathering.run_tables import RunTables
+from netsim.views.gathering.runs import Run, pictured, title_of
+from netsim.views.render.figure import marks
+from netsim.views.render.figure import style as plot_style
+from netsim.views.render.figure.files import Drawn
+from netsim.views.render.figure.sheets import SCREEN, Sheet
+from netsim.views.sweep import Way
+
+_AGAINST = ("time", "megabytes")
+_OF_ONE = {
+    "weights": "weights.png",
+    "deliveries": "reached.png",
+    "weights_by_shared_classes": "weights_by_shared_classes.png",
+    "map": "map.png",
+}
+"""Views that a run folder keeps, and their files."""
+
+
+def draw(folder: Path) -> list[Path]:
+    """Draw one run into its `figures/`.
+
+    Parameters
+    ----------
+    folder : Path
+        A run folder with a `summary.json`.
+
+    Returns
+    -------
+    list of Path
+        The pictures made.
+
+    Raises
+    ------
+    ScenarioError
+        If it is not a run folder.
+    """
+    run = Run.of(folder)
+    with plot_style.style():
+        made = _curves([run], folder)
+        tables = RunTables(folder)
+        for name, file in _OF_ONE.items():
+            view = find(name)
+            shown = view.of_run(tables)
+            if shown is not None:
+                heading = f"{view.TITLE} · {title_of(run.summary)}"
+                picture = marks.drawn(shown, heading).figure
+                made.append(plot_style.save(picture, folder / "figures" / file))
+    return made
+
+
+def draw_comparison(parent: Path, folders: Sequence[Path]) -> list[Path]:
+    """Draw several runs over each other into `parent/figures/`.
+
+    Runs of one algorithm that differ in their seed become one curve: the mean over seeds of the
+    mean over nodes, with the spread over seeds as its band. Otherwise the band is the spread over
+    nodes. The caption says which.
+
+    Parameters
+    ----------
+    parent : Path
+    folders : sequence of Path
+        Run folders.
+
+    Returns
+    -------
+    list of Path
+        The pictures made; none if no run measured the main metric. Of runs that are judged by
+        different metrics there are none.
+
+    Raises
+    ------
+    ScenarioError
+        If one is not a run folder.
+    """
+    runs = [Run.of(folder) for folder in folders]
+    if len({run.main.name for run in runs}) > 1:
+        return []
+    with plot_style.style():
+        return _curves(runs, parent)
+
+
+def of_sweep(
+    lines: Sequence[PointResult], show: Sequence[str], way: Way, sheet: Sheet = SCREEN
+) -> Drawn | None:
+    """Draw a sweep, to be called inside `style.style(sheet)`; None where there is nothing to draw.
+
+    Parameters
+    ----------
+    lines : sequence of PointResult
+    show : sequence of str
+        Names of measures.
+    way : Way
+    sheet : Sheet
+    """
+    shown = sweep.gather(lines, show, way)
+    if shown is None:
+        return None
+    return replace(marks.drawn(shown, way.heading, sheet), rows=sweep.csv_rows(lines, show, way))
+
+
+def _curves(runs: Sequence[Run], folder: Path) -> list[Path]:
+    """Draw the main metric over time and over what was transmitted, a file each."""
+    made: list[Path] = []
+    wanted = tuple(dict.fromkeys(m for run in runs for m in pictured(run)))
+    there = accuracy.recorded(runs)
+    for against in [name for name in _AGAINST if name in there] if wanted else ():
+        shown = accuracy.of_runs(runs, Ask(wanted, against=(against,)))
+        if shown is not None:
+            picture = marks.drawn(shown, title_of(runs[0].summary, algorithm=len(runs) == 1)).figure
+            name = f"{runs[0].main.name}_vs_{against}.png"
+            made.append(plot_style.save(picture, folder / "figures" / name))
+    return made

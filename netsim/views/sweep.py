@@ -1,0 +1,206 @@
+"""The figure of a sweep: a panel a measure, its mean against the swept key, a line an algorithm.
+
+Bars are the 95 % intervals over seeds. The horizontal axis is the swept key with the most values;
+where a grid has further keys, each of their combinations is a line of its own. Of a search each
+trial is a mark, and each key that it drew has panels of its own. An axis is logarithmic where what
+it shows spans decades.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from netsim.recording.summary_fields import MEASURES, definitions
+from netsim.results.sweep_comparison import LEVEL, Estimate, PointResult, tidy_rows
+from netsim.results.terminal_tables import Row
+from netsim.views import Panel, Response, Shown
+from netsim.views.gathering import names, swept
+from netsim.views.gathering.sweep_tables import SweepTables
+from netsim.views.gathering.swept import SweptAxis, swept_key
+
+TITLE = "Response"
+PLACE = 5
+TAKES = ("metrics", "paired_to")
+
+_ON_PAGE = 6
+"""Measures that a page shows over the swept key."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """How a sweep is shown.
+
+    Attributes
+    ----------
+    heading : str
+        Over the picture, on a screen.
+    minus : str
+        What the differences of its lines are to; empty: they are not drawn.
+    is_search : bool
+        Whether its points are trials.
+    """
+
+    heading: str = ""
+    minus: str = ""
+    is_search: bool = False
+
+
+def of_sweep(sweep: SweepTables) -> Shown | None:
+    """Return the measures that the sweep shows, over the swept key."""
+    return gather(sweep.lines, sweep.measures[:_ON_PAGE], Way(is_search=bool(sweep.trials)))
+
+
+def gather(lines: Sequence[PointResult], show: Sequence[str], way: Way) -> Shown | None:
+    """Gather a panel a measure, and of a search a panel a key that it drew.
+
+    Parameters
+    ----------
+    lines : sequence of PointResult
+        See `sweep_comparison.compare_points`.
+    show : sequence of str
+        Names of measures.
+    way : Way
+
+    Returns
+    -------
+    Shown or None
+        None where nothing is swept, or nothing was measured.
+    """
+    key = swept_key([line.values for line in lines])
+    shown = [name for name in show if any(name in line.estimates for line in lines)]
+    if key is None or not shown:
+        return None
+    keys = [k for k in lines[0].values if _varies(lines, k)] if way.is_search else [key]
+    groups = _groups(lines, keys)
+    panels = [
+        _panel(
+            groups, name, SweptAxis.of(along, [m.values[along] for m in lines]), lines, minus, way
+        )
+        for name in shown
+        for along in keys
+        for minus in (("", way.minus) if way.minus else ("",))
+    ]
+    about = "\n".join(filter(None, [_about(lines, way), definitions(shown)]))
+    return Shown(panels, about, _short(groups, keys, shown, way))
+
+
+def csv_rows(lines: Sequence[PointResult], shown: Sequence[str], way: Way) -> list[Row]:
+    """A row a point, algorithm and measure that is drawn, for a file beside the figure."""
+    return [
+        {**row, "diff_to": way.minus or lines[0].point}
+        for row in tidy_rows(lines)
+        if row["metric"] in shown
+    ]
+
+
+def _panel(
+    groups: Mapping[str, Sequence[PointResult]],
+    name: str,
+    axis: SweptAxis,
+    lines: Sequence[PointResult],
+    minus: str,
+    way: Way,
+) -> Panel:
+    """One measure over one key.
+
+    Parameters
+    ----------
+    groups : mapping of str to sequence of PointResult
+        The lines of the picture.
+    name : str
+    axis : SweptAxis
+        Of the key, with the values of all points.
+    lines : sequence of PointResult
+        The points in that order.
+    minus : str
+        What is subtracted; empty: nothing is.
+    way : Way
+    """
+    places = {id(line): x for line, x in zip(lines, axis.at, strict=True)}
+    rows = [
+        (label, line.point, places[id(line)], *seen, line.seeds)
+        for label, group in groups.items()
+        for line in group
+        if (seen := _seen(line.estimates.get(name), bool(minus))) is not None
+    ]
+    columns = ("curve", "point", "x", "mean", "half_width", "seeds")
+    cells = list(zip(*rows, strict=True)) or [()] * len(columns)
+    table = {c: np.array(one) for c, one in zip(columns, cells, strict=True)}
+    label, measure = names.measure(name), MEASURES[name]
+    if minus:
+        label = names.difference(label, names.method(minus))
+    y = replace(names.as_quantity("mean", label), per=1 / measure.scale)
+    mark = Response(
+        names.as_quantity("x", axis.axis.label),
+        y,
+        tuple(groups),
+        tuple(axis.at),
+        tuple(axis.words),
+        axis.scale,
+        joined=axis.is_number and not way.is_search,  # kinds have no order
+        is_difference=bool(minus) or measure.unit == "pp",
+    )
+    return Panel(mark, table)
+
+
+def _varies(lines: Sequence[PointResult], key: str) -> bool:
+    return len({str(line.values[key]) for line in lines}) > 1
+
+
+def _groups(lines: Sequence[PointResult], keys: Sequence[str]) -> dict[str, list[PointResult]]:
+    """Lines of the picture: by algorithm, and by what else is swept."""
+    several = len({line.algorithm for line in lines}) > 1
+    found: dict[str, list[PointResult]] = {}
+    for line in lines:
+        others = [
+            swept.with_name(k, v)
+            for k, v in line.values.items()
+            if k not in keys and _varies(lines, k)
+        ]
+        parts = ([names.method(line.algorithm)] if several or not others else []) + others
+        found.setdefault(", ".join(parts), []).append(line)
+    return found
+
+
+def _seen(cell: Estimate | None, is_difference: bool) -> tuple[float, float] | None:
+    """A mean, or a difference, and half its interval; None where there is none."""
+    if cell is None or not is_difference:
+        return None if cell is None else (cell.mean, cell.half_width or 0.0)
+    return None if cell.diff is None else (cell.diff, cell.diff_half_width or 0.0)
+
+
+def _about(lines: Sequence[PointResult], way: Way) -> str:
+    """What marks and bars are."""
+    counts = sorted({line.seeds for line in lines})
+    seeds = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else str(counts[0])
+    what = "each mark a trial: " if way.is_search else ""
+    if counts[-1] == 1:
+        return f"{what}one seed"
+    bars = f"{what}mean over {seeds} seeds; bars: {100 * LEVEL:g} % interval"
+    return f"{bars}; differences paired by seed" if way.minus else bars
+
+
+def _short(
+    groups: Mapping[str, Sequence[PointResult]], keys: Sequence[str], shown: Sequence[str], way: Way
+) -> list[Row]:
+    """A row a mark."""
+    found = []
+    every = [line for group in groups.values() for line in group]
+    axes = {key: SweptAxis.of(key, [line.values[key] for line in every]) for key in keys}
+    places = {id(line): i for i, line in enumerate(every)}
+    for label, group in groups.items():
+        for line in group:
+            row: Row = {"curve": label}
+            row |= {axis.axis.label: axis.spelled(places[id(line)]) for axis in axes.values()}
+            for name in shown:
+                cell = line.estimates.get(name)
+                if cell is None:
+                    continue
+                title = names.measure(name)
+                row[title] = MEASURES[name].spelled(cell.mean, cell.half_width)
+                if way.minus and cell.diff is not None:
+                    minus = names.difference(title, names.method(way.minus), alone=True)
+                    row[minus] = MEASURES[name].spelled(cell.diff, cell.diff_half_width, "+")
+            found.append(row)
+    return found

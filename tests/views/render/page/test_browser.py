@@ -1,0 +1,254 @@
+"""Pages in a real browser: no errors, controls that work, by keyboard too, in both themes."""
+
+import re
+
+import numpy as np
+import pytest
+
+from netsim.results.played import folders
+from netsim.results.sweep_comparison import SweepDesign
+from netsim.views.render.page import sweep_page
+from netsim.views.render.page.run_page import report
+
+NODES = "section#nodes tbody tr"
+REACHED = (
+    "[...document.querySelectorAll('a[href], button, select, input, canvas[tabindex], .chart')]"
+    ".filter(e => e.type !== 'radio' && e.offsetParent)"
+)
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory, write_run):
+    """Files of pages by name: one run, several algorithms, one that failed, a sweep."""
+    top = tmp_path_factory.mktemp("pages")
+    draws = np.random.default_rng(0)
+    messages = [
+        (t, t + 0.1, int(a), int(b), ("Model", "Request")[k % 2],
+         ("delivered", "delivered", "outage", "busy")[k % 4], 0.2)
+        for k, (t, (a, b)) in enumerate(
+            zip(np.linspace(0, 9.8, 60).tolist(), [draws.permutation(3)[:2] for _ in range(60)],
+                strict=True)
+        )
+    ]  # fmt: skip
+    report([write_run(top / "one", messages=messages)], top / "one.html")
+    for name in ("dpsgd", "local"):
+        write_run(top / "two" / name, algorithm=name, messages=messages)
+    report(folders(top / "two"), top / "two.html")
+    failed = write_run(
+        top / "failed", summary=False, weights=(), wakes=(),
+        state={"state": "failed", "virtual_s": 5.0, "error": "disk full"},
+    )  # fmt: skip
+    report([failed], top / "failed.html")
+    values = {f"x={x}-y={y}": {"x": x, "y": y} for x in (1, 10, 100) for y in (0.1, 0.2)}
+    for point in values:
+        for seed in (0, 1):
+            write_run(top / "sweep" / point / f"seed-{seed}" / "dpsgd")
+    sweep_page.report(top / "sweep", SweepDesign(values, (0, 1)), (), top / "sweep.html")
+    return {path.stem: path for path in top.glob("*.html")}
+
+
+@pytest.fixture
+def opened(browser, pages):
+    """Opens a page by name; at the end the console must be empty."""
+    said: list[str] = []
+    asked: list[str] = []
+    contexts = []
+
+    def open_page(name: str, theme: str = "light"):
+        context = browser.new_context(viewport={"width": 1200, "height": 900}, color_scheme=theme)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(pages[name].as_uri())
+        page.wait_for_selector("html[data-ready]")
+        page.evaluate("report.drawAll()")
+        until(
+            page, "[...document.querySelectorAll('main section')].every(s => 'drawn' in s.dataset)"
+        )
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert said == []
+    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
+
+
+def until(page, condition: str) -> None:
+    """Wait for a condition; Playwright's own way needs `eval`, which these pages forbid."""
+    for _ in range(200):
+        if page.evaluate(condition):
+            return
+        page.wait_for_timeout(50)
+    pytest.fail(f"never: {condition}")
+
+
+def settled(page) -> None:
+    """Wait until what was asked for has been drawn."""
+    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+def pixels(page, selector: str) -> str:
+    settled(page)
+    return page.evaluate(f"document.querySelector('{selector}').toDataURL()")
+
+
+@pytest.mark.thinned(8)
+@pytest.mark.parametrize("name", ["one", "two", "failed", "sweep"])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_page_is_drawn_without_errors(opened, name, theme):
+    page = opened(name, theme)
+    assert page.locator("main section").count() >= 2
+    assert page.evaluate("document.documentElement.dataset.theme") == theme
+    assert not page.evaluate("document.documentElement.scrollWidth > innerWidth")
+    for section in page.locator("main section").all():
+        assert section.bounding_box()["height"] > 40
+
+
+def test_the_slider_moves_map_graph_and_weights_together(opened):
+    page = opened("one")
+    before = [pixels(page, f"#{name}") for name in ("map", "graph", "heat")]
+    slider = page.locator("#moment-slider")
+    slider.focus()
+    page.keyboard.press("Home")
+    settled(page)
+    shown = page.evaluate(
+        "['map', 'graph', 'heat'].map(n => document.getElementById(n).dataset.moment)"
+    )
+    assert shown == ["0", "0", "0"]
+    after = [pixels(page, f"#{name}") for name in ("map", "graph", "heat")]
+    assert all(a != b for a, b in zip(before, after, strict=True))
+    page.keyboard.press("End")
+    assert [pixels(page, f"#{name}") for name in ("map", "graph", "heat")] == before
+    assert page.locator("output").inner_text() == "10 s of 10 s"
+
+
+@pytest.mark.slow
+def test_play_goes_on_and_stops(opened):
+    page = opened("one")
+    page.click("#play")
+    until(page, "(v => v >= 2 && v <= 50)(document.getElementById('moment-slider').value)")
+    page.click("#play")
+    at = page.input_value("#moment-slider")
+    page.wait_for_timeout(600)
+    assert page.input_value("#moment-slider") == at
+
+
+@pytest.mark.slow
+def test_axes_of_the_curves_switch(opened):
+    page = opened("one")
+    label = page.locator("#curves .chart")
+    assert "Virtual time [s]" in label.get_attribute("aria-label")
+    for word, axis in (("bytes", "[MB]"), ("steps", "Local steps")):
+        page.get_by_label(word, exact=True).check()
+        assert axis in page.locator("#curves .chart").get_attribute("aria-label")
+    assert page.get_by_label("energy", exact=True).count() == 0  # nobody spent any
+
+
+@pytest.mark.slow
+def test_headings_sort_the_table(opened):
+    page = opened("one")
+
+    def column():
+        return [row.locator("td").nth(at).inner_text() for row in page.locator(NODES).all()]
+
+    heads = page.locator("section#nodes th button")
+    at = next(k for k, head in enumerate(heads.all()) if "training samples" in head.inner_text())
+    heads.nth(at).click()
+    assert column() == ["30", "20", "10"]
+    heads.nth(at).focus()
+    page.keyboard.press("Enter")
+    assert column() == ["10", "20", "30"]
+    head = page.locator("section#nodes th").nth(at)
+    assert head.get_attribute("aria-sort") == "ascending"
+
+
+@pytest.mark.slow
+def test_a_node_is_picked_out_in_table_map_and_curves(opened):
+    page = opened("one")
+    before = pixels(page, "#map")
+    page.locator(f"{NODES} td button").nth(1).click()
+    assert pixels(page, "#map") != before
+    assert page.locator("section#nodes tr.picked").count() == 1
+    assert page.get_by_label("Nodes picked out").input_value() == "1"
+    page.get_by_label("Nodes picked out").fill("0, 2")
+    page.keyboard.press("Enter")
+    assert page.locator("section#nodes tr.picked").count() == 2
+
+
+@pytest.mark.slow
+def test_charts_and_maps_answer_the_arrow_keys(opened):
+    page = opened("one")
+    page.locator("#curves .chart").focus()
+    page.keyboard.press("End")
+    assert "mean 60" in page.locator("#curves .readout").inner_text()
+    page.locator("#map").focus()
+    page.keyboard.press("ArrowRight")
+    assert "node 0" in page.locator("#network .readout").first.inner_text()
+    page.keyboard.press("Enter")
+    assert page.locator("section#nodes tr.picked").count() == 1
+
+
+@pytest.mark.slow
+def test_everything_is_reached_by_the_tab_key(opened):
+    page = opened("one")
+    wanted = page.evaluate(f"{REACHED}.length")
+    page.evaluate("document.activeElement.blur(); window.met = new Set()")
+    for _ in range(wanted + 30):
+        page.keyboard.press("Tab")
+        page.evaluate("met.add(document.activeElement)")
+    missed = page.evaluate(f"{REACHED}.filter(e => !met.has(e)).map(e => e.outerHTML)")
+    assert missed == []
+
+
+@pytest.mark.slow
+def test_the_theme_can_be_chosen(opened):
+    page = opened("one", "light")
+    before = pixels(page, "#map")
+    page.get_by_label("Theme").select_option("dark")
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    assert pixels(page, "#map") != before
+
+
+@pytest.mark.slow
+def test_another_algorithm_can_be_chosen(opened):
+    page = opened("two")
+    assert page.locator("section#accuracy").count() == 1
+    page.locator("#run").select_option(label="local")
+    page.wait_for_selector("section#network")
+    assert page.locator("section#facts dd").first.inner_text() == "local"
+
+
+@pytest.mark.slow
+def test_a_failed_run_says_so_at_the_top_and_shows_what_there_is(opened):
+    page = opened("failed")
+    notice = page.locator("main > *").first
+    assert notice.get_attribute("role") == "alert"
+    assert re.search(r"This run failed at .*: disk full", notice.inner_text())
+    assert page.locator("section#curves").count() == 1
+    assert page.locator("#graph").count() == 0  # it logged no weights
+
+
+@pytest.mark.slow
+def test_measures_of_a_sweep_can_be_chosen(opened):
+    page = opened("sweep")
+    rows = page.locator("section#differences circle").count()
+    assert rows == 5  # six points, against the first
+    page.get_by_role("radio", name="means").check()
+    assert page.locator("section#differences circle").count() == 6
+    assert page.locator("section#parallel path").count() == 6
+    assert page.locator("section#multiples .chart").count() == 6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["one", "two", "failed", "sweep"])
+def test_axe_finds_nothing(opened, name, theme):
+    """Contrast, names of controls, headings, roles: axe-core's rules."""
+    axe = pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed"
+    )
+    found = axe.Axe().run(opened(name, theme)).response["violations"]
+    assert [(one["id"], [node["html"][:120] for node in one["nodes"]]) for one in found] == []

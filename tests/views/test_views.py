@@ -1,0 +1,112 @@
+"""All views alike: each is found by its file, and what it shows is drawn by every renderer."""
+
+import json
+import re
+
+import pytest
+from rich.console import Console
+
+from netsim import views
+from netsim.views import Ask, Cells, Columns, OnPage, OnPaper, Panel, Quantity, Shown
+from netsim.views.gathering.run_tables import RunTables
+from netsim.views.gathering.runs import Run
+from netsim.views.render import terminal
+from netsim.views.render.figure import marks as figure_marks
+from netsim.views.render.figure import style as plot_style
+from netsim.views.render.page import html
+from netsim.views.render.page import marks as page_marks
+
+KINDS = ("of_run", "of_runs", "of_sweep")
+SCRIPTS = {path.stem for path in (html.ASSETS / "marks").glob("*.js")}
+
+
+@pytest.mark.parametrize("name", views.names())
+def test_a_view_says_what_it_shows_and_where(name):
+    view = views.find(name)
+    assert view.TITLE
+    assert view.PLACE is None or view.PLACE > 0
+    assert sum(hasattr(view, kind) for kind in KINDS) == 1
+    assert set(getattr(view, "TAKES", ())) <= set(vars(Ask()))
+
+
+def test_every_mark_of_a_page_has_a_script_and_every_script_a_mark():
+    kinds = {kind.__name__.lower() for kind in views.Mark.__args__}
+    made = {
+        found
+        for name in views.names()
+        for found in re.findall(r'OnPage\(\s*"(\w+)"', open_text(views.find(name)))
+    }
+    assert (kinds - {"onpage", "onpaper"}) | made == SCRIPTS
+
+
+def open_text(module):
+    with open(module.__file__, encoding="utf-8") as file:
+        return file.read()
+
+
+@pytest.fixture
+def shown(tmp_path, write_run):
+    """What each view shows of two small runs, by name."""
+    for name in ("dpsgd", "local"):
+        write_run(tmp_path / name, algorithm=name)
+    tables = RunTables(tmp_path / "dpsgd")
+    runs = [Run.of(tmp_path / name) for name in ("dpsgd", "local")]
+    found = {name: view.of_run(tables) for name, view in all_views("of_run")}
+    found |= {
+        name: view.of_runs(runs, Ask()) for name, view in all_views("of_runs") if name != "graph"
+    }
+    return {name: one for name, one in found.items() if one is not None}
+
+
+def all_views(kind):
+    return [(n, v) for n in views.names() if hasattr(v := views.find(n), kind)]
+
+
+def test_each_renderer_draws_each_view(shown):
+    assert {"age_by_pair", "fates", "accuracy", "measures", "nodes", "map", "weights"} <= set(shown)
+    console = Console(width=100, record=True)
+    for name, one in shown.items():
+        page = page_marks.section(one, "title")
+        assert page is None or json.dumps(page, allow_nan=False)
+        drawable = [p for p in one.panels if not isinstance(p.mark, OnPage | Columns)]
+        with plot_style.style():
+            if drawable and one.panels[0] in drawable:
+                assert figure_marks.drawn(one, name).figure.axes, name
+            else:
+                with pytest.raises(figure_marks.OnPageOnlyError):
+                    figure_marks.drawn(one, name)
+        for panel in one.panels:
+            assert len({len(cells) for cells in panel.table.values()}) <= 1, name
+        for table in terminal.tables(one):
+            console.print(table)
+        assert isinstance(one.panels[0].mark, OnPage | OnPaper) or one.frame().shape[0]
+    printed = console.export_text()
+    assert "Mean age at use" in printed
+    assert "of these delivered" in printed
+
+
+def test_tables_for_a_terminal_are_in_the_units_of_their_titles():
+    table = {"node": [0, 1], "share": [0.25, float("nan")]}
+    columns = {name: views.column(cells) for name, cells in table.items()}
+    mark = Columns([Quantity("node", "node"), Quantity("share", "used", "%")], "Caption.")
+    console = Console(width=80, record=True)
+    (made,) = terminal.tables(Shown([Panel(mark, columns)]))
+    console.print(made)
+    text = console.export_text()
+    assert re.search(r"0 +25\b", text)
+    assert re.search(r"1 +-", text)
+    assert "Caption." in text
+
+
+def test_cells_of_words_have_their_own_shape():
+    sides = Quantity("row", "Row"), Quantity("column", "Column")
+    mark = Cells(*sides, Quantity("mean", "Mean"), 0, ticks=(("a", "b"), ("x", "y", "z")))
+    table = {name: views.column(cells) for name, cells in
+             {"row": [0, 1], "column": [2, 0], "mean": [0.5, 1.0]}.items()}  # fmt: skip
+    page = page_marks.section(Shown([Panel(mark, table)]), "title")
+    data = page["panels"][0]["data"]
+    assert (data["rows"], data["columns"], data["at"]) == (2, 3, [2, 3])
+    with plot_style.style():
+        (axes, _) = figure_marks.drawn(Shown([Panel(mark, table)])).figure.axes
+        labels = [text.get_text() for text in axes.get_xticklabels()]
+    assert labels == ["x", "y", "z"]

@@ -1,0 +1,85 @@
+"""Views of a sweep against numbers worked out by hand."""
+
+import json
+
+import pytest
+
+from netsim.results.sweep_comparison import SweepDesign
+from netsim.views import differences, multiples, parallel, points
+from netsim.views.gathering.sweep_tables import SweepTables
+from netsim.views.render.page import sweep_page
+
+ACCURACIES = {  # by point: of each algorithm, seed 0 and seed 1
+    "a": {"dpsgd": (0.50, 0.60), "local": (0.40, 0.44)},
+    "b": {"dpsgd": (0.56, 0.62), "local": (0.40, 0.44)},
+}
+VALUES = {"a": {"x": 1, "kind": "one"}, "b": {"x": 100, "kind": "two"}}
+
+
+@pytest.fixture
+def sweep(tmp_path, write_run):
+    for point, algorithms in ACCURACIES.items():
+        for algorithm, values in algorithms.items():
+            for seed, value in enumerate(values):
+                folder = tmp_path / point / f"seed-{seed}" / algorithm
+                write_run(folder, algorithm=algorithm)
+                path = folder / "summary.json"
+                told = json.loads(path.read_text())
+                told["accuracy"]["mean"] = value
+                path.write_text(json.dumps(told))
+    return SweepTables(tmp_path, SweepDesign(VALUES, (0, 1)))
+
+
+def cell(found, point, algorithm, view):
+    at = [one["name"] for one in found["measures"]].index("accuracy")
+    return next(
+        row[view][at]
+        for row in found["rows"]
+        if (row["point"], row["algorithm"]) == (point, algorithm)
+    )
+
+
+def test_differences_are_paired_by_seed(sweep):
+    found = differences.gather(sweep)
+    assert cell(found, "a", "dpsgd", "mean")[0] == pytest.approx(0.55)
+    # dpsgd at b against a: 0.06 and 0.02; t(0.975, 1) = 12.706, s = 0.0283, half = 0.254
+    mean, half, seeds = cell(found, "b", "dpsgd", "to_point")
+    assert (mean, half, seeds) == (pytest.approx(0.04), pytest.approx(0.2541, rel=1e-3), 2)
+    assert cell(found, "a", "dpsgd", "to_point") is None
+    # local against dpsgd at a: -0.10 and -0.16
+    assert cell(found, "a", "local", "to_algorithm")[0] == pytest.approx(-0.13)
+    assert cell(found, "a", "dpsgd", "to_algorithm") is None
+
+
+def test_curves_are_means_over_seeds(sweep):
+    found = multiples.gather(sweep)
+    assert [one["point"] for one in found["points"]] == ["a", "b"]
+    line = found["points"][0]["lines"][0]
+    assert (line["algorithm"], line["seeds"]) == ("dpsgd", 2)
+    assert (line["t_s"], line["mean"], line["std"]) == ([5, 10], [0.4, 0.6], [0, 0])
+
+
+def test_axes_of_parallel_coordinates(sweep):
+    axes = {axis["title"]: axis for axis in parallel.gather(sweep)["axes"]}
+    assert axes["x"]["is_log"]
+    assert axes["x"]["values"] == [1, 1, 100, 100]
+    assert axes["kind"]["words"] == ["one", "two"]
+    assert axes["kind"]["values"] == [0, 0, 1, 1]
+    assert axes["accuracy [%]"]["values"] == [55, 42, 59, 42]
+
+
+def test_one_swept_key_has_no_parallel_coordinates(sweep):
+    design = SweepDesign({"a": {"x": 1}, "b": {"x": 2}}, (0, 1))
+    assert parallel.gather(SweepTables(sweep.folder, design)) is None
+
+
+def test_the_table_has_a_row_a_point_and_algorithm(sweep):
+    table = points.of_sweep(sweep).panels[0].table
+    assert table["point"].tolist() == ["a", "a", "b", "b"]
+    assert table["accuracy"] == pytest.approx([0.55, 0.42, 0.59, 0.42])
+
+
+def test_runs_that_are_missing_are_counted(sweep):
+    (sweep.folder / "b" / "seed-1" / "local" / "summary.json").unlink()
+    sweep_page.report(sweep.folder, sweep.design, (), sweep.folder / "report.html")
+    assert "1 of 8 runs are not there" in (sweep.folder / "report.html").read_text()
