@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
@@ -11,6 +12,9 @@ from netsim.recording import checksums, run_folder
 from netsim.recording.summary_fields import divergence
 from netsim.results.report.run_page import NAME as PAGE
 from netsim.scenario import Scenario
+
+if TYPE_CHECKING:
+    from netsim.console.live import LivePage
 
 
 @dataclass(frozen=True)
@@ -23,11 +27,14 @@ class RunEnding:
         With all algorithms.
     figures, report : bool
         Whether to draw figures, and to write a page.
+    live : LivePage or None
+        Writes the page meanwhile.
     """
 
     scenario: Scenario
     figures: bool
     report: bool
+    live: "LivePage | None" = None
 
     @property
     def drawn(self) -> tuple[bool, bool]:
@@ -66,6 +73,8 @@ class RunEnding:
         if self.report:
             from netsim.console import reporting
 
+            if self.live is not None:
+                self.live.stop()
             reporting.conclude(top, folders, self.scenario)
 
 
