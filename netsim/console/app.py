@@ -38,6 +38,7 @@ from netsim.console.options import (
     Show,
     Target,
     TimingOnly,
+    Watch,
     assignments,
 )
 from netsim.console.run_command import LOADING
@@ -128,6 +129,7 @@ def sweep(
     data: DataDir = None,
     timing_only: TimingOnly = False,
     report: Report = True,
+    watch: Watch = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -151,7 +153,7 @@ def sweep(
             tuple(components or ()),
             timing_only,
             quiet,
-            Where(engine, ray_address, ray_cpus, ray_gpus, part(only), force_new, report),
+            Where(engine, ray_address, ray_cpus, ray_gpus, part(only), force_new, report, watch),
         )
 
 

@@ -26,7 +26,7 @@ def run(
     check: bool = False,
     report: bool = True,
     force_new: bool = False,
-    live_port: int | None = None,
+    watch: bool = False,
     log: Sequence[str] = (),
 ) -> None:
     """Play a scenario, or all of its sweep if it has one.
@@ -53,8 +53,8 @@ def run(
         Whether to write a page of what happened; a sweep has none of each run.
     force_new : bool
         Move aside what `out` holds.
-    live_port : int or None
-        Where the page is to be seen while the run goes on; 0: a port that is free; None: nowhere.
+    watch : bool
+        Write the page anew every few seconds while the run goes on.
     log : sequence of str
         Programs whose dashboards are told of the run; see `tracker.PROGRAMS`.
 
@@ -74,14 +74,15 @@ def run(
             f"{draft.path}: [sweep]: --check looks at single runs; leave the table out, or "
             "play scenario.toml of one of its runs"
         )
-    if scenario.sweep is not None and (log or live_port is not None):
-        option = "--log" if log else "--watch"
+    if watch:
+        live.require_page(report)
+    if scenario.sweep is not None and log:
         raise ScenarioError(
-            f"{draft.path}: [sweep]: {option} is about single runs; leave the table out, or play "
+            f"{draft.path}: [sweep]: --log is about single runs; leave the table out, or play "
             "scenario.toml of one of its runs"
         )
     if scenario.sweep is not None:
-        where = Where(force_new=force_new, report=report)
+        where = Where(force_new=force_new, report=report, watch=watch)
         sweeping.play(draft, scenario, out, tuple(components), timing_only, quiet, where)
         return
     writers = tracker.writers_of(log)
@@ -95,7 +96,8 @@ def run(
         console.print(Text(text, style="yellow"))
 
     try:
-        with live.served(live_port, scenario, components) as page:
+        names = [entry.name for entry in scenario.algorithm]
+        with live.shown(watch, names, components, warn) as page:
 
             def make_folder() -> Path:
                 if force_new:
@@ -111,18 +113,18 @@ def run(
                 progress.watched(console, scenario, quiet) as shown,
                 tracker.told(writers, own, live.write_every_s(page), warn) as observers,
             ):
-                watch = shown if page is None else page.told_with(shown)
+                told = shown if page is None else page.told_with(shown)
                 folders = runner.play(
                     scenario,
                     make_folder,
                     draft.path,
                     timing_only,
-                    watch,
+                    told,
                     components=components,
                     check=check,
                     observers=observers,
-                    doing=None if watch is None else watch.doing,
-                    ending=ending.RunEnding(scenario, figures, report),
+                    doing=None if told is None else told.doing,
+                    ending=ending.RunEnding(scenario, figures, report, page),
                     warn=None if quiet else warn,
                 )
             ending.tell(made[0], folders, scenario, quiet)

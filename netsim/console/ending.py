@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
@@ -12,6 +12,9 @@ from netsim.recording import checksums, run_folder
 from netsim.recording.summary_fields import divergence
 from netsim.scenario import Scenario
 from netsim.views.render.page.run_page import NAME as PAGE
+
+if TYPE_CHECKING:
+    from netsim.console.live import LivePage
 
 
 @dataclass(frozen=True)
@@ -24,11 +27,14 @@ class RunEnding:
         With all algorithms.
     figures, report : bool
         Whether to draw figures, and to write a page.
+    live : LivePage or None
+        Writes the page meanwhile.
     """
 
     scenario: Scenario
     figures: bool
     report: bool
+    live: "LivePage | None" = None
 
     @property
     def drawn(self) -> tuple[bool, bool]:
@@ -67,6 +73,8 @@ class RunEnding:
         if self.report:
             from netsim.console import reporting
 
+            if self.live is not None:
+                self.live.stop()
             reporting.conclude(top, folders, self.scenario)
 
 

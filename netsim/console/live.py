@@ -1,19 +1,26 @@
-"""`--watch`: the page of a run on this machine's loopback address while the run goes on."""
+"""`--watch`: the page of a run or a sweep is written anew while it goes on.
 
+Another process at low priority makes the page of the files that are there by then
+(`live_worker`), so that the run neither waits for it nor changes by it. It is told on its
+standard input how far the run has come, and ends when that does.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from rich.text import Text
-
-from netsim.console import live_worker, terminal
-from netsim.errors import one_line
-from netsim.scenario import AlgorithmEntry, Scenario
-from netsim.views.live.builder import BuilderProcess
-from netsim.views.live.pages import Pages
-from netsim.views.live.server import Server
+from netsim.console import live_worker
+from netsim.console.progress import words_of
+from netsim.errors import ScenarioError
+from netsim.scenario import AlgorithmEntry
+from netsim.views.render.page.run_page import NAME as PAGE
 
 if TYPE_CHECKING:
     from netsim.console.progress import Watcher
@@ -21,46 +28,73 @@ if TYPE_CHECKING:
 
 WRITE_EVERY_S = 3.0
 """So often a run that is watched writes what it has, in its first minute."""
-LAST_LOOK_S = 6.0
-"""So long a run that has ended waits for a page that is open to fetch its end."""
+TOLD_EVERY_S = 1.0
+"""Least wall time between two words to the process that makes the page."""
+_LONGEST = 1_000
+_LAST_S = 120.0
+"""The last page may take so long, where the run itself writes none."""
 
 
 class LivePage:
-    """The page of runs that are being played; told of their progress as their terminal is.
+    """The page of what is being played; told of its progress as the terminal is.
 
     Parameters
     ----------
-    scenario : Scenario
+    names : sequence of str
+        The algorithms, in the order in which they are played; a sweep's are not told of.
     components : sequence of Path
         Folders of components of the user's own.
-    port : int
-        0: one that is free.
-
-    Attributes
-    ----------
-    address : str
-
-    Raises
-    ------
-    ScenarioError
-        If the port is taken.
+    say : callable
+        Takes what is to be told on the terminal.
     """
 
-    def __init__(self, scenario: Scenario, components: Sequence[Path], port: int) -> None:
-        self._names = [entry.name for entry in scenario.algorithm]
-        self._doing, self._ended, self._failed = "", "", False
-        self._last: tuple[str, Progress, float] | None = None
+    def __init__(
+        self, names: Sequence[str], components: Sequence[Path], say: Callable[[str], object]
+    ) -> None:
+        self._names, self._say = list(names), say
+        self._components = [str(path.absolute()) for path in components]
         self._terminal: Watcher | None = None
-        folders = tuple(str(path.absolute()) for path in components)
-        self._builder = BuilderProcess(live_worker.__name__, folders)
-        self._pages = Pages(self._builder, self._told)
-        self._server = Server(self._pages.answers(), port)
-        self.address = self._server.address
+        self._process: subprocess.Popen[bytes] | None = None
+        self._hearing: threading.Thread | None = None
+        self._top: Path | None = None
+        self._is_stopped = False
+        self._told_s, self._written_ns = -float("inf"), 0
 
     def begin(self, folder: Path) -> None:
-        """Show what lies in a folder, and say where it is to be seen."""
-        self._pages.top = folder
-        terminal.err().print(Text("watch it at ") + Text(self.address, style="bold"))
+        """Write the page of a folder from now on, and say where it is to be seen."""
+        self._top = folder.absolute()
+        problem = live_worker.write(self._top, live_worker.nothing_yet("Waiting for the run ..."))
+        self._say(f"watch it at {(self._top / PAGE).as_uri()}")
+        if problem:
+            self._tell_problem(problem)
+        self._process = self._started(subprocess.PIPE)
+        self._hearing = threading.Thread(target=self._hear, args=(self._process,), daemon=True)
+        self._hearing.start()
+        assert self._process.stdin is not None
+        os.set_blocking(self._process.stdin.fileno(), False)  # a run never waits for its page
+
+    def _started(self, asked: int) -> "subprocess.Popen[bytes]":
+        searched = os.pathsep.join(path or os.getcwd() for path in sys.path)
+        module = live_worker.__name__
+        return subprocess.Popen(
+            [sys.executable, "-P", "-m", module, str(self._top), *self._components],
+            stdin=asked,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONPATH": searched},  # imports as this process
+            start_new_session=True,  # Ctrl-C is the run's
+        )
+
+    def _hear(self, process: "subprocess.Popen[bytes]") -> None:
+        """Tell each problem that the other process has, once."""
+        assert process.stdout is not None
+        for line in process.stdout:
+            self._tell_problem(line.decode("utf-8", "replace").strip())
+        if not self._is_stopped:
+            self._tell_problem(f"the process that writes {PAGE} has ended")
+
+    def _tell_problem(self, problem: str) -> None:
+        self._say(f"--watch: {problem}; the run goes on")
 
     def told_with(self, shown: "Watcher | None") -> "LivePage":
         """Tell the terminal, too; None: it shows nothing."""
@@ -68,81 +102,98 @@ class LivePage:
         return self
 
     def __call__(self, entry: AlgorithmEntry, step: "Progress") -> None:
-        self._last, self._doing = (entry.name, step, time.monotonic()), step.doing
         if self._terminal is not None:
             self._terminal(entry, step)
+        several = f" ({self._names.index(entry.name) + 1} of {len(self._names)})"
+        where = f"{entry.name}{several if len(self._names) > 1 else ''}"
+        self._tell(f"{where} · {words_of(step)}", step.virtual_s / step.horizon_s)
 
     def doing(self, words: str) -> None:
         """Say what is done before the first algorithm begins."""
-        self._doing = words
         if self._terminal is not None:
             self._terminal.doing(words)
+        self._tell(words, 0.0)
 
-    def _told(self) -> dict[str, Any]:
-        """How far the run is, for the page."""
-        found: dict[str, Any] = {"doing": self._doing, "algorithms": len(self._names)}
-        found |= {"ended": self._ended, "failed": self._failed}
-        if self._last is not None:
-            name, step, told_s = self._last
-            is_whole = self._ended and not self._failed
-            found |= {
-                "algorithm": name,
-                "place": self._names.index(name) + 1,
-                "virtual_s": step.horizon_s if is_whole else step.virtual_s,
-                "horizon_s": step.horizon_s,
-                "wall_s": step.wall_s + (0.0 if self._ended else time.monotonic() - told_s),
-            }
-        return found
+    def _tell(self, words: str, share: float) -> None:
+        now_s = time.monotonic()
+        if self._process is None or now_s < self._told_s + TOLD_EVERY_S:
+            return
+        self._told_s = now_s
+        line = json.dumps({"words": words[:_LONGEST], "share": share}).encode() + b"\n"
+        assert self._process.stdin is not None
+        with suppress(OSError):  # it is busy, or gone, which is told elsewhere
+            os.write(self._process.stdin.fileno(), line)
 
-    def end(self, error: BaseException | None) -> None:
-        """Let a page that is open see the end, and close.
-
-        Parameters
-        ----------
-        error : BaseException or None
-            What ended the run.
-        """
-        self._doing = ""
-        self._ended, self._failed = "The run has ended.", error is not None
-        if error is not None:
-            self._ended = f"The run failed: {one_line(error)}"
+    def stop(self) -> None:
+        """Write no more: the run is about to write the page of its end itself."""
+        if self._process is None:
+            return
+        self._is_stopped = True
+        self._process.terminate()  # it leaves nothing half written
         try:
-            if not isinstance(error, KeyboardInterrupt):
-                self._pages.end(LAST_LOOK_S)
+            self._process.wait(10.0)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._closed(self._process)
+        self._process = None
+        self._written_ns = self._page_ns()
+
+    def _closed(self, process: "subprocess.Popen[bytes]") -> None:
+        if self._hearing is not None:
+            self._hearing.join()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                with suppress(OSError):
+                    pipe.close()
+
+    def _page_ns(self) -> int:
+        """Return when the page was written; 0 where there is none."""
+        assert self._top is not None
+        try:
+            return (self._top / PAGE).stat().st_mtime_ns
+        except OSError:
+            return 0
+
+    def end(self) -> None:
+        """Leave a page that says how the run ended, where the run has written none of its own."""
+        self.stop()
+        if self._top is None or self._page_ns() != self._written_ns or not self._top.is_dir():
+            return
+        last = self._started(subprocess.DEVNULL)
+        try:
+            told, _ = last.communicate(timeout=_LAST_S)
+            for line in told.decode("utf-8", "replace").splitlines():
+                self._say(f"--watch: {line}")
         finally:
-            self._builder.close()
-            self._server.close()
+            last.kill()
+            last.wait()
 
 
 @contextmanager
-def served(
-    port: int | None, scenario: Scenario, components: Sequence[Path]
+def shown(
+    wanted: bool, names: Sequence[str], components: Sequence[Path], say: Callable[[str], object]
 ) -> Iterator[LivePage | None]:
-    """A live page while a run is played; None where none is wanted.
+    """A live page while something is played; None where none is wanted."""
+    if not wanted:
+        yield None
+        return
+    page = LivePage(names, components, say)
+    try:
+        yield page
+    finally:
+        page.end()
 
-    Parameters
-    ----------
-    port : int or None
-        0: one that is free; None: no page.
-    scenario : Scenario
-    components : sequence of Path
-        Folders of components of the user's own.
+
+def require_page(report: bool, remedy: str = "leave out --no-report") -> None:
+    """Refuse to watch a run that is to have no page.
 
     Raises
     ------
     ScenarioError
-        If the port is taken.
     """
-    if port is None:
-        yield None
-        return
-    page = LivePage(scenario, components, port)
-    try:
-        yield page
-    except BaseException as error:
-        page.end(error)
-        raise
-    page.end(None)
+    if not report:
+        raise ScenarioError(f"--watch: writes {PAGE} while the run goes on; {remedy}")
 
 
 def write_every_s(page: LivePage | None) -> float | None:

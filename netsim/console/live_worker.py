@@ -1,38 +1,205 @@
-"""The process that makes the numbers of a live page: `python -m netsim.console.live_worker`.
+"""The process that writes a live page: `python -m netsim.console.live_worker FOLDER [DIR]...`.
 
-Its arguments are the folders of components that the run was begun with: of nodes that move, where
-they were is worked out from the scenario once more.
+Its further arguments are the folders of components that the run was begun with: where nodes that
+move were is worked out from the scenario once more. Problems go to standard output, a line each.
+Once its input ends, however the run's process has ended, it writes the page a last time, as
+`netsim report` does.
 """
 
+import hashlib
+import json
+import os
+import signal
 import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from netsim import standard_streams
-from netsim.errors import ScenarioError
+from netsim.errors import NetsimError, one_line
 from netsim.recording import run_folder
+from netsim.recording.parquet_parts import part_files
+from netsim.recording.whole_files import write_text
+from netsim.results import status
+from netsim.results.played import folders
 from netsim.views.gathering.run_tables import Places, nowhere
-from netsim.views.live.builder import answer
+from netsim.views.render.page import html, run_page
+
+NICENESS = 10
+"""Other work of the machine goes first, the run's above all."""
+EVERY_S = 5.0
+"""Wall time between two writings of the page."""
+SHARE = 0.2
+"""Of one core's time at most: what takes long to make is made less often."""
+_TABLES = ("messages", "wakes", "metrics", "graph", "traffic", "intervals")
+_STATES = ("status.json", "summary.json")
+_LOOK_S = 0.5
 
 
-def main() -> None:
-    """Answer on standard output what is asked on standard input."""
-    answers, sys.stdout = sys.stdout.buffer, sys.stderr  # what components print goes elsewhere
-    standard_streams.never_fail()
-    components = [Path(name) for name in sys.argv[1:]]
+def nothing_yet(words: str) -> dict[str, Any]:
+    """A page that has no figures, and says why."""
+    return {"kind": "runs", "title": "netsim, live", "runs": [], "live": {"words": words}}
 
-    def places(folder: Path) -> Places:
-        """Where the nodes of a run were, if they move."""
+
+def write(top: Path, content: Mapping[str, Any]) -> str:
+    """Write the page of a folder; what went wrong, if anything did."""
+    live = content.get("live")
+    if live is not None:
+        now_ms = round(1e3 * time.time())
+        content = {**content, "live": {"every_s": EVERY_S, **live, "written_ms": now_ms}}
+    try:
+        write_text(top / run_page.NAME, html.page(content))
+    except (NetsimError, OSError) as problem:
+        return one_line(problem)
+    return ""
+
+
+class Told:
+    """What the run's process has said, read on a thread of its own."""
+
+    def __init__(self) -> None:
+        self.last: dict[str, Any] = {"words": "", "share": None}
+        self._is_over = threading.Event()
+        self._parent = os.getppid()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        for line in sys.stdin:
+            self.last = json.loads(line)
+        self._is_over.set()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the run's process has ended."""
+        return self._is_over.is_set() or os.getppid() != self._parent
+
+    def wait(self, wait_s: float) -> None:
+        """Wait until then, or until the run's process ends."""
+        end_s = time.monotonic() + wait_s
+        while not self.is_over and (left_s := end_s - time.monotonic()) > 0:
+            self._is_over.wait(min(left_s, _LOOK_S))
+
+
+class Contents:
+    """The contents of the page; those that nothing was added to are made once.
+
+    Parameters
+    ----------
+    top : Path
+        Folder of a run, of several beside each other, or of a sweep.
+    components : sequence of Path
+    """
+
+    def __init__(self, top: Path, components: Sequence[Path]) -> None:
+        self._top, self._components = top, components
+        self._entries: dict[Path, tuple[str, run_page.Entry]] = {}
+        self._made_of, self._made = "", nothing_yet("")
+
+    @property
+    def is_sweep(self) -> bool:
+        """Whether it is one; it says so before its first run begins."""
+        from netsim.engine import sweep_definition
+
+        return bool(sweep_definition.definition(self._top))
+
+    def now(self, is_live: bool) -> dict[str, Any]:
+        """The contents as of now; a live page does not say that its run is not whole."""
+        if self.is_sweep:
+            done = sorted(self._top.glob("*/seed-*/*/summary.json"))
+            made_of = signature(self._top, done)
+        else:
+            runs = folders(self._top)
+            made_of = "".join(signature(folder) for folder in runs)
+        if not is_live or made_of != self._made_of:
+            self._made = self._swept() if self.is_sweep else self._played(runs, is_live)
+            self._made_of = made_of
+        return self._made
+
+    def _swept(self) -> dict[str, Any]:
+        from netsim.console import sweep_tables
+        from netsim.engine import search_record
+        from netsim.views.render.page import sweep_page
+
+        design = sweep_tables.design_of(self._top)
+        return sweep_page.content(self._top, design, search_record.recorded(self._top))
+
+    def _played(self, runs: Sequence[Path], is_live: bool) -> dict[str, Any]:
+        def gathered(folder: Path) -> run_page.Entry:
+            made_of = f"{is_live}{signature(folder)}"
+            if folder not in self._entries or self._entries[folder][0] != made_of:
+                made = run_page.gather(folder, self._places(folder), is_live)
+                self._entries[folder] = made_of, made
+            return self._entries[folder][1]
+
+        return run_page.content(runs, gathered)
+
+    def _places(self, folder: Path) -> Places:
         try:
             moves = "mobility" in run_folder.scenario(folder)
-        except ScenarioError:
+        except NetsimError:
             moves = False
         if not moves:
             return nowhere
         from netsim.console.reporting import places_of  # here: it brings torch, for seconds
 
-        return places_of(folder, components, None)
+        return places_of(folder, self._components, None)
 
-    answer(sys.stdin.buffer, answers, places)
+
+def signature(folder: Path, more: Sequence[Path] = ()) -> str:
+    """Tell whether a folder has more than before: by times of files and numbers of parts."""
+    seen = hashlib.sha256(f"{folder} {more}".encode())
+    for name in _STATES:
+        try:
+            seen.update(f"{name} {(folder / name).stat().st_mtime_ns}".encode())
+        except OSError:
+            continue
+    for table in _TABLES:
+        seen.update(f"{table} {len(part_files(folder / table))}".encode())
+    return seen.hexdigest()
+
+
+def _sweep_words(top: Path) -> dict[str, Any]:
+    """How far a sweep is, by what it says of itself."""
+    said = status.read(top)
+    done, runs, failed = said.get("done"), said.get("runs"), said.get("failed")
+    if not (isinstance(done, int) and isinstance(runs, int) and runs > 0):
+        return {"words": "", "share": None}
+    words = f"{done:,} of {runs:,} runs done"
+    if isinstance(failed, dict) and failed:
+        words += f", {len(failed):,} failed"
+    return {"words": words, "share": done / runs}
+
+
+def main() -> None:
+    """Write the page of the first argument's folder until the run's process ends."""
+    answers, sys.stdout = sys.stdout, sys.stderr  # what components print goes elsewhere
+    standard_streams.never_fail()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    os.nice(NICENESS)
+    top, *components = map(Path, sys.argv[1:])
+    contents, told, problems = Contents(top, components), Told(), {""}
+    while top.is_dir():
+        is_over, began_s = told.is_over, time.process_time()
+        problem = ""
+        far = {"every_s": EVERY_S, **(_sweep_words(top) if contents.is_sweep else told.last)}
+        try:
+            content = contents.now(is_live=not is_over)
+        except (NetsimError, OSError) as nothing:  # none has begun, say
+            content = nothing_yet("")
+            if is_over:
+                content["live"] = {"ended": f"It ended before there was anything: {nothing}"}
+        if not is_over:
+            content = {**content, "live": far}
+        problem = write(top, content)
+        if problem not in problems:
+            problems.add(problem)
+            print(problem, file=answers, flush=True)
+        if is_over:
+            return
+        cost_s = time.process_time() - began_s
+        told.wait(max(EVERY_S, cost_s / SHARE))
 
 
 if __name__ == "__main__":

@@ -58,13 +58,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no tabl
 Figures = Annotated[bool, typer.Option(help="Draw pictures into figures/ of the run folder.")]
 Report = Annotated[bool, typer.Option(help="Write report.html, a page of what happened.")]
 Watch = Annotated[
-    bool, typer.Option("--watch", help="Show the page in a browser on this machine meanwhile.")
-]
-WatchPort = Annotated[
-    int | None,
-    typer.Option(
-        "--watch-port", metavar="PORT", min=0, max=65535, help="The same, at a port of one's own."
-    ),
+    bool, typer.Option("--watch", help="Write report.html anew every few seconds meanwhile.")
 ]
 Log = Annotated[
     list[str] | None,
@@ -99,8 +93,3 @@ def assignments(
         "data.path": None if data is None else json.dumps(str(data.absolute())),
     }
     return [f"{key}={value}" for key, value in values.items() if value is not None]
-
-
-def live_port(watch: bool, port: int | None) -> int | None:
-    """The port of a live page: 0, one that is free; None: there is to be none."""
-    return port if port is not None else (0 if watch else None)

@@ -22,7 +22,7 @@ def resume(
     figures: bool | None,
     quiet: bool,
     report: bool | None = None,
-    live_port: int | None = None,
+    watch: bool = False,
     with_changes: bool = False,
 ) -> None:
     """Go on with an unfinished run, or with a sweep.
@@ -38,8 +38,8 @@ def resume(
         Whether to draw figures, and to write a page of what happened; None: as the run was begun.
     quiet : bool
         Neither progress nor tables.
-    live_port : int or None
-        Where the page is to be seen meanwhile; 0: a port that is free; None: nowhere.
+    watch : bool
+        Write the page anew every few seconds meanwhile.
     with_changes : bool
         Whether what `scenario.toml` has changed since shall hold from where the run goes on.
 
@@ -57,6 +57,9 @@ def resume(
     def tell(text: str) -> None:
         if not quiet:
             console.print(Text(text))
+
+    def warn(text: str) -> None:
+        console.print(Text(text, style="yellow"))
 
     is_sweep = bool(sweep_definition.definition(folder))
     if _has_ended(folder) if is_sweep else resuming.has_ended(folder):
@@ -77,28 +80,29 @@ def resume(
         for change in changes:
             tell(change)
     if is_sweep:
-        _sweep(folder, components, quiet, report, with_changes)
+        _sweep(folder, components, quiet, report, with_changes, watch)
         return
     modules = kinds_of(components)
     run = resuming.found(folder, modules, with_changes)
     if not quiet:
         progress.announce(console, run.scenario)
-    drawn = ending.RunEnding(
-        run.scenario,
-        run.command.figures if figures is None else figures,
-        run.command.report if report is None else report,
-    )
+    has_page = run.command.report if report is None else report
+    if watch:
+        live.require_page(has_page, "leave out --no-report" if report is False else "add --report")
+    names = [entry.name for entry in run.scenario.algorithm]
     with (
         folder_lock.held(folder, take_over=True),
-        live.served(live_port, run.scenario, components) as page,
+        live.shown(watch, names, components, warn) as page,
     ):
         if page is not None:
             page.begin(folder)
         with progress.watched(console, run.scenario, quiet) as shown:
-            watch = shown if page is None else page.told_with(shown)
+            told = shown if page is None else page.told_with(shown)
             every_s = live.write_every_s(page)
             observers = None if every_s is None else Observers(write_every_s=every_s)
-            folders = resuming.play(run, modules, tell, watch, observers, drawn)
+            has_figures = run.command.figures if figures is None else figures
+            drawn = ending.RunEnding(run.scenario, has_figures, has_page, page)
+            folders = resuming.play(run, modules, tell, told, observers, drawn)
         ending.tell(folder, folders, run.scenario, quiet)
 
 
@@ -119,6 +123,7 @@ def _sweep(
     quiet: bool,
     report: bool | None,
     with_changes: bool,
+    watch: bool,
 ) -> None:
     """Go on with a sweep as `netsim sweep` does that says the same again."""
     if with_changes:
@@ -126,6 +131,6 @@ def _sweep(
     modules = kinds_of(components)
     draft = draft_of(str(folder / sweep_definition.DEFINITION), (), modules)
     timing_only = sweep_definition.said_there(folder).get("timing_only") is True
-    where = Where(report=report is not False)
+    where = Where(report=report is not False, watch=watch)
     scenario = check(draft, modules)
     sweeping.play(draft, scenario, folder, tuple(components), timing_only, quiet, where)

@@ -22,9 +22,7 @@ from netsim.console.options import (
     Sets,
     TimingOnly,
     Watch,
-    WatchPort,
     assignments,
-    live_port,
 )
 
 LOADING = "loading PyTorch"
@@ -48,7 +46,6 @@ def run(
         bool, typer.Option("--check", help="Check invariants at every evaluation, too.")
     ] = False,
     watch: Watch = False,
-    watch_port: WatchPort = None,
     log: Log = None,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -61,8 +58,8 @@ def run(
         See `commands.run`; seed, device and data stand for a `--set`.
     check, log, quiet
         See `commands.run`.
-    watch, watch_port
-        Whether the page is to be seen meanwhile, and at which port.
+    watch : bool
+        Write the page anew every few seconds meanwhile.
     debug : bool
         Show tracebacks.
     """
@@ -82,7 +79,7 @@ def run(
             check=check,
             report=report,
             force_new=force_new,
-            live_port=live_port(watch, watch_port),
+            watch=watch,
             log=log or (),
         )
 
@@ -108,7 +105,6 @@ def resume(
         typer.Option("--report/--no-report", help="Write report.html \\[as the run was begun]."),
     ] = None,
     watch: Watch = False,
-    watch_port: WatchPort = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -118,8 +114,8 @@ def resume(
     ----------
     run, components, with_changes, figures, report, quiet
         See `resuming.resume`.
-    watch, watch_port
-        Whether the page is to be seen meanwhile, and at which port.
+    watch : bool
+        Write the page anew every few seconds meanwhile.
     debug : bool
         Show tracebacks.
     """
@@ -127,5 +123,4 @@ def resume(
         with terminal.waiting(LOADING, quiet):
             from netsim.console import resuming
 
-        port = live_port(watch, watch_port)
-        resuming.resume(run, components or (), figures, quiet, report, port, with_changes)
+        resuming.resume(run, components or (), figures, quiet, report, watch, with_changes)

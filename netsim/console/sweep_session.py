@@ -43,6 +43,8 @@ class Where:
         Whether what its folder holds moves aside.
     report : bool
         Whether a page of what happened is written at its end.
+    watch : bool
+        Whether it is written anew every few seconds meanwhile, too.
     """
 
     engine: str = "local"
@@ -52,6 +54,7 @@ class Where:
     only: sweep_folder.Part | None = None
     force_new: bool = False
     report: bool = True
+    watch: bool = False
 
 
 class Session:

@@ -1,13 +1,14 @@
 """The command `netsim sweep`."""
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
-from netsim.console import terminal
+from netsim.console import live, terminal
 from netsim.console.checking import checked
 from netsim.console.sweep_session import Session, Where
 from netsim.engine import moving_aside, search, sweep_definition, sweep_folder
@@ -126,10 +127,19 @@ def play(
     said = sweep_definition.arguments(scenario, modules, timing_only)
     if where.force_new:
         make_room(out, None if quiet else terminal.err())
-    with sweep_folder.opened(out, scenario, said, where.only) as (top, new):
+
+    def warn(text: str) -> None:
+        terminal.err().print(Text(text, style="yellow"))
+
+    with (
+        sweep_folder.opened(out, scenario, said, where.only) as (top, new),
+        ExitStack() as pages,
+    ):
         played = Session(draft, scenario, top, new, quiet, where)
+        jobs = sweeps.plan(draft, scenario, top, components, timing_only)
+        page = pages.enter_context(live.shown(where.watch, (), components, warn))
         try:
-            played.play(sweeps.plan(draft, scenario, top, components, timing_only))
+            _play(played, jobs, top, page)
         except ScenarioError:
             if new and where.only is None:
                 sweep_folder.withdraw(top)
@@ -145,8 +155,26 @@ def play(
         return top
 
 
+def _play(played: Session, jobs: list[sweeps.Job], top: Path, page: live.LivePage | None) -> None:
+    """Play what is missing; what sums it up writes the last page."""
+    if page is not None:
+        page.begin(top)
+    try:
+        played.play(jobs)
+    finally:
+        if page is not None:
+            page.stop()
+
+
 def _require(sweep: Sweep, out: Path | None, where: Where) -> None:
     """Refuse what can't be played that way, before any folder."""
+    if where.watch:
+        live.require_page(where.report)
+    if where.watch and where.only is not None:
+        raise ScenarioError(
+            "--watch: with --only, several processes would write one page; netsim report writes "
+            "that of what is there"
+        )
     if where.only is not None and out is None:
         raise ScenarioError("--only: needs --out DIR, the folder that all parts share")
     if where.only is not None and where.force_new:

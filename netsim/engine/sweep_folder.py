@@ -142,7 +142,7 @@ def withdraw(top: Path) -> None:
     """Remove the folder of a sweep, unless a run wrote something into it."""
     if any(top.glob("*/seed-*/*")):
         return
-    for name in (DEFINITION, ARGUMENTS, "status.json"):
+    for name in (DEFINITION, ARGUMENTS, "status.json", "report.html"):
         (top / name).unlink(missing_ok=True)
     runner.release(top)
 

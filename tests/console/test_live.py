@@ -1,39 +1,33 @@
-"""`netsim run --watch`: the page while a run goes on."""
+"""`--watch`: the page of a run or a sweep while it goes on."""
 
-import http.client
 import json
 import os
 import re
+import resource
+import shutil
 import signal
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 
-from netsim.console import live
+from netsim.console import live, live_worker
+from netsim.results.report import html
 
 RUN = ("run", "s.toml", "-q", "--no-figures")
 LONG = ("--set", "horizon_s=1e6", "--set", "metrics.every_s=10.0", "--algorithms", "algorithms")
-ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+/[\w-]+/")
+SWEEP = ("--over", "nodes.count=3,4", "--seeds", "0:2", "-q")
 
 
-def got(address: str, what: str = "") -> bytes:
-    """What a live page's server answers."""
-    place = urlsplit(address)
-    connection = http.client.HTTPConnection(place.netloc, timeout=60)
-    connection.request("GET", place.path + what)
-    answer = connection.getresponse()
-    assert answer.status == 200
-    found = answer.read()
-    connection.close()
-    return found
+def outline(page: Path) -> dict:
+    """What a page has at hand at once."""
+    found = re.search(r'id="outline">(.*?)</script>', page.read_text(encoding="utf-8"))
+    return json.loads(found[1])
 
 
-def until(condition, wait_s: float = 60.0):
+def until(condition, wait_s: float = 90.0):
     """What a condition gives once it gives something."""
     end_s = time.monotonic() + wait_s
     while not (found := condition()):
@@ -43,60 +37,62 @@ def until(condition, wait_s: float = 60.0):
 
 
 @pytest.mark.slow
-def test_a_watched_run_is_the_same_run_and_its_end_is_seen(netsim, here, monkeypatch):
-    addresses, states, contents = [], [], []
-    begin = live.LivePage.begin
-
-    def begun(page, folder):
-        begin(page, folder)
-        addresses.append(page.address)
-        looker.start()
-
-    def look():
-        while not (states and states[-1]["over"]):
-            states.append(json.loads(got(addresses[0], "state")))
-            if states[-1]["new"] or states[-1]["over"]:
-                contents.append(json.loads(got(addresses[0], "content")))
-            time.sleep(0.02)
-
-    looker = threading.Thread(target=look, daemon=True)
-    monkeypatch.setattr(live.LivePage, "begin", begun)
+def test_a_watched_run_is_the_same_run_and_leaves_its_page_alone(netsim, here):
     watched = netsim(*RUN, "--out", "watched", "--watch")
     assert watched.exit_code == 0, watched.output
-    looker.join(timeout=10)
-    assert ADDRESS.search(watched.output)[0] == addresses[0]
-    assert states[-1]["ended"] == "The run has ended."
-    assert states[-1]["virtual_s"] == states[-1]["horizon_s"] == 4.0
-    assert contents[-1]["outline"]["runs"] == [{"label": "alone", "notices": []}]
-    assert contents[-1]["data"][0]
-    alone = netsim(*RUN, "--out", "alone")
-    assert alone.exit_code == 0, alone.output
+    assert f"watch it at {(here / 'watched' / 'report.html').as_uri()}" in watched.output
+    assert netsim(*RUN, "--out", "alone").exit_code == 0
+    pages = [outline(here / folder / "report.html") for folder in ("watched", "alone")]
+    assert pages[0] == pages[1]
     sums = [json.loads((here / f / "summary.json").read_text()) for f in ("watched", "alone")]
     assert sums[0]["event_log_sha256"] == sums[1]["event_log_sha256"]
     assert sums[0]["accuracy"] == sums[1]["accuracy"]
+    names = [sorted(p.name for p in (here / f).iterdir()) for f in ("watched", "alone")]
+    assert names[0] == names[1]
     assert netsim("verify", "watched", "--no-rerun").exit_code == 0
 
 
-def test_a_failed_run_says_so_to_who_watches(netsim, here, monkeypatch):
-    ended = []
-    monkeypatch.setattr(live.Pages, "end", lambda page, wait_s: ended.append(page._told()))
-    assert netsim(*RUN, "--watch", "--set", "algorithm.trouble='error'").exit_code == 1
-    assert ended[0]["failed"]
-    assert "on purpose" in ended[0]["ended"]
+@pytest.mark.slow
+def test_a_failed_run_says_so_to_who_watches(netsim, here):
+    failed = netsim(*RUN, "--out", "out", "--watch", "--set", "algorithm.trouble='error'")
+    assert failed.exit_code == 1
+    found = outline(here / "out" / "report.html")
+    assert "live" not in found
+    assert "on purpose" in found["runs"][0]["notices"][0]
 
 
-@pytest.mark.parametrize("option", [("--watch",), ("--watch-port", "0"), ("--log", "tensorboard")])
-def test_a_sweep_is_not_watched(netsim, here, option):
-    (here / "s.toml").write_text((here / "s.toml").read_text() + "[sweep]\nseeds = [0, 1]\n")
-    result = netsim(*RUN, "--out", "out", *option)
+@pytest.mark.parametrize("command", [("run", "s.toml"), ("sweep", "s.toml", *SWEEP)])
+def test_without_a_page_nothing_is_watched(netsim, here, command):
+    result = netsim(*command, "--out", "out", "--watch", "--no-report")
     assert result.exit_code == 2
-    assert "is about single runs" in result.output
+    assert "leave out --no-report" in result.output
     assert not (here / "out").exists()
 
 
-def workers_of(pid: int) -> list[int]:
-    """Processes that make the pages of a run."""
-    found = []
+def test_a_part_of_a_sweep_is_not_watched(netsim, here):
+    result = netsim("sweep", "s.toml", *SWEEP, "--out", "out", "--watch", "--only", "1/2")
+    assert result.exit_code == 2
+    assert "netsim report writes" in result.output
+    assert not (here / "out").exists()
+
+
+@pytest.mark.slow
+def test_a_watched_sweep_ends_with_the_page_of_its_end(netsim, here, monkeypatch):
+    seen = []
+    begin = live.LivePage.begin
+    monkeypatch.setattr(
+        live.LivePage, "begin", lambda page, top: (begin(page, top), seen.append(top))
+    )
+    result = netsim("sweep", "s.toml", *SWEEP, "--jobs", "1", "--out", "out", "--watch")
+    assert result.exit_code == 0, result.output
+    assert seen == [Path("out")]
+    found = outline(here / "out" / "report.html")
+    assert (found["kind"], "live" in found) == ("sweep", False)
+    assert netsim("verify", "out", "--no-rerun").exit_code == 0
+
+
+def worker_of(pid: int) -> int | None:
+    """The process that writes the page of a run."""
     for entry in Path("/proc").glob("[0-9]*"):
         try:
             command = (entry / "cmdline").read_bytes()
@@ -104,26 +100,25 @@ def workers_of(pid: int) -> list[int]:
         except OSError:
             continue
         if parent == pid and b"live_worker" in command:
-            found.append(int(entry.name))
-    return found
+            return int(entry.name)
+    return None
 
 
 @pytest.fixture
 def begun(here):
-    """Begins runs in processes of their own; they are gone at the end."""
+    """Begins commands in processes of their own; they are gone at the end."""
     runs = []
 
-    def begin(out: str) -> tuple[subprocess.Popen, str]:
-        command = [sys.executable, "-m", "netsim", *RUN, *LONG, "--watch", "--out", out]
+    def begin(*command: str, **more) -> subprocess.Popen:
         searched = os.pathsep.join(path or "." for path in sys.path)
         run = subprocess.Popen(
-            command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
-            env={**os.environ, "PYTHONPATH": searched},
+            [sys.executable, "-m", "netsim", *command, "--watch"],
+            stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
+            env={**os.environ, "PYTHONPATH": searched}, **more,
         )  # fmt: skip
         runs.append(run)
-        line = next(filter(ADDRESS.search, run.stderr), "")
-        assert line, "it gave no address"
-        return run, ADDRESS.search(line)[0]
+        assert next(filter(re.compile("watch it at file:").search, run.stderr), "")
+        return run
 
     yield begin
     for run in runs:
@@ -132,34 +127,90 @@ def begun(here):
         run.stderr.close()
 
 
+def is_shown(page: Path) -> bool:
+    found = outline(page)
+    return bool(found["runs"]) and found["live"]["share"] is not None
+
+
 @pytest.mark.slow
-def test_two_runs_are_watched_at_once_and_leave_nothing_behind(begun, here):
-    first, second = begun("a"), begun("b")
-    assert first[1] != second[1]
-    for run, address in (first, second):
-        until(lambda address=address: json.loads(got(address, "state")).get("new"))
-        found = json.loads(got(address, "content"))
-        assert found["outline"]["runs"] == [{"label": "alone", "notices": []}]
-        state = json.loads(got(address, "state"))
-        assert 0 < state["virtual_s"] < state["horizon_s"]
-        assert not state["over"]
-        assert len(workers_of(run.pid)) == 1
-    for (run, _), number in ((first, signal.SIGKILL), (second, signal.SIGINT)):
-        (worker,) = workers_of(run.pid)
-        run.send_signal(number)
-        assert run.wait(timeout=60) == (-number if number == signal.SIGKILL else 130)
-        until(lambda worker=worker: not Path(f"/proc/{worker}").exists())
-    assert json.loads((here / "b" / "status.json").read_text())["state"] == "interrupted"
-    resumed = subprocess.Popen(
-        [sys.executable, "-m", "netsim", "resume", "b", "-q", "--watch"],
-        stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(path or "." for path in sys.path)},
-    )  # fmt: skip
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [(signal.SIGKILL, "has not ended, or was killed"), (signal.SIGINT, "was interrupted at")],
+)
+def test_a_run_that_is_ended_says_so_on_its_page_and_leaves_no_process(begun, here, number, said):
+    run, page = begun(*RUN, *LONG, "--out", "a"), here / "a" / "report.html"
+    until(lambda: is_shown(page))
+    far = outline(page)
+    assert far["runs"] == [{"label": "alone", "notices": []}]
+    assert 0 < far["live"]["share"] < 1
+    assert "alone · " in far["live"]["words"]
+    assert far["live"]["written_ms"] <= 1e3 * time.time()
+    worker = until(lambda: worker_of(run.pid))
+    run.send_signal(number)
+    assert run.wait(timeout=90) == (-number if number == signal.SIGKILL else 130)
+    until(lambda: not Path(f"/proc/{worker}").exists())
+    found = outline(page)
+    assert "live" not in found
+    assert said in found["runs"][0]["notices"][0]
+    assert not list((here / "a").glob("*.partial"))
+    resumed = begun("resume", "a", "-q")
+    until(lambda: is_shown(page))
+    resumed.kill()
+
+
+@pytest.mark.slow
+def test_a_page_that_cannot_be_written_is_said_once_and_the_run_goes_on(here):
+    """A full disk, of which only the page has its share."""
+    (here / "out" / "report.html").mkdir(parents=True)
+    (here / "out" / "report.html" / "x").touch()
+    said = []
+    page = live.LivePage(["alone"], (), said.append)
+    page.begin(here / "out")
+    until(lambda: len(said) >= 2)
+    page.stop()
+    assert said[0].startswith("watch it at file:")
+    assert re.search(r"--watch: .*report.html: can't be written.*; the run goes on", said[1])
+
+
+def test_a_full_disk_is_said_and_leaves_the_page_of_before(tmp_path):
+    assert live_worker.write(tmp_path, live_worker.nothing_yet("first")) == ""
+    before = (tmp_path / "report.html").read_bytes()
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
     try:
-        address = ADDRESS.search(next(filter(ADDRESS.search, resumed.stderr)))[0]
-        until(lambda: json.loads(got(address, "state")).get("virtual_s", 0) > 0)
-        assert b"<main" in got(address)
+        problem = live_worker.write(tmp_path, live_worker.nothing_yet("second"))
     finally:
-        resumed.kill()
-        resumed.wait()
-        resumed.stderr.close()
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, ignored)
+    assert "can't be written" in problem
+    assert (tmp_path / "report.html").read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_a_live_page_is_one_of_netsims_and_says_when_it_was_written(tmp_path):
+    live_worker.write(tmp_path, live_worker.nothing_yet("Waiting"))
+    page = tmp_path / "report.html"
+    assert html.is_page(page.read_bytes()[: html.MOST_HEAD_BYTES])
+    found = outline(page)["live"]
+    assert found["words"] == "Waiting"
+    assert abs(found["written_ms"] - 1e3 * time.time()) < 60e3
+    assert found["every_s"] == live_worker.EVERY_S
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="there is no Chromium")
+@pytest.mark.parametrize(
+    ("age_s", "shown"), [(2, "it is written anew every 5 s"), (600, "the run was killed")]
+)
+def test_a_page_that_is_no_longer_written_says_so(tmp_path, age_s, shown):
+    content = live_worker.nothing_yet("dpsgd at 4 of 10 s")
+    content["live"] |= {"written_ms": 1e3 * (time.time() - age_s), "every_s": 5.0}
+    html.write(tmp_path / "page.html", content)
+    command = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"]
+    command += ["--virtual-time-budget=3000", f"--user-data-dir={tmp_path / 'profile'}"]
+    told = subprocess.run(
+        [*command, (tmp_path / "page.html").as_uri()], capture_output=True, text=True, timeout=120
+    )
+    assert shown in told.stdout
+    assert "dpsgd at 4 of 10 s" in told.stdout

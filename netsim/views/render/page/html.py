@@ -29,7 +29,8 @@ def write(path: Path, content: Mapping[str, Any]) -> None:
     ----------
     path : Path
     content : mapping
-        `kind` (`runs` or `sweep`), `title`, and `runs`, each with `label`, `notices` and `panels`.
+        `kind` (`runs` or `sweep`), `title`, and `runs`, each with `label`, `notices` and `panels`;
+        `live`: how far a run is that goes on.
     """
     make_folder(path.parent)
     write_text(path, page(content))
@@ -40,38 +41,25 @@ def is_page(head: bytes) -> bool:
     return _MADE_BY in head[:MOST_HEAD_BYTES]
 
 
-def pieces(content: Mapping[str, Any]) -> dict[str, Any]:
-    """What of a page depends on its runs.
-
-    Returns
-    -------
-    dict
-        `title`; `outline`, what the page has at hand at once; `data`, of each run its numbers,
-        packed.
-    """
+def page(content: Mapping[str, Any]) -> str:
+    """The text of a page; one whose content has `live` loads itself again, see `start.js`."""
     runs = content["runs"]
     outline = {
         "kind": content["kind"],
         "runs": [{"label": run["label"], "notices": run["notices"]} for run in runs],
     }
-    data = [_packed(run["panels"]) for run in runs]
-    return {"title": str(content["title"]), "outline": outline, "data": data}
-
-
-def page(content: Mapping[str, Any], is_live: bool = False) -> str:
-    """The text of a page; one that is live asks the server that it came from for what is new."""
-    found = pieces(content)
+    if "live" in content:
+        outline["live"] = content["live"]
     scripts = [*SCRIPTS, *sorted(f"marks/{p.name}" for p in (ASSETS / "marks").glob("*.js"))]
     parts = {
-        "title": html.escape(found["title"]),
-        "sources": " connect-src 'self';" if is_live else "",
+        "title": html.escape(str(content["title"])),
         "style": "\n".join(_asset(name) for name in STYLES),
         "script": "\n".join(f"<script>\n{_asset(name)}</script>" for name in scripts),
-        "start": f"<script>\n{_asset('live.js' if is_live else 'start.js')}</script>",
-        "outline": _json(found["outline"]).replace("<", "\\u003c"),
+        "start": f"<script>\n{_asset('start.js')}</script>",
+        "outline": _json(outline).replace("<", "\\u003c"),
         "data": "\n".join(
-            f'<script type="text/plain" id="run-{k}">{packed}</script>'
-            for k, packed in enumerate(found["data"])
+            f'<script type="text/plain" id="run-{k}">{_packed(run["panels"])}</script>'
+            for k, run in enumerate(runs)
         ),
     }
     text = _asset("page.html")

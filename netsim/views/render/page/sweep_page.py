@@ -12,10 +12,10 @@ from netsim.views.render.page.html import write
 from netsim.views.render.page.run_page import sections
 
 
-def report(
-    folder: Path, design: SweepDesign, trials: Sequence[Mapping[str, Any]], out: Path
-) -> None:
-    """Write the page of a sweep.
+def content(
+    folder: Path, design: SweepDesign, trials: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Return what `html.page` takes, of a sweep.
 
     Parameters
     ----------
@@ -24,8 +24,6 @@ def report(
     design : SweepDesign
     trials : sequence of mapping
         Of a search: `point algorithm values state score`.
-    out : Path
-        The file.
 
     Raises
     ------
@@ -41,7 +39,14 @@ def report(
     name = str(load(sweep.runs[0].folder).get("name", folder.name))
     notices = [] if trials else _missing(sweep)
     run = {"label": name, "notices": notices, "panels": panels}
-    write(out, {"kind": "sweep", "title": f"{name} · sweep", "runs": [run]})
+    return {"kind": "sweep", "title": f"{name} · sweep", "runs": [run]}
+
+
+def report(
+    folder: Path, design: SweepDesign, trials: Sequence[Mapping[str, Any]], out: Path
+) -> None:
+    """Write the page of a sweep into a file; see `content`."""
+    write(out, content(folder, design, trials))
 
 
 def _missing(sweep: SweepTables) -> list[str]:

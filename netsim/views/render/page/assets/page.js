@@ -148,17 +148,8 @@ const report = (() => {
     addEventListener("beforeprint", () => report.drawAll());
   }
 
-  async function start() {
-    prepare();
-    offer();
-    await show(0);
-    await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));  // what is in view is drawn by then
-    performance.mark("drawn");
-    document.documentElement.dataset.ready = "";
-  }
-
   return {
-    page, mark, start, show, element, number, seconds, css, colour, named, isDark, listen, pick, toggle,
+    page, mark, show, element, number, seconds, css, colour, named, isDark, listen, pick, toggle,
     setMoment, prepare, offer, drawAll: () => {}, draw: () => {}, drawn: () => {},
   };
 })();
