@@ -43,6 +43,7 @@ FLOORS = [
     {"results"},
     {"world"},
     {"engine"},
+    {"campaign"},
     {"testing"},
     {"console"},
     {"python_api"},
