@@ -23,7 +23,7 @@ from typing import Any
 from netsim import engine
 from netsim.engine import checkpointing, runner
 from netsim.engine.checkpoints.journal import Journal
-from netsim.engine.past import Past
+from netsim.engine.replay import Past
 from netsim.engine.simulation import Simulation
 from netsim.errors import ReplayError
 from netsim.scenario import check, draft_of

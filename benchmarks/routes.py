@@ -16,8 +16,8 @@ from typing import Any
 from _setting import MODELS, SHIPPED, own_starts
 from _timing import prepare, save, show
 
+from netsim.campaign.route_timing import RouteTiming
 from netsim.engine.assembly import optimizer_of
-from netsim.engine.route_timing import RouteTiming
 from netsim.errors import NetsimError
 
 PURPOSES = ("train", "look")

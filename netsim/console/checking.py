@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from netsim.campaign.grid import COMMAND_LINE
 from netsim.engine import runner
-from netsim.engine.sweep import COMMAND_LINE
 from netsim.errors import ScenarioError
 from netsim.scenario import Scenario, check, draft_of
 from netsim.scenario.draft import Draft

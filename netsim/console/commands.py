@@ -157,8 +157,8 @@ def tune(
         If the input is bad, or the table can't be read or written.
     """
     from netsim.backends import route_tables
+    from netsim.campaign import tuning
     from netsim.console import tuning_table
-    from netsim.engine import tuning
 
     draft, scenario = checked(name, sets, {}, kinds_of(components), None, False)
     path = out or route_tables.user_table()

@@ -100,7 +100,7 @@ class Contents:
     @property
     def is_sweep(self) -> bool:
         """Whether it is one; it says so before its first run begins."""
-        from netsim.engine import sweep_definition
+        from netsim.campaign import sweep_definition
 
         return bool(sweep_definition.definition(self._top))
 
@@ -119,7 +119,7 @@ class Contents:
 
     def _swept(self) -> dict[str, Any]:
         from netsim.console import sweep_tables
-        from netsim.engine import search_record
+        from netsim.campaign import search_record
         from netsim.views.render.page import sweep_page
 
         design = sweep_tables.design_of(self._top)

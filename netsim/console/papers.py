@@ -14,8 +14,8 @@ from rich.table import Table
 from rich.text import Text
 
 from netsim.backends.native import library
+from netsim.campaign import grid as sweeps
 from netsim.engine import estimate
-from netsim.engine import sweep as sweeps
 from netsim.engine.estimate import Timer
 from netsim.engine.step_times import Times, taking_part, timed
 from netsim.errors import ScenarioError

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from netsim.campaign import search_record
 from netsim.console import sweep_tables
-from netsim.engine import search_record
 from netsim.engine.runner import DATA_VARIABLE
 from netsim.errors import DataError, ScenarioError, one_line
 from netsim.recording import checksums, run_folder

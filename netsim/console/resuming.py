@@ -5,9 +5,11 @@ from pathlib import Path
 
 from rich.text import Text
 
+from netsim.campaign import resume as resuming
+from netsim.campaign import sweep_definition
 from netsim.console import ending, live, progress, sweeping, terminal
 from netsim.console.sweep_session import Where
-from netsim.engine import component_record, resuming, sweep_definition
+from netsim.engine import component_record
 from netsim.errors import ScenarioError
 from netsim.recording import checksums, folder_lock
 from netsim.recording.observers import Observers

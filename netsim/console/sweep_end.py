@@ -4,9 +4,9 @@ from pathlib import Path
 
 from rich.text import Text
 
+from netsim.campaign.trials import best_trials
 from netsim.console import reporting, terminal
 from netsim.console.sweep_tables import design, point_table
-from netsim.engine.trials import best_trials
 from netsim.recording import checksums
 from netsim.recording.whole_files import Digests
 from netsim.scenario import Scenario

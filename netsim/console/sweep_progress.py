@@ -9,8 +9,8 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from netsim.engine.sweep import Job, Outcome
-from netsim.engine.workers.reports import Progress, Started
+from netsim.campaign.grid import Job, Outcome
+from netsim.campaign.workers.reports import Progress, Started
 from netsim.recording.whole_files import Digests
 from netsim.results.summary import json_text, write_json
 

@@ -6,21 +6,22 @@ from pathlib import Path
 from rich.text import Text
 
 from netsim.backends.native import cores
+from netsim.campaign import grid as sweeps
+from netsim.campaign import search, sweep_folder
+from netsim.campaign.sweep_folder import part_name
+from netsim.campaign.workers import on_ray
+from netsim.campaign.workers.in_process import InProcess
+from netsim.campaign.workers.local import LocalWorkers
+from netsim.campaign.workers.play_job import Ask
+from netsim.campaign.workers.reports import Workers
+from netsim.campaign.workers.stopping import stop_requests
+from netsim.campaign.workers.supervisor import Grid, Source, play_all
 from netsim.console import terminal
 from netsim.console.progress import announce
 from netsim.console.sweep_end import conclude
 from netsim.console.sweep_progress import NAMED, SweepProgress, listed
 from netsim.console.sweep_tables import has_results
-from netsim.engine import runner, search, sweep_folder
-from netsim.engine import sweep as sweeps
-from netsim.engine.sweep_folder import part_name
-from netsim.engine.workers import on_ray
-from netsim.engine.workers.in_process import InProcess
-from netsim.engine.workers.local import LocalWorkers
-from netsim.engine.workers.play_job import Ask
-from netsim.engine.workers.reports import Workers
-from netsim.engine.workers.stopping import stop_requests
-from netsim.engine.workers.supervisor import Grid, Source, play_all
+from netsim.engine import runner
 from netsim.errors import ScenarioError
 from netsim.scenario import Scenario
 from netsim.scenario.draft import Draft

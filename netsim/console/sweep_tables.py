@@ -9,12 +9,12 @@ from typing import Any
 from pydantic import ValidationError
 from rich.text import Text
 
+from netsim.campaign import grid as sweeps
+from netsim.campaign import search_record, sweep_folder
+from netsim.campaign.sweep_definition import definition
 from netsim.console import terminal
 from netsim.console.sweep_options import measures_named
 from netsim.console.sweep_progress import NAMED, listed
-from netsim.engine import search_record, sweep_folder
-from netsim.engine import sweep as sweeps
-from netsim.engine.sweep_definition import definition
 from netsim.errors import ScenarioError, one_line
 from netsim.recording.main_metric import MainMetric
 from netsim.recording.summary_fields import MEASURES

@@ -8,12 +8,13 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from netsim.campaign import force_new as moving_aside
+from netsim.campaign import grid as sweeps
+from netsim.campaign import search, sweep_definition, sweep_folder
+from netsim.campaign.workers import on_ray
 from netsim.console import live, terminal
 from netsim.console.checking import checked
 from netsim.console.sweep_session import Session, Where
-from netsim.engine import moving_aside, search, sweep_definition, sweep_folder
-from netsim.engine import sweep as sweeps
-from netsim.engine.workers import on_ray
 from netsim.errors import ScenarioError
 from netsim.scenario import Scenario, Sweep
 from netsim.scenario.draft import Draft

@@ -3,7 +3,7 @@
 from rich import box
 from rich.table import Table
 
-from netsim.engine import tuning
+from netsim.campaign import tuning
 
 
 def timings(found: tuning.Measurement) -> Table:

@@ -78,10 +78,10 @@ def _told(
     ------
     ScenarioError
     """
+    from netsim.campaign import grid as sweeps
     from netsim.console import progress
     from netsim.console.checking import checked
     from netsim.engine import runner
-    from netsim.engine import sweep as sweeps
     from netsim.scenario import plausibility
 
     draft, scenario = checked(name, sets, {}, kinds, None, False)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from rich.text import Text
 
+from netsim.campaign import verify as verification
+from netsim.campaign.sweep_definition import ARGUMENTS
+from netsim.campaign.sweep_folder import UNFINISHED
 from netsim.console import progress, terminal
-from netsim.engine import verification
-from netsim.engine.sweep_definition import ARGUMENTS
-from netsim.engine.sweep_folder import UNFINISHED
 from netsim.errors import ScenarioError, one_line
 from netsim.scenario.kinds import kinds_of
 

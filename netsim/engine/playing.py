@@ -12,8 +12,8 @@ from netsim.engine import endless_step, process_settings
 from netsim.engine.checkpoints.journal import Ended, Journal
 from netsim.engine.failures import failure_text
 from netsim.engine.interruption import Interruption, asked_by_signals
-from netsim.engine.past import Past
 from netsim.engine.progress import Watcher
+from netsim.engine.replay import Past
 from netsim.engine.simulation import Simulation
 from netsim.errors import AlteredError, ReplayError, ScenarioError
 from netsim.recording import checksums, folder_lock

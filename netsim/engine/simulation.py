@@ -30,7 +30,6 @@ from netsim.engine.invariants import Observed
 from netsim.engine.last_models import kept_of
 from netsim.engine.network_assembly import open_barrier, open_network
 from netsim.engine.node_assembly import NodeAssembly
-from netsim.engine.past import Past
 from netsim.engine.progress import Progress, Watcher
 from netsim.engine.provenance import (
     backend_name,
@@ -40,6 +39,7 @@ from netsim.engine.provenance import (
     node_table,
     task_summary,
 )
+from netsim.engine.replay import Past
 from netsim.engine.run_checks import RunChecks
 from netsim.errors import ReplayError
 from netsim.messaging.barrier import Barrier

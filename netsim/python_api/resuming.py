@@ -4,8 +4,9 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 
+from netsim.campaign import resume as resuming
 from netsim.console.ending import RunEnding
-from netsim.engine import component_record, resuming
+from netsim.engine import component_record
 from netsim.python_api import progress as shown
 from netsim.python_api.opening import opened_run
 from netsim.python_api.runs import Run

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from netsim import engine, world
-from netsim.engine import resuming
+from netsim.campaign import resume as resuming
 from netsim.engine.interruption import USUAL, Interrupted
 from netsim.engine.progress import Progress
 from netsim.engine.simulation import Simulation

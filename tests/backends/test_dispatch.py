@@ -13,8 +13,8 @@ from netsim.backends import route_tables
 from netsim.backends.dispatch import choose
 from netsim.backends.native.library import load, why_missing
 from netsim.backends.route import Route
+from netsim.campaign import tuning
 from netsim.console.app import app
-from netsim.engine import tuning
 from netsim.errors import ScenarioError
 from netsim.learning.architecture import build_architecture
 from netsim.registry import family

@@ -44,6 +44,7 @@ FLOORS = [
     {"views"},
     {"world"},
     {"engine"},
+    {"campaign"},
     {"testing"},
     {"console"},
     {"python_api"},

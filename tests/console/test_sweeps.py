@@ -9,7 +9,7 @@ import time
 import pandas as pd
 import pytest
 
-from netsim.engine import sweep_folder
+from netsim.campaign import sweep_folder
 from netsim.recording import folder_lock
 
 GRID = ("--over", "algorithm.local_steps=1,2", "--seeds", "0:2", "--jobs", "1", "--timing-only")
@@ -59,7 +59,7 @@ def test_other_arguments_in_the_same_folder_are_refused_by_what_differs(ok, nets
 
 def test_the_whole_sweep_is_in_its_folder_from_the_beginning(netsim, here, monkeypatch):
     seen = []
-    from netsim.engine.workers import in_process
+    from netsim.campaign.workers import in_process
 
     def play(job, *_):
         seen.append((here / "out" / "scenario.toml").read_text())

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from netsim.campaign import verify as verification
 from netsim.console import verifying
-from netsim.engine import verification
 from netsim.recording import checksums
 
 RUN = ("run", "s.toml", "--out", "out", "-q", "--no-figures")

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from netsim import engine, world
-from netsim.engine import resuming
+from netsim.campaign import resume as resuming
 from netsim.engine.interruption import Interrupted
 from netsim.engine.simulation import Simulation
 from netsim.errors import ScenarioError

@@ -20,9 +20,10 @@ import tomli_w
 from hypothesis import strategies as st
 
 from netsim import scenario
+from netsim.campaign import verify as verification
 from netsim.console import sweep_tables
 from netsim.console.sweep_options import options
-from netsim.engine import runner, verification
+from netsim.engine import runner
 from netsim.engine.checkpoints import journal
 from netsim.errors import AlteredError, ScenarioError, printable
 from netsim.recording import checksums, lock_holder

@@ -15,9 +15,9 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
+from netsim.campaign import verify as verification
 from netsim.console import comparing
 from netsim.console.app import app
-from netsim.engine import verification
 from netsim.recording import checksums
 
 from .run_folders import CANARY, PAYLOADS, Readers, copied, folders, played_case

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from netsim.engine.sweep import Outcome
+from netsim.campaign.grid import Outcome
 
 from .little import SCENARIO, command, numbers, playing, records, table_files
 

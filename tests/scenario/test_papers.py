@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from netsim.campaign import grid as sweeps
 from netsim.console.papers import NOT_PLAYED
-from netsim.engine import sweep as sweeps
 from netsim.errors import ScenarioError
 from netsim.rng import Streams
 from netsim.scenario import algorithm_files, check, draft_of

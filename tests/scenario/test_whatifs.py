@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from netsim import engine, world
+from netsim.campaign import grid as sweeps
 from netsim.engine import runner
-from netsim.engine import sweep as sweeps
 from netsim.scenario import algorithm_files, check, draft_of
 
 FOLDER = Path(__file__).parents[2] / "scenarios"

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from netsim.engine import sweep_folder
-from netsim.engine.sweep import Job, Point
+from netsim.campaign import sweep_folder
+from netsim.campaign.grid import Job, Point
 from netsim.errors import ScenarioError
 from netsim.scenario import Scenario, algorithm_files, check, draft_of, to_toml
 from tools.results.problems import unknown

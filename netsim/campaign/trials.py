@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from netsim.engine import sweep_folder
+from netsim.campaign import sweep_folder
 from netsim.recording.main_metric import ACCURACY, MainMetric
 from netsim.recording.whole_files import write_text
 from netsim.results.compare import csv_cell, write_csv

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from netsim import engine, world
-from netsim.engine import resuming
+from netsim.campaign import resume as resuming
 from netsim.engine.checkpoints import pace
 from netsim.engine.checkpoints.command import Command
 from netsim.engine.checkpoints.journal import Journal

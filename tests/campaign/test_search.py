@@ -5,10 +5,11 @@ import sys
 
 import pytest
 
-from netsim.engine import search, search_record, sweep
-from netsim.engine.sweep import Outcome
-from netsim.engine.trials import best_trials
-from netsim.engine.workers.play_job import Evaluation
+from netsim.campaign import grid as sweep
+from netsim.campaign import search, search_record
+from netsim.campaign.grid import Outcome
+from netsim.campaign.trials import best_trials
+from netsim.campaign.workers.play_job import Evaluation
 from netsim.errors import ScenarioError
 from netsim.scenario import algorithm_files, check
 from netsim.scenario.draft import Draft

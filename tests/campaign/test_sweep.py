@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from netsim.engine import sweep
-from netsim.engine.sweep import points
-from netsim.engine.trials import score
+from netsim.campaign import grid as sweep
+from netsim.campaign.grid import points
+from netsim.campaign.trials import score
 from netsim.errors import ScenarioError
 from netsim.scenario import Sweep, algorithm_files, check, from_dict
 from netsim.scenario.draft import Draft

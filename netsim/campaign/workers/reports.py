@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
-from netsim.engine.sweep import Job, Outcome
+from netsim.campaign.grid import Job, Outcome
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ import os
 import socket
 from collections.abc import Iterator
 
-from netsim.engine.sweep import Job
-from netsim.engine.workers.play_job import Ask, play_job
-from netsim.engine.workers.reports import Ended, Report, Started
+from netsim.campaign.grid import Job
+from netsim.campaign.workers.play_job import Ask, play_job
+from netsim.campaign.workers.reports import Ended, Report, Started
 
 
 class InProcess:

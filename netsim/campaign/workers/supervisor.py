@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
-from netsim.engine.sweep import Job, Outcome
-from netsim.engine.workers.reports import Ended, Lost, Progress, Report, Started, Workers
+from netsim.campaign.grid import Job, Outcome
+from netsim.campaign.workers.reports import Ended, Lost, Progress, Report, Started, Workers
 
 TRIES = 3
 """How often a run is tried whose process is killed: what kills it may well be the run itself."""

@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from netsim.engine import sweep_folder
-from netsim.engine.sweep_definition import arguments, define, definition
+from netsim.campaign import sweep_folder
+from netsim.campaign.sweep_definition import arguments, define, definition
 from netsim.errors import FolderBusyError, ScenarioError
 from netsim.recording import folder_lock
 from netsim.scenario import algorithm_files, from_dict

@@ -3,8 +3,8 @@
 import itertools
 from pathlib import Path
 
+from netsim.campaign.sweep_definition import ARGUMENTS
 from netsim.engine.checkpoints import command
-from netsim.engine.sweep_definition import ARGUMENTS
 from netsim.errors import FolderBusyError, FolderLostError, ScenarioError, one_line
 from netsim.recording import folder_lock
 from netsim.recording.folder_lock import is_lock

@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import netsim
-from netsim.engine.sweep import Job
-from netsim.engine.workers.play_job import Ask, Evaluation
-from netsim.engine.workers.reports import Ended, Lost, Progress, Report, Started
-from netsim.engine.workers.wire import job_text, read_outcome
+from netsim.campaign.grid import Job
+from netsim.campaign.workers.play_job import Ask, Evaluation
+from netsim.campaign.workers.reports import Ended, Lost, Progress, Report, Started
+from netsim.campaign.workers.wire import job_text, read_outcome
 
 PROGRAM = (
     "import sys; sys.path.insert(0, sys.argv[1]); import netsim; del sys.path[0]; "
-    "from netsim.engine.workers.child import main; main()"
+    "from netsim.campaign.workers.child import main; main()"
 )
 """Imports this very netsim and nothing else from where it lies, and nothing from the working
 folder, which `-P` keeps off the path: a file `signal.py` there is none of Python's."""

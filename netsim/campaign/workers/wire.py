@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from netsim.engine.sweep import Job, Outcome, Point
+from netsim.campaign.grid import Job, Outcome, Point
 from netsim.scenario.draft import Draft
 
 

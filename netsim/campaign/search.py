@@ -17,11 +17,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from netsim.engine import extras, sweep_folder
-from netsim.engine.search_record import TRIALS
-from netsim.engine.sweep import Job, Outcome, Point, at_point, with_seed
-from netsim.engine.trials import score
-from netsim.engine.workers.play_job import Evaluation
+from netsim.campaign import sweep_folder
+from netsim.campaign.grid import Job, Outcome, Point, at_point, with_seed
+from netsim.campaign.search_record import TRIALS
+from netsim.campaign.trials import score
+from netsim.campaign.workers.play_job import Evaluation
+from netsim.engine import optional_imports as extras
 from netsim.errors import ScenarioError
 from netsim.recording.whole_files import write_text
 from netsim.results.summary import load

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from netsim.engine import resuming, runner, sweep_folder
+from netsim.campaign import resume as resuming
+from netsim.campaign import sweep_folder
+from netsim.campaign.grid import Job, Outcome
+from netsim.engine import runner
 from netsim.engine.failures import failure_text
-from netsim.engine.sweep import Job, Outcome
 from netsim.errors import AlteredError, FolderBusyError, NetsimError, ScenarioError
 from netsim.recording import folder_lock
 from netsim.results import status

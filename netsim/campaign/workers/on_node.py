@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from netsim.backends.native import cores
+from netsim.campaign.grid import Job
+from netsim.campaign.workers.play_job import Evaluation, play_job
+from netsim.campaign.workers.wire import outcome_fields, read_job
 from netsim.engine import runner
-from netsim.engine.sweep import Job
-from netsim.engine.workers.play_job import Evaluation, play_job
-from netsim.engine.workers.wire import outcome_fields, read_job
 from netsim.recording import folder_lock
 
 

@@ -17,9 +17,9 @@ from typing import Any, BinaryIO
 
 from netsim import standard_streams
 from netsim.backends.native import cores
-from netsim.engine.sweep import Job
-from netsim.engine.workers.play_job import Evaluation, play_job
-from netsim.engine.workers.wire import outcome_fields, read_job
+from netsim.campaign.grid import Job
+from netsim.campaign.workers.play_job import Evaluation, play_job
+from netsim.campaign.workers.wire import outcome_fields, read_job
 
 END_WITHIN_S = 10.0
 """After the end of its input a worker that can't be interrupted ends all the same."""

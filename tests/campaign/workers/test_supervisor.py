@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from netsim.engine.sweep import Job, Outcome, Point
-from netsim.engine.workers.reports import Ended, Lost, Progress, Started
-from netsim.engine.workers.supervisor import TRIES, Grid, play_all
-from netsim.engine.workers.wire import job_text, outcome_fields, read_job, read_outcome
+from netsim.campaign.grid import Job, Outcome, Point
+from netsim.campaign.workers.reports import Ended, Lost, Progress, Started
+from netsim.campaign.workers.supervisor import TRIES, Grid, play_all
+from netsim.campaign.workers.wire import job_text, outcome_fields, read_job, read_outcome
 from netsim.scenario.draft import Draft
 
 

@@ -13,12 +13,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from netsim.engine import extras, runner, sweep_folder
-from netsim.engine.sweep import Job, Outcome
-from netsim.engine.workers.on_node import Notices, play_on_node
-from netsim.engine.workers.play_job import Ask, Evaluation
-from netsim.engine.workers.reports import Ended, Lost, Progress, Report, Started
-from netsim.engine.workers.wire import job_text, read_outcome
+from netsim.campaign import sweep_folder
+from netsim.campaign.grid import Job, Outcome
+from netsim.campaign.workers.on_node import Notices, play_on_node
+from netsim.campaign.workers.play_job import Ask, Evaluation
+from netsim.campaign.workers.reports import Ended, Lost, Progress, Report, Started
+from netsim.campaign.workers.wire import job_text, read_outcome
+from netsim.engine import optional_imports as extras
+from netsim.engine import runner
 from netsim.errors import ScenarioError
 from netsim.recording import folder_lock
 

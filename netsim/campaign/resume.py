@@ -9,7 +9,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from netsim.engine import runner, sweep_definition
+from netsim.campaign import sweep_definition
+from netsim.engine import runner
 from netsim.engine.checkpoints.command import FILE, FOLDER, SCENARIO, Command
 from netsim.errors import ScenarioError, one_line
 from netsim.recording import checksums, folder_lock, run_folder
@@ -374,8 +375,8 @@ class _Going:
         """Go on."""
         from netsim.engine import playing
         from netsim.engine.checkpoints.journal import Journal
-        from netsim.engine.past import Past
         from netsim.engine.provenance import made_with
+        from netsim.engine.replay import Past
 
         folder, tell = self.folder, self.tell
         journal = Journal(folder)

@@ -1,8 +1,8 @@
 """What a sweep plays: the points of its grid, and every run at each.
 
 Folders are `<out>/<point>/seed-<s>/<algorithm>/`; tables over seeds come from
-`netsim.results.sweep_comparison`. A search's points come from `netsim.engine.search`, one after
-the other; `netsim.engine.workers` plays the runs.
+`netsim.results.sweep_comparison`. A search's points come from `netsim.campaign.search`, one after
+the other; `netsim.campaign.workers` plays the runs.
 """
 
 import itertools

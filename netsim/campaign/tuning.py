@@ -11,8 +11,8 @@ import torch
 from netsim.backends import route_tables
 from netsim.backends.route import PURPOSES, Purpose
 from netsim.backends.route_tables import MeasuredRoute
+from netsim.campaign.route_timing import RouteTiming
 from netsim.engine.assembly import optimizer_of
-from netsim.engine.route_timing import RouteTiming
 from netsim.recording.whole_files import write_text
 from netsim.scenario import file as scenario_file
 from netsim.world.builder import World

@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from netsim.campaign.sweep_definition import ARGUMENTS, DEFINITION, define, definition
 from netsim.engine import runner
-from netsim.engine.sweep_definition import ARGUMENTS, DEFINITION, define, definition
 from netsim.errors import FolderBusyError, ScenarioError
 from netsim.recording import checksums, folder_lock
 from netsim.results import status

@@ -1,0 +1,1 @@
+"""Play many runs: grids and searches, worker processes and Ray, resume, verify."""
