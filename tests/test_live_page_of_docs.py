@@ -10,7 +10,6 @@ import typer
 from netsim.console import live, live_worker
 from netsim.console.app import app
 from netsim.results.trackers import scalars, tracker
-from netsim.views.live import pages
 
 PAGE = (Path(__file__).resolve().parents[1] / "docs" / "live.md").read_text(encoding="utf-8")
 COMMANDS = [

@@ -118,8 +118,8 @@ class Contents:
         return self._made
 
     def _swept(self) -> dict[str, Any]:
-        from netsim.console import sweep_tables
         from netsim.campaign import search_record
+        from netsim.console import sweep_tables
         from netsim.views.render.page import sweep_page
 
         design = sweep_tables.design_of(self._top)

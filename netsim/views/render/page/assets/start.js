@@ -5,6 +5,7 @@
   const live = JSON.parse(document.getElementById("outline").textContent).live;
   const all = (root, selector) => [...root.querySelectorAll(selector)];
   const sections = () => all(document, "main section");
+  const moments = () => page.panels.network?.panels.find((one) => one.mark === "network")?.data.moments_s;
   const was = history.state;
   let held = false;
 
@@ -21,7 +22,7 @@
       selects: all(section, "select").map(optionOf),
       sort: sorted ? [sorted.cellIndex, sorted.getAttribute("aria-sort")] : null,
       scroll: all(section, ".scroll").map((one) => [one.scrollTop, one.scrollLeft]),
-      moment: slider && Number(slider.value) < Number(slider.max) ? page.panels.network?.moments_s[page.moment] : null,
+      moment: slider && Number(slider.value) < Number(slider.max) ? moments()?.[page.moment] : null,
     };
   }
   function set(section, was) {
@@ -40,8 +41,8 @@
       const head = all(section, "th")[was.sort[0]];
       for (let k = 0; k < 2 && head && head.getAttribute("aria-sort") !== was.sort[1]; k++) head.firstChild.click();
     }
-    if (was.moment !== null && page.panels.network) {
-      const k = page.panels.network.moments_s.findIndex((end) => end >= was.moment);
+    if (was.moment !== null && moments()) {
+      const k = moments().findIndex((end) => end >= was.moment);
       if (k >= 0) report.setMoment(k);
     }
     all(section, ".scroll").forEach((one, k) => { if (was.scroll[k]) [one.scrollTop, one.scrollLeft] = was.scroll[k]; });
