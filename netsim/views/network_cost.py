@@ -1,4 +1,4 @@
-"""What a network costs, as a picture: accuracy over time in each world, and fates of messages."""
+"""Costs of a network: accuracy in each world, paired differences, and fates of messages."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -67,7 +67,7 @@ def _rows(cost: NetworkCost) -> list[dict[str, Any]]:
 
 
 def _table(cost: NetworkCost) -> Panel:
-    """What each world gave, what became of its messages, and what it took from the one above."""
+    """Results of each world, fates of its messages, and differences to the world above."""
     runs, main = cost.runs, cost.runs[0].main
     gaps = [difference(run, above) if above else None for run, above in cost.with_the_one_above()]
     unit = "%" if is_share(main.name) else ""

@@ -29,7 +29,7 @@ _ON_PAGE = 6
 
 @dataclass(frozen=True)
 class Way:
-    """How a sweep is shown.
+    """Choices in showing a sweep.
 
     Attributes
     ----------

@@ -108,7 +108,7 @@ def drawn(shown: Shown, heading: str = "", sheet: Sheet = SCREEN) -> Drawn:
 
 
 def _note(shown: Shown) -> str:
-    """What marks mean, missing cells included."""
+    """The meaning of marks, missing cells included."""
     grey = [p.mark.missing for p in shown.panels if isinstance(p.mark, Cells) and p.mark.missing]
     return "; ".join(filter(None, [shown.about, *(f"grey: {word}" for word in grey[:1])]))
 
