@@ -88,8 +88,8 @@ def plot(
             overwrite=overwrite,
         )
         if form == "text":
-            for table in plotting.tables(runs, wanted):
-                terminal.out().print(table)
+            for shown in plotting.tables(runs, wanted):
+                terminal.out().print(shown)
             return
         for path in plotting.plot(runs, wanted):
             terminal.out().print(f"wrote {path}", markup=False)

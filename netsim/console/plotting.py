@@ -139,7 +139,7 @@ def _view(paths: Sequence[Path], wanted: Wanted) -> str:
 def _gathered(
     paths: Sequence[Path], view: str, wanted: Wanted
 ) -> tuple[Shown, list[dict[str, Any]] | None]:
-    """What a view shows, and the rows of its file where they are not those of its table.
+    """Gather a view, and the rows of its file where they are not those of its table.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def _gathered(
 
 
 def _sweep(folder: Path, view: str, wanted: Wanted) -> tuple[Shown, list[dict[str, Any]] | None]:
-    """What a view shows of a sweep.
+    """Gather a view of a sweep.
 
     Parameters
     ----------

@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from numpy.typing import NDArray
-from scipy.cluster.hierarchy import leaves_list, linkage
 
 from netsim.errors import ScenarioError
 from netsim.recording import run_folder
@@ -18,9 +16,6 @@ from netsim.views import Ask, OnPaper, Panel, Shown
 from netsim.views import weights as heatmaps
 from netsim.views.gathering import runs as of_several
 from netsim.views.gathering.runs import Run
-from netsim.views.render.figure import layout
-from netsim.views.render.figure import style as plot_style
-from netsim.views.render.figure.files import Drawn
 from netsim.views.render.figure.sheets import Sheet
 
 TITLE = "Who weighs whom"
@@ -57,7 +52,7 @@ def of_runs(runs: Sequence[Run], _: Ask) -> Shown:
     return Shown([Panel(OnPaper(lambda sheet: draw(runs, sheet)))])
 
 
-def draw(runs: Sequence[Run], sheet: Sheet) -> Drawn:
+def draw(runs: Sequence[Run], sheet: Sheet) -> Any:
     """Draw the weights that nodes gave each other at the end, a panel a curve.
 
     Parameters
@@ -71,6 +66,10 @@ def draw(runs: Sequence[Run], sheet: Sheet) -> Drawn:
     ScenarioError
         If none of them has logged weights.
     """
+    from netsim.views.render.figure import layout  # here: a page does without Matplotlib
+    from netsim.views.render.figure import style as plot_style
+    from netsim.views.render.figure.files import Drawn
+
     every = {name: group[0] for name, group in of_several.groups(runs).items()}
     having = {name: run for name, run in every.items() if _has_weights(run)}
     if not having:
@@ -127,6 +126,8 @@ def order_of(run: Run) -> Order:
 
 def _alike(counts: NDArray[np.float64]) -> NDArray[np.int64]:
     """An order of rows in which those with like shares of classes lie beside each other."""
+    from scipy.cluster.hierarchy import leaves_list, linkage  # here: a page does without it
+
     norms = np.linalg.norm(counts, axis=1, keepdims=True)
     unit = counts / np.where(norms > 0, norms, 1.0)
     tree = linkage(unit, "average", optimal_ordering=len(unit) <= 500)
@@ -167,7 +168,7 @@ def _cells(run: Run) -> tuple[Order, NDArray[np.float64], int]:
 
 
 def _draw_panel(
-    panel: Axes, found: tuple[Order, NDArray[np.float64], int], top: float, is_first: bool
+    panel: Any, found: tuple[Order, NDArray[np.float64], int], top: float, is_first: bool
 ) -> Any:
     """One heat map.
 
@@ -181,6 +182,8 @@ def _draw_panel(
     is_first : bool
         Whether it is the first of its row, which names the nodes.
     """
+    from netsim.views.render.figure import style as plot_style
+
     order, cells, block = found
     image = plot_style.heatmap(panel, cells, block, top)
     named = len(order.ids) <= _MOST_NAMED

@@ -6,10 +6,9 @@ together. Footprints of buildings are drawn where the file of the path loss stat
 """
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from matplotlib.collections import LineCollection
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from netsim.errors import ScenarioError
@@ -18,8 +17,6 @@ from netsim.traces.arrays import Arrays
 from netsim.views import OnPaper, Panel, Shown
 from netsim.views.gathering import pairs
 from netsim.views.gathering.run_tables import RunTables
-from netsim.views.render.figure import style as plot_style
-from netsim.views.render.figure.files import Drawn
 from netsim.views.render.figure.sheets import SCREEN, Sheet
 
 TITLE = "Map"
@@ -47,7 +44,9 @@ def of_run(run: RunTables) -> Shown | None:
             share = (delivered + delivered.T) / np.where(both > 0, both, np.nan)
     walls = outlines(run.folder)
 
-    def draw(sheet: Sheet) -> Drawn:
+    def draw(sheet: Sheet) -> Any:
+        from netsim.views.render.figure.files import Drawn  # here: a page does without Matplotlib
+
         rows = [
             {"node": node, "x_m": float(x), "y_m": float(y)} for node, (x, y) in enumerate(places)
         ]
@@ -73,7 +72,7 @@ def node_map(
     share: NDArray[np.float64] | None,
     walls: NDArray[np.float64] | None,
     sheet: Sheet = SCREEN,
-) -> Figure:
+) -> Any:
     """Nodes as dots, links as lines, footprints in grey.
 
     Parameters
@@ -86,6 +85,10 @@ def node_map(
         Outlines [m], with NaN between them.
     sheet : Sheet
     """
+    from matplotlib.collections import LineCollection  # here: a page does without Matplotlib
+
+    from netsim.views.render.figure import style as plot_style
+
     wide = sheet.width_in or 6.0
     figure = plot_style.new_figure(wide, wide * 4.4 / 6.0, sheet)
     panel = figure.add_subplot()

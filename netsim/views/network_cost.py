@@ -1,11 +1,10 @@
-"""What a network costs, as a picture: accuracy over time in each world, and fates of messages."""
+"""Costs of a network: accuracy in each world, paired differences, and fates of messages."""
 
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from netsim.errors import ScenarioError
 from netsim.recording import run_folder
@@ -14,9 +13,6 @@ from netsim.results import network_cost
 from netsim.results.network_cost import ARRIVED, CAUSES, LATE, NetworkCost, Played, difference
 from netsim.views import Ask, Columns, OnPage, OnPaper, Panel, Quantity, Shown
 from netsim.views.gathering.runs import Run
-from netsim.views.render.figure import axes as plot_axes
-from netsim.views.render.figure import style as plot_style
-from netsim.views.render.figure.files import Drawn
 from netsim.views.render.figure.sheets import SCREEN, Sheet
 
 TITLE = "What the network costs"
@@ -50,11 +46,18 @@ def of_runs(runs: Sequence[Run], _: Ask) -> Shown | None:
     sentences = network_cost.sentences(cost)
     return Shown(
         [
-            Panel(OnPaper(lambda sheet: Drawn(figure(cost, sheet), _rows(cost), _rows(cost), ""))),
+            Panel(OnPaper(lambda sheet: _drawn(cost, sheet))),
             Panel(OnPage("sentences", {"sentences": sentences})),
             _table(cost),
         ]
     )
+
+
+def _drawn(cost: NetworkCost, sheet: Sheet) -> Any:
+    """The figure with its rows."""
+    from netsim.views.render.figure.files import Drawn  # here: a page does without Matplotlib
+
+    return Drawn(figure(cost, sheet), _rows(cost), _rows(cost), "")
 
 
 def _rows(cost: NetworkCost) -> list[dict[str, Any]]:
@@ -64,7 +67,7 @@ def _rows(cost: NetworkCost) -> list[dict[str, Any]]:
 
 
 def _table(cost: NetworkCost) -> Panel:
-    """What each world gave, what became of its messages, and what it took from the one above."""
+    """Results of each world, fates of its messages, and differences to the world above."""
     runs, main = cost.runs, cost.runs[0].main
     gaps = [difference(run, above) if above else None for run, above in cost.with_the_one_above()]
     unit = "%" if is_share(main.name) else ""
@@ -112,15 +115,19 @@ def draw(top: Path, cost: NetworkCost) -> Path:
     Path
         The file.
     """
+    from netsim.views.render.figure import style as plot_style
+
     with plot_style.style():
         return plot_style.save(figure(cost), top / "figures" / NAME)
 
 
-def figure(cost: NetworkCost, sheet: Sheet = SCREEN) -> Figure:
+def figure(cost: NetworkCost, sheet: Sheet = SCREEN) -> Any:
     """Accuracy over time, and beside it what became of messages; the latter alone with no metric.
 
     To be called, and the figure saved, inside `plot_style.style()`.
     """
+    from netsim.views.render.figure import style as plot_style
+
     sending = [run for run in cost.runs if run.sent]
     learned = all(run.learned and len(run.curve.t_s) > 1 for run in cost.runs)
     wide = 8.0 if learned else 4.6
@@ -137,6 +144,9 @@ def figure(cost: NetworkCost, sheet: Sheet = SCREEN) -> Figure:
 
 def _curves(panel: Any, cost: NetworkCost) -> None:
     """One colour an algorithm, one dash a world."""
+    from netsim.views.render.figure import axes as plot_axes
+    from netsim.views.render.figure import style as plot_style
+
     drawn = []
     for colour, group in zip(plot_style.COLOURS * 9, cost.groups, strict=False):
         for place, run in enumerate(reversed(group)):
@@ -162,6 +172,8 @@ def _curves(panel: Any, cost: NetworkCost) -> None:
 
 def _fates(panel: Any, runs: Sequence[Played], causes: Sequence[str]) -> None:
     """A bar a run: shares of its messages by what became of them, and how long they took."""
+    from netsim.views.render.figure import style as plot_style
+
     kinds = {"arrived": ARRIVED} | {CAUSES[cause]: (cause,) for cause in causes}
     lost = iter(_LOST)
     left = np.zeros(len(runs))

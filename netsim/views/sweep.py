@@ -29,7 +29,7 @@ _ON_PAGE = 6
 
 @dataclass(frozen=True)
 class Way:
-    """How a sweep is shown.
+    """Choices in showing a sweep.
 
     Attributes
     ----------
@@ -86,7 +86,15 @@ def gather(lines: Sequence[PointResult], show: Sequence[str], way: Way) -> Shown
 
 
 def csv_rows(lines: Sequence[PointResult], shown: Sequence[str], way: Way) -> list[Row]:
-    """A row a point, algorithm and measure that is drawn, for a file beside the figure."""
+    """A row a point, algorithm and measure that is drawn, for a file beside the figure.
+
+    Parameters
+    ----------
+    lines : sequence of PointResult
+    shown : sequence of str
+        Names of measures.
+    way : Way
+    """
     return [
         {**row, "diff_to": way.minus or lines[0].point}
         for row in tidy_rows(lines)

@@ -53,7 +53,9 @@ def test_worlds_are_played_side_by_side_and_read_in_words(netsim, here, worlds):
 
 @pytest.mark.slow
 def test_the_cost_of_the_network_is_drawn(netsim, here, worlds):
-    assert netsim("run", "w.toml", "-q", "--out", "out", algorithms=False).exit_code == 0
+    assert (
+        netsim("run", "w.toml", "-q", "--figures", "--out", "out", algorithms=False).exit_code == 0
+    )
     assert (here / "out/figures/network_cost.png").is_file()
 
 

@@ -108,7 +108,7 @@ def drawn(shown: Shown, heading: str = "", sheet: Sheet = SCREEN) -> Drawn:
 
 
 def _note(shown: Shown) -> str:
-    """What marks mean, missing cells included."""
+    """The meaning of marks, missing cells included."""
     grey = [p.mark.missing for p in shown.panels if isinstance(p.mark, Cells) and p.mark.missing]
     return "; ".join(filter(None, [shown.about, *(f"grey: {word}" for word in grey[:1])]))
 
@@ -347,9 +347,8 @@ def _distribution_axes(mark: Lines, on: Axes) -> None:
 def _response(panel: Panel, on: Axes, entries: Entries, places: Mapping[str, int]) -> None:
     mark, table = panel.mark, panel.table
     assert isinstance(mark, Response)
-    figure = on.figure
-    assert isinstance(figure, plot_style.Picture)
-    swept_axis.set_up(mark, on, narrow=figure.sheet.width_in is not None)
+    narrow = plot_style.sheet_of(on.figure).width_in is not None
+    swept_axis.set_up(mark, on, narrow=narrow)
     scale = mark.y.scale
     for k, name in enumerate(mark.curves):
         mine = table["curve"] == name

@@ -91,7 +91,7 @@ def style(sheet: Sheet = SCREEN) -> Iterator[None]:
         yield
 
 
-class Picture(Figure):
+class _Picture(Figure):
     """A figure that a notebook shows by itself, whether or not pyplot has been imported."""
 
     sheet = SCREEN
@@ -119,13 +119,18 @@ def new_figure(width_in: float, height_in: float, sheet: Sheet = SCREEN) -> Figu
     sheet : Sheet
         What it is drawn for; the style that it is saved in.
     """
-    figure = Picture(figsize=(width_in, height_in), layout="constrained")
+    figure = _Picture(figsize=(width_in, height_in), layout="constrained")
     figure.sheet = sheet
     FigureCanvasAgg(figure)
     engine = figure.get_layout_engine()
     assert engine is not None
     engine.set(wspace=0.04, h_pad=0.06)  # type: ignore[call-arg]
     return figure
+
+
+def sheet_of(figure: Any) -> Sheet:
+    """The sheet that a figure of `new_figure` is drawn for."""
+    return figure.sheet if isinstance(figure, _Picture) else SCREEN
 
 
 def save(figure: Figure, path: Path, form: str = "png", dpi: int | None = None) -> Path:

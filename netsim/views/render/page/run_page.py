@@ -47,7 +47,7 @@ def gather(folder: Path, places: Places = nowhere, is_live: bool = False) -> Ent
 
 
 def sections(found: Mapping[str, tuple[View, Shown | None]]) -> dict[str, Any]:
-    """What views show as sections of a page, by name; those that have nothing are left out."""
+    """Sections of a page by the names of their views; those that have nothing are left out."""
     made = {
         name: marks.section(shown, view.TITLE)
         for name, (view, shown) in found.items()
