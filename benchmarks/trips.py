@@ -190,7 +190,10 @@ def main(arguments: list[str] | None = None) -> None:
         found[name] = counts(calls)
     print(f"{'trip':40s}{'calls':>8}{'hand-overs':>12}{'files':>8}{'returns':>9}")
     for name, row in found.items():
-        print(f"{name:40s}" + "".join(f"{n:>{w}}" for n, w in zip(row.values(), (8, 12, 8, 9))))
+        print(
+            f"{name:40s}"
+            + "".join(f"{n:>{w}}" for n, w in zip(row.values(), (8, 12, 8, 9), strict=True))
+        )
     if given.json is not None:
         given.json.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
 

@@ -78,9 +78,9 @@ from pydantic import model_validator
 
 from netsim.errors import ProtocolError, UnsuitableError
 from netsim.learning import project_to_simplex
-from netsim.learning.adam import adam_step
 from netsim.learning.functions import batched, loss
 from netsim.learning.jobs import BatchKey
+from netsim.learning.optimizers import adam_step
 from netsim.learning.privacy import Privacy
 from netsim.learning.refs import Ref
 from netsim.learning.select import batched_greedy_collaborators, greedy_collaborators

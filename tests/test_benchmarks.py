@@ -302,6 +302,14 @@ def test_runs_killed_at_random_moments_go_on_as_if_they_had_not_been(run):
 
 @pytest.mark.slow
 def test_trips_through_the_code_stay_short(run):
-    """Loading a scenario was 30,584 calls, a message over radio 95 hand-overs, once."""
     found = run("trips")
     assert found["scenario to Scenario"]["calls"] < 6_000
+    most = {
+        "message over a wire": 24,
+        "message over radio": 68,
+        "message, CSMA frame by frame": 180,
+        "two trainings, a loss, up to the wait": 78,
+    }
+    assert [name for name, trips in most.items() if found[name]["hand-overs"] > trips] == []
+    one = found["message over a wire"]
+    assert one["returns"] == one["hand-overs"] - one["files"] + 1

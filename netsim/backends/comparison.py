@@ -30,9 +30,9 @@ from netsim.errors import ScenarioError, one_line
 from netsim.learning import optimizers
 from netsim.learning.architecture import Architecture
 from netsim.learning.divergence import Divergences
+from netsim.learning.global_draws import mask_seed, seeded
 from netsim.learning.hidden_state import changed, hidden_state
 from netsim.learning.jobs import Batches, Job, JobFailedError, Optimizer
-from netsim.learning.masks import mask_seed, seeded
 from netsim.learning.minibatches import Rows
 from netsim.learning.refs import Cell, Ref
 from netsim.learning.shards import Shards

@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from netsim.learning.architecture import Architecture
 from netsim.learning.columns import clipped, number_of
 from netsim.learning.divergence import Divergences
+from netsim.learning.global_draws import mask_seed, seeded
 from netsim.learning.jobs import BatchKey, Job
-from netsim.learning.masks import mask_seed, seeded
 from netsim.learning.refs import Ref
 from netsim.learning.shards import Batch, Shards
 from netsim.rng import Streams

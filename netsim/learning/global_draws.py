@@ -1,21 +1,24 @@
 """Draws from the global random numbers of torch, NumPy and Python, which no seed of a run sets.
 
 Two runs of one scenario would differ. What draws is refused where the draw can be told to be a
-job's, and warned of otherwise.
+job's, and warned of otherwise. Random layers draw from torch's generator, too, but from seeds: a
+minibatch's masks follow from its name, however jobs are grouped.
 """
 
 from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import torch
 
 from netsim.learning.functions import place_of
-from netsim.learning.jobs import Job
+from netsim.learning.jobs import BatchKey, Job
+from netsim.rng import Streams
 from netsim.units import to_s
 
 REMEDY = (
@@ -102,3 +105,21 @@ def _states() -> dict[str, object]:
         "NumPy": (legacy["state"]["pos"], legacy["state"]["key"].tobytes(), legacy["has_gauss"]),
         "Python": random.getstate(),
     }
+
+
+def mask_seed(streams: Streams, key: BatchKey) -> int:
+    """Seed of the masks that belong to one minibatch."""
+    return streams.key(f"mask/{key.stream}", key.shard, key.counter) & 0x7FFFFFFFFFFFFFFF
+
+
+def generator(device: torch.device, seed: int) -> torch.Generator:
+    """A generator that gives the numbers that a layer draws within `seeded(device, seed)`."""
+    return torch.Generator(device).manual_seed(seed)
+
+
+@contextmanager
+def seeded(device: torch.device, seed: int) -> Iterator[None]:
+    """Seed torch's global generator for a while; its earlier state comes back afterwards."""
+    with ALONE, torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+        torch.manual_seed(seed)
+        yield

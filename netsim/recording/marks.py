@@ -1,7 +1,7 @@
 """The table of wake-ups, switches and jobs: what happened in a run beside its messages."""
 
 from netsim.recording.fingerprint import Fingerprint
-from netsim.recording.parquet_parts import Parts, takes_fields
+from netsim.recording.parquet_parts import Parts
 from netsim.recording.schema import MARK_COLUMNS, OtherEventRow
 
 
@@ -18,10 +18,11 @@ class Marks:
         self._rows = parts
         self._hash = Fingerprint(MARK_COLUMNS)
 
-    @takes_fields(OtherEventRow)
     def add(self, row: OtherEventRow) -> None:
         """Add an event."""
-        if self._rows.add(row):
+        rows = self._rows
+        rows.values += row
+        if len(rows.values) >= rows.full:
             self._take()
 
     def flush(self) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from netsim.errors import ProtocolError
 from netsim.recording.fingerprint import Fingerprint
-from netsim.recording.parquet_parts import Parts, Rows, takes_fields
+from netsim.recording.parquet_parts import Parts, Rows
 from netsim.recording.schema import ADDED_OUTCOMES, LATER_COLUMNS, OUTCOMES, MessageRow
 from netsim.recording.traffic_stats import Traffic
 
@@ -56,9 +56,15 @@ class MessageLog:
         """How many messages have ended so far."""
         return self._taken + len(self._receivers)
 
-    @takes_fields(MessageRow)
-    def message(self, row: MessageRow) -> int:
-        """Record a message to one receiver that has ended; the number of its row in the table."""
+    def message(self, *fields: Any, **named: Any) -> int:
+        """Record a message to one receiver that has ended, and return its row's number.
+
+        Parameters
+        ----------
+        *fields, **named
+            Those of `MessageRow`, in order or by name.
+        """
+        row = MessageRow(*fields, **named)
         return self.messages(row, (row.dst,))
 
     def messages(self, row: MessageRow, receivers: Sequence[int]) -> int:

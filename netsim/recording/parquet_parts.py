@@ -131,7 +131,8 @@ class Parts:
     Attributes
     ----------
     values : list
-        The waiting rows, one after the other, `width` values each. It stays the same list object.
+        The waiting rows, one after the other, `width` values each: a caller adds a row by `add`, or
+        to the list itself. It stays the same list object.
     rows_written : int
         Rows of the parts that are in the folder.
 

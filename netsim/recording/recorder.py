@@ -42,6 +42,7 @@ from netsim.recording.schema import (
     GraphRow,
     HopRow,
     MetricRow,
+    OtherEventRow,
     TrafficRow,
 )
 from netsim.recording.uses import Ages, Uses
@@ -214,7 +215,7 @@ class Recorder:
         self._mark(t_ns, node, "job", steps)
 
     def _mark(self, t_ns: int, node: int, what: str, count: int) -> None:
-        self._marks.add(self._log.count, t_ns, node, what, count)
+        self._marks.add(OtherEventRow(self._log.count, t_ns, node, what, count))
 
     @takes_fields(MetricRow)
     def metric(self, row: MetricRow) -> None:

@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 
 from netsim.errors import ScenarioError
 from netsim.links.radio.budget import LinkBudget
-from netsim.links.radio.given_snr import GivenMeanSnr
-from netsim.links.radio.mean_snr import IidMeanSnr, PlacedMeanSnr
+from netsim.links.radio.mean_snr import GivenMeanSnr, IidMeanSnr, PlacedMeanSnr
 from netsim.links.radio.table import Radio
 from netsim.rng import Streams
 from netsim.scenario.tables import Scenario

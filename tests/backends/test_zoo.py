@@ -13,8 +13,8 @@ from netsim import api, engine, world
 from netsim.backends.native.library import why_missing
 from netsim.errors import ScenarioError
 from netsim.learning.architecture import moved
+from netsim.learning.global_draws import mask_seed
 from netsim.learning.jobs import BatchKey
-from netsim.learning.masks import mask_seed
 from netsim.python_api.scenario import kinds_for
 from netsim.scenario.tables import AlgorithmEntry
 

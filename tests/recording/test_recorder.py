@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from netsim.errors import ProtocolError, ScenarioError
+from netsim.recording import run_folder, schema
 from netsim.recording.recorder import Recorder
 
 S = 1_000_000_000

@@ -14,8 +14,8 @@ from netsim.backends.parameter_store import ParameterStore
 from netsim.backends.stacked.loss_training import LossSteps, LossTraining
 from netsim.learning.architecture import Architecture
 from netsim.learning.divergence import Divergences
+from netsim.learning.global_draws import generator, mask_seed
 from netsim.learning.jobs import BatchKey, Job
-from netsim.learning.masks import generator, mask_seed
 from netsim.learning.minibatches import Rows
 from netsim.learning.shards import Shards
 from netsim.rng import Streams

@@ -18,8 +18,8 @@ from netsim.backends.native.data import Data, Numbers, Steps
 from netsim.backends.native.masks import MaskShapes, draw, values_of
 from netsim.backends.stacked.loss_training import LossSteps
 from netsim.learning.functions import uniforms_of
+from netsim.learning.global_draws import generator, mask_seed
 from netsim.learning.jobs import BatchKey, Job
-from netsim.learning.masks import generator, mask_seed
 from netsim.learning.shards import Shards
 from netsim.rng import Streams
 

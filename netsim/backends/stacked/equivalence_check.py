@@ -19,7 +19,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from netsim.backends.stacked.chain import chain_of
 from netsim.backends.stacked.stacked_module import StackedModule, UnstackableError
 from netsim.learning.architecture import Architecture
-from netsim.learning.masks import generator, seeded
+from netsim.learning.global_draws import generator, seeded
 
 TAILS = {
     *("sigmoid", "silu", "softplus", "elu", "celu", "gelu", "mish", "log_sigmoid_forward"),

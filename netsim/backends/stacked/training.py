@@ -21,8 +21,8 @@ from netsim.backends.stacked.stacked_module import StackedModule
 from netsim.backends.stacked.workspace import LocalSteps, Plan, Workspace
 from netsim.learning import optimizers
 from netsim.learning.divergence import Divergences
+from netsim.learning.global_draws import generator, mask_seed
 from netsim.learning.jobs import Job
-from netsim.learning.masks import generator, mask_seed
 from netsim.learning.refs import Cell
 from netsim.learning.shards import Shards
 from netsim.learning.transfer import to_device

@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from netsim.links.radio.shadowing import longest_step_m, shadow_db, shadowing_sizes
+from netsim.errors import ScenarioError
 from netsim.links.radio.table import Radio
 from netsim.rng import Streams
 from netsim.topology.mobility import HighTrack, SpaceTrack, Track
+from netsim.traces.gains import Gains
 from netsim.units import db_to_linear, to_ns
 
 Nodes = Sequence[int] | NDArray[np.int64]
@@ -30,6 +31,12 @@ _LONGEST = 1 << 20
 """Steps for which the mean SNR of a pair that is left out holds, at most."""
 _SLACK = 0.25
 """How much wider than the range a search for neighbours is, so that it holds while they move."""
+
+
+_STEP_M = 1.0
+"""Time is divided into steps in which no node moves farther than this."""
+_STEP_OF_DECORRELATION = 0.1
+"""... nor, with shadowing, than this fraction of its decorrelation distance."""
 
 
 def lengths_m(vectors_m: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -369,3 +376,90 @@ class PlacedMeanSnr(MeanSnr):
         moved_m = 2.0 * self._fastest_m_per_s * self._epoch_ns * 1e-9
         found = tree.query_ball_point(tree.data[src], self._range_m + moved_m)
         return tuple(sorted(j for j in found if j != src))
+
+
+class GivenMeanSnr(MeanSnr):
+    """Of nodes whose gains are known pair by pair, wherever they are.
+
+    Parameters
+    ----------
+    radio : Radio
+    powers_dbm : tuple of float
+        Transmit power of each node [dBm].
+    gains : Gains
+    """
+
+    def __init__(self, radio: Radio, powers_dbm: tuple[float, ...], gains: Gains) -> None:
+        self._gains = gains
+        self._sent_over_noise_db = tuple(p - radio.noise_dbm for p in powers_dbm)
+        self.moving = gains.moving
+        heard = np.isfinite(gains.gain_db).any(axis=0)
+        self.pairs_left_out = int(np.triu(~(heard | heard.T), k=1).sum())
+        self._pair = lru_cache(maxsize=1 << 16)(self._of_pair)
+
+    def snr(self, src: int, others: Nodes, time_ns: int) -> NDArray[np.float64]:
+        return self._of_some(self._gains.step(time_ns), src, others)
+
+    def pair(self, src: int, dst: int, time_ns: int) -> float:
+        return self._pair(self._gains.step(time_ns), src, dst)
+
+    def holds_until_ns(self, src: int, dst: int, time_ns: int) -> int | None:
+        return self._gains.holds_until_ns(time_ns)
+
+    def step_ends_ns(self, time_ns: int) -> int | None:
+        return self._gains.holds_until_ns(time_ns)
+
+    def _of_pair(self, step: int, src: int, dst: int) -> float:
+        return float(self._of_some(step, src, (dst,))[0])
+
+    def _of_some(self, step: int, src: int, others: Nodes) -> NDArray[np.float64]:
+        snr_db = self._gains.at(step, src, others) + self._sent_over_noise_db[src]
+        return np.asarray(10.0 ** (snr_db / 10.0))
+
+
+def shadow_db(
+    radio: Radio, streams: Streams, low: NDArray[np.int64], high: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Shadowing of pairs of nodes without places: one draw a pair.
+
+    Parameters
+    ----------
+    radio : Radio
+    streams : Streams
+    low, high : (P,) int64
+        The ends of each pair, the lower id first.
+
+    Returns
+    -------
+    (P,) float64
+        In dB.
+    """
+    u = streams.uniform_array("shadowing", low, high)
+    return np.asarray((radio.shadowing.sigma_db or 0.0) * radio.shadowing.still(u))
+
+
+def shadowing_sizes(radio: Radio) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Shadowing: (sigma [dB], decorrelation distance [m]), each (in sight, out of sight)."""
+    own = radio.path_loss.own_shadowing
+    sigma_db, decorrelation_m = radio.shadowing.sigma_db, radio.shadowing.decorrelation_m
+    return (
+        (sigma_db, sigma_db)
+        if sigma_db is not None or own is None
+        else (own[0].sigma_db, own[1].sigma_db),
+        (decorrelation_m or math.inf,) * 2
+        if decorrelation_m is not None or own is None
+        else (own[0].decorrelation_m, own[1].decorrelation_m),
+    )
+
+
+def longest_step_m(radio: Radio) -> float:
+    """How far a node may move in one step [m]."""
+    if not radio.shadowing.drawn:
+        return _STEP_M
+    shortest_m = min(shadowing_sizes(radio)[1])
+    if math.isinf(shortest_m):
+        raise ScenarioError(
+            f'[radio.shadowing] decorrelation_m: path_loss "{radio.path_loss.kind}" states none '
+            "of its own, and nodes move; say over what distance shadowing changes"
+        )
+    return min(_STEP_M, _STEP_OF_DECORRELATION * shortest_m)

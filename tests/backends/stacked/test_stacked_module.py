@@ -10,7 +10,7 @@ from netsim.backends.stacked.convolution import StackedConv2d
 from netsim.backends.stacked.equivalence_check import build
 from netsim.errors import ScenarioError
 from netsim.learning.architecture import Architecture
-from netsim.learning.masks import generator, seeded
+from netsim.learning.global_draws import generator, seeded
 from netsim.registry import family
 
 CPU = torch.device("cpu")
