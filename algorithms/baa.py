@@ -97,7 +97,7 @@ class Device:
                 self.take(aggregated(node, params, w, got, change))
 
     def row(self, change: Ref, senders: int) -> OverTheAir:
-        """What is sent, with as many others."""
+        """Return the node's row to send over the air with those of others."""
         return OverTheAir(change, self.params.truncation, senders, self.params.wait_s)
 
     def on_model(self) -> Process:

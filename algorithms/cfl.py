@@ -55,7 +55,7 @@ from netsim.api import Node, Process, Ref
 
 
 class Params(api.PlainTraining, api.AbsenceParams):
-    """When a cluster splits, and how.
+    """Time of the first split of a cluster, and thresholds for splits.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ def processes(node: Node, params: Params) -> list[Process]:
 
 
 class Clusters:
-    """What a server, or a node among peers, knows of the clusters.
+    """State of the clusters at a server, or at a node among peers.
 
     Attributes
     ----------
@@ -134,7 +134,7 @@ class Clusters:
             yield i, mean
 
     def places(self, ids: Sequence[int]) -> tuple[int, ...]:
-        """Where nodes are among all."""
+        """Return the positions of nodes among all."""
         return tuple(self.everyone.index(j) for j in ids)
 
 

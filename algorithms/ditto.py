@@ -27,7 +27,7 @@ from netsim.api import Node, Process
 
 
 class Params(api.RoundParams, api.SamplingParams):
-    """How near v_i stays to w, and who trains in a round.
+    """Pull of v_i towards w, and the share of nodes that train in a round.
 
     Attributes
     ----------

@@ -40,7 +40,7 @@ from netsim.api import Batch, Node, Process, supervised_contrastive_loss
 
 
 class Params(api.LocalTraining, api.AbsenceParams):
-    """What the paper's code uses.
+    """Values of the paper's code.
 
     Attributes
     ----------

@@ -72,7 +72,7 @@ class Params(api.PlainTraining, api.AbsenceParams, api.SamplingParams):
 
 @dataclass(frozen=True)
 class Wish(Message):
-    """Whether to send a model to the node that this is from."""
+    """Answer to a peer: send me your model, or do not."""
 
     wanted: bool
 
@@ -168,7 +168,7 @@ def gains_over_distances(
 
 @api.batched
 def shares(quotients: Tensor) -> Tensor:
-    """What theta^prev and each theta_j count: (1 + m,), 1 - sum of w and w_j of Eq. (4)."""
+    """Return the weights of theta^prev and each theta_j: (1 + m,), from w and w_j of Eq. (4)."""
     positive = quotients.clamp(min=0)
     total = positive.sum()
     w = positive / total.clamp(min=torch.finfo(total.dtype).tiny)

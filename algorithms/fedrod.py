@@ -40,7 +40,7 @@ from netsim.api import Batch, Node, Process
 
 
 class Params(api.RoundParams):
-    """What is averaged: base and generic head, or the base alone.
+    """Choice of the averaged part: base and generic head, or the base alone.
 
     Attributes
     ----------

@@ -50,7 +50,7 @@ FAR = 1e30
 
 
 class Params(api.StarParams, api.FallingRate):
-    """What the paper leaves open.
+    """Choices that the paper leaves open.
 
     The paper tells of no falling learning rate, but of one for FedAvg+, which it compares with;
     `switch_s` and `fine_tune_learning_rate` give it to both.

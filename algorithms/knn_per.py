@@ -44,7 +44,7 @@ from .fedproto import num_features
 
 
 class Params(api.RoundParams):
-    """How many neighbours vote, what that counts, and how many samples are remembered.
+    """Number of neighbours that vote, the weight of their vote, and the number of samples kept.
 
     Attributes
     ----------

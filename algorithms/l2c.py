@@ -44,7 +44,7 @@ from netsim.api import Message, Node, Process, Ref
 
 
 class MixingParams(api.CollaboratorParams):
-    """What L2C and meta-L2C share; the defaults are the paper's.
+    """Keys that L2C and meta-L2C share; the defaults are the paper's.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class MixingParams(api.CollaboratorParams):
 
 
 class Params(MixingParams):
-    """Where mixing weights start.
+    """Initial values of mixing weights.
 
     Attributes
     ----------

@@ -66,7 +66,7 @@ from .l2c import MixingParams, logit_gradient, stepped, zeros_like_first
 
 
 class Params(MixingParams):
-    """What the encoder starts from and how it compares.
+    """Initial values of the encoder, and its way to compare.
 
     Attributes
     ----------

@@ -125,7 +125,7 @@ class Params(api.AbsenceParams):
 
 @dataclass(frozen=True)
 class Personal(Message):
-    """What a node goes on from: theta~_i, and theta-_i unless that is approximated."""
+    """Models from which a node trains on: theta~_i, and theta-_i unless that is approximated."""
 
     theta: Ref
     direction: Ref | None
@@ -278,7 +278,7 @@ def similarity_to(
 
 
 def alike(own: Tensor, updates: Tensor, metric: Metric) -> Tensor:
-    """How alike updates are, 1 for one and itself: (m, K) from (m, P) and (K, P)."""
+    """Cosine similarities of updates: (m, K) from (m, P) and (K, P)."""
     if metric in ("l1", "l2"):
         apart = [torch.linalg.vector_norm(updates - x, ord=int(metric[1]), dim=-1) for x in own]
         return 1 / (1 + torch.stack(apart))

@@ -53,7 +53,7 @@ SHARPNESS, DECAY = 3.0, 1e-4
 
 
 class Params(api.PlainTraining, api.AbsenceParams):
-    """Which graph, and how models flow along it.
+    """Choice of the graph, and of the way models flow along it.
 
     Attributes
     ----------

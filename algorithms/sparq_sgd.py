@@ -34,7 +34,7 @@ from netsim.api import Encoded, Message, Node, Process, Received, Ref
 
 
 class Params(api.PlainTraining, api.StalenessParams):
-    """When to send, how to compress, how strongly to mix; how long to wait for what was missed.
+    """Condition for sending, compression, strength of mixing, and time to wait for missed messages.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Whether another commit plays the same: fingerprints of event logs and of final parameters.
+"""Compare two commits: fingerprints of event logs and of final parameters.
 
     python benchmarks/fingerprints.py [--before REV|FILE] [--json FILE] [--only NAME...]
 

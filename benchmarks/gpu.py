@@ -69,7 +69,7 @@ class Part:
 
 
 def parity(cell: Cell, device: str, tiny: bool) -> Cell:
-    """Whether the device computes what the CPU does."""
+    """Compare the device's numbers with the CPU's."""
     return _parity.measure(cell, device)
 
 
@@ -299,7 +299,7 @@ def table(cells: list[Cell]) -> str:
 
 
 def machine(device: str) -> Cell:
-    """What was measured on."""
+    """Describe the machine that was measured."""
     name = torch.cuda.get_device_name() if device == "cuda" else "cpu"
     return {"device": name, "torch": torch.__version__, "cuda": torch.version.cuda}
 

@@ -194,7 +194,7 @@ def _called(arguments: Sequence[str], said: int, often: bool) -> None:
 
 
 def differences(one: Path, other: Path) -> list[str]:
-    """What of two run folders differs, but for what the wall clock says."""
+    """List the differences of two run folders, without those of the wall clock."""
     before, after = load(one), load(other)
     found = [f"summary: {k}" for k in before if k not in OF_THE_CLOCK and before[k] != after.get(k)]
     found += [

@@ -1,4 +1,4 @@
-"""Which backend is fastest where: what the shipped rules of routes go by.
+"""Find the fastest backend for each case: the source of the shipped rules of routes.
 
     python benchmarks/routes.py [--model a b] [--nodes 1 2 10 100] [--batch 1 10 64] [--json FILE]
 

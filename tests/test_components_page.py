@@ -1,4 +1,4 @@
-"""What docs/components.md shows works as shown."""
+"""Examples of docs/components.md work as shown."""
 
 import importlib
 import re

@@ -1,4 +1,4 @@
-"""What docs/explain.md, timeline.md and plot.md show works, and prints what stands there."""
+"""Examples of docs/explain.md, timeline.md and plot.md work, and print the shown text."""
 
 import re
 import shlex

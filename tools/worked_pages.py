@@ -76,7 +76,7 @@ def script_of(page: str, folder: Path, figure: str | None) -> str:
 
 
 def quickstart_told(folder: Path) -> str:
-    """What `netsim run quickstart` prints of its runs; draws its figure for the documentation."""
+    """Return the output of `netsim run quickstart`; draw its figure for the documentation."""
     from rich.console import Console
 
     from netsim.results import network_cost, network_cost_figure, plot_style

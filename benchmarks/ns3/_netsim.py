@@ -30,7 +30,7 @@ EIFS_S = {6: 94e-6, 24: 94e-6, 54: 94e-6}
 
 
 def overhead_s(mbps: int, frame_bytes: int = PAYLOAD_BYTES + HEADER_BYTES) -> float:
-    """What a frame of 802.11a takes beside its bits: preamble and SIGNAL, 22 bits, padding."""
+    """Return the time of an 802.11a frame without its bits: preamble, SIGNAL, 22 bits, padding."""
     symbols = math.ceil((8 * frame_bytes + 22) / (4 * mbps))
     return 20e-6 + 4e-6 * symbols - 8 * frame_bytes / (1e6 * mbps)
 

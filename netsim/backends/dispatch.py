@@ -1,4 +1,4 @@
-"""Which jobs run in groups: a route for each model of a run.
+"""Choice of the jobs that run in groups: a route for each model of a run.
 
 Routes come from tables and are never chosen by timing a run, so that timing can't change results.
 A model's route comes from the first of these that has one: the scenario (`[run.routes]`, which the
@@ -32,7 +32,7 @@ GPU_SHARE = 0.25
 
 
 class Choice(NamedTuple):
-    """How the jobs of one model run in this run.
+    """Route of the jobs of one model in this run.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class Routes:
         return way.partition("/")[0]
 
     def stacks(self, architecture: Architecture, purpose: Purpose) -> bool:
-        """Whether PyTorch runs jobs of this purpose, if it does, for many nodes at once."""
+        """Return whether jobs of this purpose, if PyTorch runs them, run for many nodes at once."""
         return self.way(architecture, purpose) != "sequential"
 
     def native_variants(self) -> dict[int, str]:
@@ -124,7 +124,7 @@ class Routes:
 
     @property
     def all_sequential(self) -> bool:
-        """Whether nothing is stacked."""
+        """Return whether nothing is stacked."""
         ways = [way for c in self._by_architecture.values() for way in _ways(c.route)]
         return all(way == "sequential" for way in ways)
 

@@ -1,4 +1,4 @@
-"""What backends know of each type of job: how one job runs, and how groups of jobs run.
+"""Definition of a type of job: one function to run one job, and others to run groups.
 
 The file of a job type (`netsim/backends/job_types/`) registers it under the class that describes
 its work. Code that records such a job imports the class from that file, so the type is registered
@@ -34,7 +34,7 @@ class Declined(NamedTuple):
 
 
 class Call(NamedTuple):
-    """What runs jobs of one signature.
+    """Function that runs jobs of one signature.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ R = TypeVar("R")
 
 @dataclass(frozen=True)
 class GroupKernel(Generic[R]):
-    """How one backend runs groups of jobs of one type.
+    """Function by which one backend runs groups of jobs of one type.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def job_type(work: type[Any]) -> JobType:
 
 
 def subject(job: Job[Any]) -> str:
-    """What a job is about, in words that are the same for all jobs that would fail alike."""
+    """Describe the job, in words that are the same for all jobs that would fail alike."""
     work: Any = job.work
     function = getattr(work, "function", None)
     what = f"jobs of the kind {type(work).__name__}"

@@ -18,7 +18,7 @@ PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
 
 
 class Route(Table):
-    """How the jobs of one model run: natively, many nodes in one call, or one node after another.
+    """Route of the jobs of one model: natively, many nodes in one call, or one node after another.
 
     Parameters
     ----------

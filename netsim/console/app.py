@@ -211,7 +211,7 @@ def list_choices(
     ] = False,
     debug: Debug = False,
 ) -> None:
-    """What a scenario can choose from."""
+    """List the components that a scenario can choose from."""
     with terminal.reported(debug):
         if what.lower() in ("paper", "papers"):
             from netsim.console import commands

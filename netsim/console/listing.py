@@ -1,4 +1,4 @@
-"""What a scenario can choose from, found in the package, and the keys of all its tables.
+"""List the components that a scenario can choose from, and the keys of all its tables.
 
 A list of what ships is read from the files alone. Keys, tables, and components beside the shipped
 ones need the classes; then the files are imported, with stand-ins for what only playing needs.
@@ -134,7 +134,7 @@ def _matching(what: str, groups: Mapping[str, Group]) -> dict[str, Group]:
 
 
 def names_alone() -> dict[str, Group]:
-    """What ships, without keys: nothing is imported."""
+    """Return the shipped names, without keys: nothing is imported."""
 
     def of_files(folder: Path) -> Group:
         return lambda: [
@@ -148,7 +148,7 @@ def names_alone() -> dict[str, Group]:
 
 
 def with_keys() -> dict[str, Group]:
-    """What ships: the files of a group are imported when it is asked for."""
+    """Return the shipped components: the files of a group are imported when it is asked for."""
     from netsim.registry import shipped_family, tag_of
     from netsim.scenario.kinds import kinds_of
 

@@ -79,7 +79,7 @@ class LivePage:
             self._terminal.doing(words)
 
     def _told(self) -> dict[str, Any]:
-        """How far the run is, for the page."""
+        """Return the progress of the run, for the page."""
         found: dict[str, Any] = {"doing": self._doing, "algorithms": len(self._names)}
         found |= {"ended": self._ended, "failed": self._failed}
         if self._last is not None:
@@ -146,5 +146,5 @@ def served(
 
 
 def write_every_s(page: LivePage | None) -> float | None:
-    """How often a run writes what it has, for a page that shows it; None: as it is used to."""
+    """Return the interval at which a run writes for a page that shows it; None: as usual."""
     return None if page is None else WRITE_EVERY_S

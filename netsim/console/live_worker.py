@@ -21,7 +21,7 @@ def main() -> None:
     components = [Path(name) for name in sys.argv[1:]]
 
     def places(folder: Path) -> Places:
-        """Where the nodes of a run were, if they move."""
+        """Return the positions of a run's nodes over time, if they move."""
         try:
             moves = "mobility" in run_folder.scenario(folder)
         except ScenarioError:

@@ -36,7 +36,7 @@ _own_process = False
 
 
 class StandInUsedError(BaseException):
-    """What is read asks a library something; no `except Exception` of a reader catches it."""
+    """Error of a read that needs the real library; no `except Exception` of a reader catches it."""
 
 
 def this_process_is_the_commands() -> None:

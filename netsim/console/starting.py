@@ -78,7 +78,7 @@ def new(sort: str, name: str, folder: Path) -> None:
 
 
 def sorts() -> list[str]:
-    """What there is a first file of, by name."""
+    """Return the names of component families that have a first file."""
     return sorted(info.name for info in pkgutil.iter_modules(starts.__path__))
 
 
@@ -131,7 +131,7 @@ def _table(package: str) -> str:
 
 
 def _setting(package: str | None, name: str) -> str:
-    """What `--set` takes to choose a component."""
+    """Return the `--set` option that chooses a component."""
     if package is None:
         return f"algorithm=[{{kind='{name}'}}]"
     if package in STATED:

@@ -1,4 +1,4 @@
-"""How a sweep goes: a line for each run, and `status.json` in the sweep's folder."""
+"""Progress of a sweep: a line for each run, and `status.json` in the sweep's folder."""
 
 import hashlib
 import time

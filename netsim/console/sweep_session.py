@@ -28,7 +28,7 @@ from netsim.scenario.draft import Draft
 
 @dataclass(frozen=True)
 class Where:
-    """Where a sweep is played.
+    """Place in which a sweep is played.
 
     Attributes
     ----------

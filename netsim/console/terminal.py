@@ -1,4 +1,4 @@
-"""What a command says and how it ends: errors, exit codes, the consoles."""
+"""Output and end of a command: errors, exit codes, the consoles."""
 
 import traceback
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ _MOST_LINES, _LONGEST_LINE = 200, 2_000
 
 
 class _Printable:
-    """What is to be printed, without anything in its text that would control the terminal."""
+    """Text for the terminal without control characters of its own."""
 
     def __init__(self, inner: ConsoleRenderable) -> None:
         self._inner = inner

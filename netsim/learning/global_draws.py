@@ -44,7 +44,7 @@ def set_torch_state(state: bytes) -> None:
 
 
 def drawing_job(jobs: Sequence[Job[Any]], run: Callable[[Job[Any]], object]) -> str | None:
-    """Which of some jobs draws from torch's global generator, once one has.
+    """Name the job that draws from torch's global generator; None if none does.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class GlobalGenerators:
             self._states = _states()
 
     def that_drew(self) -> list[str]:
-        """Which of them something has drawn from since the last look."""
+        """Return the generators that something has drawn from since the last look."""
         with ALONE:
             before, self._states = self._states, _states()
         return [name for name, state in self._states.items() if state != before[name]]

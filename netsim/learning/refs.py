@@ -51,7 +51,7 @@ class RowStorage(Protocol):
 
 
 class Recipe(Protocol):
-    """How a value is computed that its job left for later, since it may never be read.
+    """Recipe of a value that is computed only when it is read.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class RefJobs(Protocol):
         """
 
     def weighted_sum(self, terms: Sequence[tuple[Ref, float]]) -> Ref:
-        """What `node.mix` gives for Refs and their weights."""
+        """Return the sum that `node.mix` gives for Refs and their weights."""
 
 
 class Bringer(Protocol):
@@ -200,7 +200,7 @@ class Cell:
 
     @property
     def is_computed(self) -> bool:
-        """Whether the job that computes the value has run."""
+        """Return whether the job that computes the value has run."""
         return any(source is not None for source in (self.slab, self.recipe, self._tensor))
 
     def _release_row(self) -> None:

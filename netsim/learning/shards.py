@@ -132,7 +132,7 @@ class Shards:
         )
 
     def train_size(self, shard: int) -> int:
-        """How many training samples a shard has."""
+        """Return the number of training samples of each shard."""
         return len(self.rows[shard].train)
 
     def classes(self, shard: int) -> tuple[int, ...]:
@@ -152,7 +152,7 @@ class Shards:
         return tuple(np.unique(labels.cpu().numpy()).tolist())
 
     def batches_per_epoch(self, shard: int) -> int:
-        """How many minibatches one pass over a shard's training samples takes.
+        """Return the number of minibatches in one pass over a shard's training samples.
 
         A single sample left over is left out: BatchNorm has no variance of one.
         """

@@ -63,7 +63,7 @@ class Energies(Analogue):
 
 
 class Superposed(NamedTuple):
-    """How one sender's row came through in a frame; the mask of its `Received`.
+    """Reception of one sender's row in a frame; the mask of its `Received`.
 
     Attributes
     ----------

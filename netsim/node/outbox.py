@@ -1,4 +1,4 @@
-"""Where a node's messages leave: checked, sealed, forged if the node is malicious, and sized."""
+"""Departure of a node's messages: checked, sealed, forged if the node is malicious, and sized."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a node shows to the simulator: models to measure, weights to log, values to keep."""
+"""Output of a node: models to measure, weights to log, values to keep."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ class PublishingVerbs:
         self.kept[name] = ref
 
     def last_published(self) -> Publication | None:
-        """What was published last, of all stages; None before the first."""
+        """Last publication, of all stages; None before the first."""
         return next(reversed(self.published.values()), None)
 
     def kept_values(self) -> dict[str, Any]:

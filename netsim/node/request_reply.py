@@ -45,7 +45,7 @@ class _Pending:
 
 
 class RequestReply:
-    """What one node asks and answers.
+    """Requests and answers of one node.
 
     Parameters
     ----------

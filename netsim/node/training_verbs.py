@@ -28,7 +28,7 @@ from netsim.units import to_s
 
 
 class Trained(NamedTuple):
-    """What local training gives.
+    """Result of local training.
 
     Attributes
     ----------

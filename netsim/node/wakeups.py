@@ -39,7 +39,7 @@ class Condition:
 
 
 class Progress:
-    """How far one process has come: the last slot and wake-up that it was given.
+    """Progress of one process: the last slot and wake-up that it was given.
 
     Parameters
     ----------

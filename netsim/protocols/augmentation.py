@@ -31,7 +31,7 @@ LUMA = (0.2989, 0.587, 0.114)
 
 
 class Augmentation(Table):
-    """How far two views of an image may differ.
+    """Greatest difference of two views of an image.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ def view(
 def crop_boxes(
     sizes: Tensor, corner: Tensor, image: tuple[int, int], how: Augmentation
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Where to crop: the first size of ten that fits, at a uniform place.
+    """Return the boxes to crop: the first size of ten that fits, at a uniform place.
 
     Parameters
     ----------

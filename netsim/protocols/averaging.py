@@ -1,4 +1,4 @@
-"""What nodes average: whole models or one part of them, with weights by their samples."""
+"""Averages of nodes: whole models or one part of them, with weights by their samples."""
 
 from collections.abc import Mapping
 from typing import Any, Generic, TypeVar

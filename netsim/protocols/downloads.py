@@ -22,7 +22,7 @@ from netsim.registry import Count, Positive, Table
 
 
 class DownloadParams(Table):
-    """How long to wait for answers.
+    """Time to wait for answers.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class DownloadParams(Table):
 
 @dataclass(frozen=True)
 class Hello(Message):
-    """Whether the peer is there, and whether its model is ready."""
+    """Greeting that asks whether the peer is there, and whether its model is ready."""
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ class Downloads:
             yield from self._fetch(list(self.stuck))
 
     def _fetch(self, peers: Sequence[int]) -> Generator[Any, Any, dict[int, Received[Model]]]:
-        """What has come when each of the peers has said that it is over, or has not answered."""
+        """Collect models until each of the peers has finished, or has not answered."""
         asks = [
             self._node.ask(j, Fetch(self._number.setdefault(j, 1)), Ended, *self._patience(peers))
             for j in peers

@@ -40,7 +40,7 @@ class RoundParams(PlainTraining, AbsenceParams):
 
 
 class PaceParams(Table):
-    """What nodes do that wake by themselves.
+    """Pace of nodes that wake by themselves.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ ONLY_IN_ROUNDS = ("sampled", "local_epochs", "local_steps", "weights")
 
 
 def takes_rounds(node: Node, params: PaceParams) -> bool:
-    """Whether a node works in rounds rather than slots.
+    """Return whether a node works in rounds rather than slots.
 
     Raises
     ------

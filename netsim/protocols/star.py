@@ -28,7 +28,7 @@ STAR_SCHEDULES = ("star", "poisson", "periodic")
 
 
 class SlotParams(Table):
-    """Who trains during an exchange.
+    """Choice of the nodes that train during an exchange.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class Request(Message):
 
 @dataclass(frozen=True)
 class Heard:
-    """What a star has to mix.
+    """Models that a star mixes.
 
     Attributes
     ----------
@@ -197,7 +197,7 @@ class StarExchange(ABC, Generic[P]):
 
 
 def trains_in(node: Node, params: SlotParams, slot: int) -> bool:
-    """Whether nodes that are not the star train in this slot.
+    """Return whether nodes that are not the star train in this slot.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ from netsim.registry import Count, Positive
 
 
 class SubscriptionParams(AbsenceParams):
-    """How subscriptions are repeated until they are acknowledged.
+    """Repetition of subscriptions until they are acknowledged.
 
     Attributes
     ----------
@@ -112,5 +112,5 @@ class Subscriptions:
         return own | models
 
     def listeners(self) -> list[Process]:
-        """What takes in models that come too late; add it to `processes`."""
+        """Return processes that take in models that come too late; add them to `processes`."""
         return self._inbox.listeners()

@@ -111,7 +111,7 @@ class Plots:
             return cdf.draw(runs, wanted, sheet, paired_to).figure
 
     def graph(self, width: Width = "column") -> Figure:
-        """Who weighs whom at the end, alike nodes side by side: a panel an algorithm.
+        """Draw the final weights, alike nodes side by side: a panel an algorithm.
 
         Parameters
         ----------
@@ -138,7 +138,7 @@ class Plots:
         return self._of_one(heatmaps.deliveries, "no messages in its log")
 
     def map(self) -> Figure:
-        """Where nodes are, and the links between them."""
+        """Draw the positions of nodes, and the links between them."""
         return self._of_one(
             lambda folder, _, title: node_map.draw(folder, title), "nodes have no places"
         )
@@ -259,5 +259,5 @@ class SweepPlots(Plots):
 
 
 def _sheet(width: Width) -> Sheet:
-    """What a figure of a width is drawn for."""
+    """Return the sheet for a figure of a width."""
     return SCREEN if width is None else paper(width_in(width))

@@ -177,7 +177,7 @@ def as_scenario(scenario: Scenario | str | Path, algorithms: Iterable[Any] | Non
 
 @contextmanager
 def kinds_for(scenario: Scenario) -> Iterator[Kinds]:
-    """What a scenario can name, its objects among it, for as long as it is entered."""
+    """Open the kinds that a scenario can name, its objects among them, while it is entered."""
     with _known(scenario._objects, scenario._folders) as kinds:
         yield kinds
 

@@ -52,7 +52,7 @@ class Intervals:
             self._add(now_ns, key, (from_ns, to_ns, to_ns - from_ns))
 
     def stops(self, now_ns: int, node: int) -> None:
-        """What a processor is at is dropped."""
+        """Drop the present work of a processor."""
         for what in _PROCESSOR:
             key = (node, what)
             self._emit_ended(now_ns, key)

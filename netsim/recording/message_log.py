@@ -52,7 +52,7 @@ class MessageLog:
 
     @property
     def count(self) -> int:
-        """How many messages have ended so far."""
+        """Number of messages that have ended so far."""
         return self._taken + len(self._receivers)
 
     def message(

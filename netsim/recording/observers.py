@@ -102,7 +102,7 @@ class EvaluationEvent(NamedTuple):
 
 
 class TrafficEvent(NamedTuple):
-    """What the whole network has spent by an evaluation; told before what was measured.
+    """Spending of the whole network by an evaluation; reported before the metrics.
 
     Attributes
     ----------
@@ -132,7 +132,7 @@ ValuesTold = Callable[[int, Mapping[str, Mapping[int, float]]], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Observers:
-    """Who is told of what; an exception that one raises ends the run.
+    """Observers of a run; an exception that one raises ends the run.
 
     Attributes
     ----------

@@ -356,7 +356,7 @@ class Recorder:
 
     @property
     def messages_ended(self) -> int:
-        """How many messages have ended so far, one for each receiver."""
+        """Number of messages that have ended so far, one for each receiver."""
         return self._log.count
 
     def watch_messages(self, told: Watcher) -> None:
@@ -377,7 +377,7 @@ class Recorder:
         self._written_at_s = time.monotonic()
 
     def _flushes(self) -> tuple[Callable[[], None], ...]:
-        """What writes the waiting rows of each table."""
+        """Return the functions that write the waiting rows of each table."""
         tables = (self._log, self._marks, self._spent, self._graph, self.uses)
         flushes = (*(table.flush for table in tables), self._flush_metrics)
         if self._hops is not None:

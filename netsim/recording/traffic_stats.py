@@ -124,7 +124,7 @@ class Traffic:
 
 
 class _Delays:
-    """How long messages took from sending to arrival: a histogram in bounded memory.
+    """Delays of messages from sending to arrival: a histogram in bounded memory.
 
     Mean, least and largest are exact. Delays are counted in classes whose width is at most 1/128
     of their values; a percentile is the middle of its class, and so is right to 0.4 %.
@@ -177,7 +177,7 @@ class _Delays:
 
 
 class Ages:
-    """How old messages were when algorithms used them.
+    """Ages of messages when algorithms used them.
 
     The age is the virtual time from sending to use: transmission, waiting in the mailbox, and,
     where an exchange gives each peer's freshest message, all the time since. A message that is

@@ -38,7 +38,7 @@ _authors: set[str] = {CHECKOUT_NAME, INSTALLED_NAME}
 
 @dataclass
 class Found:
-    """What has been found so far, and what is wrong with it.
+    """Components found so far, and their faults.
 
     Attributes
     ----------

@@ -50,7 +50,7 @@ class Key(NamedTuple):
 
     @property
     def line(self) -> str:
-        """What it does, and what it can be where that is one of a few words."""
+        """Describe the key, and its values where they are a few words."""
         words = f" One of {self.values.replace(' or ', ', ')}." if " or " in self.values else ""
         return self.about.text + (words if '"' in words else "")
 
@@ -148,7 +148,7 @@ def _values(info: FieldInfo) -> str:
 
 
 def _named(annotation: Any, marks: tuple[Any, ...] = ()) -> str:
-    """What a type allows, in words.
+    """Describe the values that a type allows.
 
     Parameters
     ----------

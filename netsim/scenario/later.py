@@ -93,7 +93,7 @@ def later(
 
 
 def _refused(before: Scenario, after: Scenario) -> list[str]:
-    """What differs between two scenarios and can't change in mid-run, a sentence each."""
+    """List the differences of two scenarios that can't change in mid-run, a sentence each."""
     old, new = (
         dict(_leaves(s.model_dump(mode="json", exclude={*NOT_OF_THE_RUN}))) for s in (before, after)
     )
@@ -119,7 +119,7 @@ def _refused(before: Scenario, after: Scenario) -> list[str]:
 
 
 def _refused_together(before: Scenario, after: Scenario, differ: list[str]) -> list[str]:
-    """What can't change although its keys can."""
+    """List the changes that can't be made together although each of their keys can."""
     if before.exchange.barrier != after.exchange.barrier:
         return [
             'exchange.schedule: "rounds" has a barrier, other schedules have clocks, and neither '

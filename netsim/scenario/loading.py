@@ -313,7 +313,7 @@ def _against_problems(scenario: Scenario, draft: Draft) -> list[str]:
 
 
 def _task(raw: Mapping[str, Any]) -> type[Component] | None:
-    """What is learned; None where the file does not say it rightly."""
+    """Return the task's component; None where the file has a mistake there."""
     table = raw.get("task", {"kind": "classification"})
     kind = table.get("kind") if isinstance(table, dict) else None
     return family("netsim.learning.tasks").get(kind) if isinstance(kind, str) else None
@@ -322,7 +322,7 @@ def _task(raw: Mapping[str, Any]) -> type[Component] | None:
 def _across_tables(
     draft: Draft, raw: dict[str, Any], modules: Mapping[str, ModuleType]
 ) -> list[str]:
-    """What no table can see alone; read from the tables as written, so it shows beside the rest."""
+    """List faults across tables; read from the tables as written, so they show beside the rest."""
     problems = []
     groups = at(raw, ("nodes", "groups"))
     groups = [g for g in groups if isinstance(g, dict)] if isinstance(groups, list) else []

@@ -124,7 +124,7 @@ def overridden() -> dict[str, str]:
 
 
 class Nodes(Table):
-    """How many nodes, where they are, and which differ.
+    """Number of nodes, their positions, and groups that differ.
 
     Distances are those along the ground, unless heights are given; where some are, others are 0.
 

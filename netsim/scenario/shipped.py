@@ -1,4 +1,4 @@
-"""What ships with netsim beside its code: algorithm files and scenario files.
+"""Shipped algorithm files and scenario files.
 
 Installed, both lie inside the package (`netsim/algorithms`, `netsim/_scenarios`); in a checkout,
 an editable one included, they are folders beside it (`algorithms`, `scenarios`).
@@ -65,12 +65,12 @@ def algorithms_package() -> ModuleType:
 
 
 def _is_at(folder: Path, file: str | None) -> bool:
-    """Whether a package's `__init__.py` lies in the folder."""
+    """Return whether a package's `__init__.py` lies in the folder."""
     return file is not None and Path(file).resolve() == folder / "__init__.py"
 
 
 def _name_is_free_or_ours(folder: Path) -> bool:
-    """Whether `import algorithms` could give no package but the one in the folder."""
+    """Return whether `import algorithms` could give no package but the one in the folder."""
     if CHECKOUT_NAME in sys.modules:
         return False
     spec = importlib.util.find_spec(CHECKOUT_NAME)

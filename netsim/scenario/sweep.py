@@ -14,7 +14,7 @@ MOST_RUNS = 10_000
 
 
 class Draw(Table):
-    """What a search chooses one key from: a range, or a list of values.
+    """Range or list from which a search chooses the value of one key.
 
     In a file a list stands for itself: `"training.batch_size" = [10, 20, 50]`.
 
@@ -150,5 +150,5 @@ class Sweep(Table):
 
     @property
     def prunes(self) -> bool:
-        """Whether a search ends bad runs early: one that learns from others does, unless told."""
+        """Return whether a search ends bad runs early: by default if it learns from others."""
         return self.search != "random" if self.prune is None else self.prune

@@ -53,7 +53,7 @@ def _default(kind: str) -> Any:
 
 
 class Metrics(Table):
-    """What is measured when.
+    """Times, samples and kinds of measurements.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class Metrics(Table):
 
 
 class Run(Table):
-    """Where and how the tensor work is done; changes no result's meaning.
+    """Device and backend of the tensor work; changes no result's meaning.
 
     Attributes
     ----------
@@ -224,7 +224,7 @@ else:
 
 
 class Paper(Table):
-    """What of a paper a scenario plays.
+    """Table or figure of a paper that the scenario reproduces.
 
     A file speaks for itself: those that extend it do not inherit this.
 

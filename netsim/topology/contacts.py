@@ -63,11 +63,11 @@ class Contacts(Topology):
         return self
 
     def neighbours(self, site: Site) -> list[tuple[int, ...]]:
-        """Whom every node ever meets; see the base class."""
+        """Return the nodes that each node ever meets; see the base class."""
         return self.meetings(site).neighbours()
 
     def meetings(self, site: Site) -> Meetings:
-        """When the pairs are in contact; see the base class."""
+        """Return the contact times of the pairs; see the base class."""
         text = read_text(self.path, site.folder, "topology", member=self.member)
         spans = read_contacts(text, self.columns, self.sample_s)
         clients = [i for i in range(site.nodes) if i not in site.servers]

@@ -73,7 +73,7 @@ class GraphFile(Topology):
         return [tuple(sorted(peers)) for peers in found]
 
     def _numbers(self, graph: Graph, nodes: int) -> dict[str, int]:
-        """Which node each id of the file is."""
+        """Return the node of each id of the file."""
         names = list(graph.nodes)
         whole = all(whole_number(name) is not None for name in names)
         if whole:

@@ -33,7 +33,7 @@ _DATE_AND_TIME = re.compile(r"\b(\d{4}-\d\d-\d\d) (\d\d?:\d\d)")
 
 
 class Meetings:
-    """When pairs of nodes are in contact, as a function of time.
+    """Contact times of pairs of nodes, as a function of time.
 
     A contact holds from its first nanosecond to just before its last.
 

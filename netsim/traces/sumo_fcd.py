@@ -51,7 +51,7 @@ class Mover:
 
 @dataclass
 class Fcd:
-    """What was read.
+    """Contents of the file.
 
     Attributes
     ----------

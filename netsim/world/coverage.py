@@ -1,4 +1,4 @@
-"""How far a radio reaches, and which threshold makes a given number of nodes reachable.
+"""Range of a radio, and the threshold that makes a given number of nodes reachable.
 
 Both are found numerically from the distribution of a link's SNR around its mean, by fading and by
 shadowing, whatever the models of either.

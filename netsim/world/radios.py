@@ -20,7 +20,7 @@ from netsim.world.link_budget import open_budget
 
 
 class Radios(NamedTuple):
-    """What a world knows of its radios; the defaults are those of a scenario without a radio.
+    """Radios of a world; the defaults are those of a scenario without a radio.
 
     Attributes
     ----------

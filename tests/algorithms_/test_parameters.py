@@ -398,7 +398,7 @@ def what_shows(run, folder):
 
 
 def differ(one, other):
-    """Whether two runs show another thing; numbers by more than rounding."""
+    """Return whether two runs show another thing; numbers by more than rounding."""
     if one[0] != other[0] or one[1].keys() != other[1].keys():
         return True
     pairs = [(one[1][key], other[1][key]) for key in one[1]]

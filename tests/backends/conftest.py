@@ -43,7 +43,7 @@ BASE = {
 
 @dataclass
 class Played:
-    """What a program gave: its values by (node, name), and the run."""
+    """Result of a program: its values by (node, name), and the run."""
 
     values: dict[tuple[int, str], torch.Tensor]
     simulation: engine.Simulation

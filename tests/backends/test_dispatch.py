@@ -1,4 +1,4 @@
-"""Which backend runs what: rules, the user's own table, and what a run keeps of it."""
+"""Choice of backends: rules, the user's own table, and the record in a run."""
 
 import json
 import tomllib
@@ -40,7 +40,7 @@ kind = "local"
 
 @pytest.fixture
 def table(tmp_path, monkeypatch):
-    """Where the user's own table would lie; there is none yet."""
+    """Return the path of the user's own table; there is none yet."""
     path = tmp_path / "configuration" / "routes.toml"
     monkeypatch.setenv("NETSIM_ROUTES", str(path))
     return path

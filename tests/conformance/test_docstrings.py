@@ -1,4 +1,4 @@
-"""What takes three arguments or more says what they are: shapes, units, meaning."""
+"""Functions of three arguments or more describe them: shapes, units, meaning."""
 
 import importlib
 import inspect
@@ -24,7 +24,7 @@ def arguments(function) -> int:
 
 
 def explains(function) -> bool:
-    """Whether a docstring has the section, or names the verb of `Node` that has it."""
+    """Return whether a docstring has the section, or names the verb of `Node` that has it."""
     text = inspect.getdoc(function) or ""
     return "Parameters\n---" in text or text.startswith("See `Node.")
 

@@ -117,7 +117,7 @@ def netsim(here: Path) -> Callable[..., Result]:
 
 @pytest.fixture
 def written(here: Path) -> Callable[[], set[str]]:
-    """What has been written into the working folder since the test began."""
+    """Return the files written into the working folder since the test began."""
 
     def everything() -> set[str]:
         return {str(p.relative_to(here)) for p in here.rglob("*") if "__pycache__" not in p.parts}

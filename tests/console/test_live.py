@@ -22,7 +22,7 @@ ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+/[\w-]+/")
 
 
 def got(address: str, what: str = "") -> bytes:
-    """What a live page's server answers."""
+    """Return the answer of a live page's server."""
     place = urlsplit(address)
     connection = http.client.HTTPConnection(place.netloc, timeout=60)
     connection.request("GET", place.path + what)
@@ -34,7 +34,7 @@ def got(address: str, what: str = "") -> bytes:
 
 
 def until(condition, wait_s: float = 60.0):
-    """What a condition gives once it gives something."""
+    """Wait until a condition gives something, and return it."""
     end_s = time.monotonic() + wait_s
     while not (found := condition()):
         assert time.monotonic() < end_s, "never"

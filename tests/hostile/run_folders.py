@@ -408,7 +408,7 @@ class Readers:
         return found
 
     def play(self, make: Callable[[], Path], kind: str, draw: random.Random | None) -> list[str]:
-        """What goes wrong when all commands and `netsim.open` read a folder.
+        """List the faults of all commands and `netsim.open` on a folder.
 
         Parameters
         ----------

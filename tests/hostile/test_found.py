@@ -1,4 +1,4 @@
-"""What was found once to hang, to fill the memory, to crash or to lie: each is refused in words."""
+"""Inputs that once hung, filled the memory, crashed or lied: each is refused in words."""
 
 # ruff: noqa: E501 - one case a line reads better than a tidy margin
 

@@ -1,4 +1,4 @@
-"""What a guarded process keeps alive."""
+"""Objects that a guarded process keeps alive."""
 
 import weakref
 from types import SimpleNamespace

@@ -77,7 +77,7 @@ def nodes_alive():
 
 
 def test_a_run_is_freed_at_its_end(small, tmp_path, nodes_alive):
-    """What was left of one would be frozen by the next, and stay."""
+    """Count the objects of a run after its end; the next run would freeze them."""
     netsim.run(small, out=tmp_path / "run")
     assert nodes_alive() == 0
 

@@ -23,7 +23,7 @@ def errors(write, algorithms):
 
 
 def told(found: list[str], *expected: str) -> bool:
-    """Whether lines are the expected ones, each perhaps with what the key is, in brackets."""
+    """Return whether lines are the expected ones, each perhaps with the key's kind, in brackets."""
     return len(found) == len(expected) and all(
         line == wanted or (line.startswith(f"{wanted} (") and line.endswith(")"))
         for line, wanted in zip(found, expected, strict=True)

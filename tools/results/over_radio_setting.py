@@ -1,4 +1,4 @@
-"""Which methods `over_radio` plays, as what, and which papers claim what of them.
+"""Methods of `over_radio`, their settings, and the papers' claims about them.
 
 The cases are those of `benchmarks/_methods.py`, and some that the papers' comparisons need beside.
 """

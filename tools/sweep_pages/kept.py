@@ -63,7 +63,7 @@ class Sweep:
 
 
 def design_of(name: str) -> SweepDesign:
-    """What a shipped sweep varies and shows."""
+    """Return the design of a shipped sweep."""
     loaded = scenario.load(name)
     assert loaded.sweep is not None
     found: SweepDesign = design(Path(), loaded.sweep, loaded.seed)

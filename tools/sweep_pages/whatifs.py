@@ -85,13 +85,13 @@ def _section(what_if: WhatIf, sweep: Sweep, told: Sequence[str]) -> Iterable[str
 
 
 def point_names(what_if: WhatIf, sweep: Sweep) -> dict[str, str]:
-    """What each point of the sweep is called."""
+    """Return the name of each point of the sweep."""
     names = [name for _, name, _ in what_if.points]
     return dict(zip(sweep.design.points, names, strict=True))
 
 
 def sentences(what_if: WhatIf, sweep: Sweep) -> list[str]:
-    """What answers the question."""
+    """Return the sentences that answer the question."""
     names = point_names(what_if, sweep)
     told = Told(sweep, what_if.algorithm, names)
     points = list(sweep.design.points)

@@ -79,7 +79,7 @@ class Native:
 
     @property
     def one_by_one(self) -> dict[str, str]:
-        """What could not be run in groups, and why; what failed natively is named, too."""
+        """Return the jobs that did not run in groups, with reasons; native failures, too."""
         return {**self._declined, **self._stacked.one_by_one}
 
     def execute(self, jobs: Sequence[Job[Any]]) -> int:

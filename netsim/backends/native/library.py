@@ -152,7 +152,7 @@ def described() -> str:
 
 
 def identity() -> str:
-    """Which kernel it is: its instruction set and the fingerprint of its sources."""
+    """Return the kernel's identity: its instruction set and the fingerprint of its sources."""
     try:
         return f"{load().variant().name} {load().sources}"
     except LibraryMissingError:

@@ -1,4 +1,4 @@
-"""Whether threads pay: on a busy machine one that is interrupted holds up all others."""
+"""Decide on threads: on a busy machine one that is interrupted holds up all others."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Sharing:
         self._left, self._resumes = 0, False
 
     def pays(self) -> bool:
-        """Whether the next call is worth several threads."""
+        """Return whether the next call is worth several threads."""
         if self._left:
             self._left -= 1
             return False

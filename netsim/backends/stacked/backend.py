@@ -78,7 +78,7 @@ class Stacked:
 
     @property
     def splits(self) -> int:
-        """How often a call ran out of memory and was halved."""
+        """Number of calls that ran out of memory and were halved."""
         return self._groups.splits
 
     def execute(self, jobs: Sequence[Job[Any]]) -> int:

@@ -40,7 +40,7 @@ class StackedLayer(nn.Module, ABC):
 
     @property
     def output_may_be_overwritten(self) -> bool:
-        """Whether the output of `run` is a new tensor that `back` does not read."""
+        """Return whether the output of `run` is a new tensor that `back` does not read."""
         return True
 
     def __init__(self, layer: Any, slices: Mapping[str, Slice], lanes: Lanes) -> None:

@@ -235,7 +235,7 @@ class Training:
 
 
 class Trainer(Protocol):
-    """What can train jobs again, with the same results."""
+    """Trainer that can train jobs again, with the same results."""
 
     def run(
         self,

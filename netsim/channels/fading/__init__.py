@@ -104,7 +104,7 @@ class Fading(Component):
 
     @property
     def continuous(self) -> bool:
-        """Whether the gain is `gain_at` of tones and time, not one draw a block."""
+        """Return whether the gain is `gain_at` of tones and time, not one draw a block."""
         return self.process == "sum_of_sinusoids"
 
     def doppler(self, carrier_hz: float) -> float | None:
@@ -114,7 +114,7 @@ class Fading(Component):
         return self.doppler_hz
 
     def constant_s(self, carrier_hz: float) -> float:
-        """How long the gain counts as constant [s]: a block, or a step of the sum of sinusoids."""
+        """Time for which the gain counts as constant [s]: a block, or a step of the sinusoids."""
         doppler_hz = self.doppler(carrier_hz)
         if doppler_hz is None:
             return self.coherence_s or COHERENCE_S
@@ -143,7 +143,7 @@ class Fading(Component):
 
     @property
     def tone_draws(self) -> int:
-        """How many uniforms a pair needs for `gain_at`."""
+        """Number of uniforms that a pair needs for `gain_at`."""
         return 2 * self.tones + 2
 
     def gain_at(

@@ -104,7 +104,7 @@ class FrequencySelective(Fading):
         return gain
 
     def draws(self, bandwidth_hz: float) -> int:
-        """How many uniforms a pair needs for a block of time."""
+        """Number of uniforms that a pair needs for a block of time."""
         return 2 * int(self._response(bandwidth_hz).shape[1])
 
     def block_gains(self, u: NDArray[np.float64], bandwidth_hz: float) -> NDArray[np.float64]:

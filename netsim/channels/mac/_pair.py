@@ -67,7 +67,7 @@ RARE = 1e-9
 
 
 def applies(mac: Timing, situation: Situation) -> bool:
-    """Whether a situation is of two senders that spoil each other's packets.
+    """Return whether a situation is of two senders that spoil each other's packets.
 
     And of such that the chain describes: where packets are longer than all backoffs the two are
     always on the air, and their packets lost.
@@ -99,7 +99,7 @@ def applies(mac: Timing, situation: Situation) -> bool:
 
 
 def solve(mac: Timing, situation: Situation) -> tuple[Access, ...]:
-    """What two hidden senders do to each other's attempts.
+    """Solve for the effect of two hidden senders on each other's attempts.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ class _Chain:
         self.locked = np.where(seen, flow[3] / visits, 0.0)
 
     def access(self, k: int) -> Access:
-        """What comes of it for one of them."""
+        """Return the access of one of the two senders."""
         side = self.sides[k]
         tries, fails = self.shares @ self.tries[k], self.shares @ self.fails[k]
         spared = 1.0 - side.error

@@ -191,7 +191,7 @@ class Csma(Mac):
         return [time_s for from_bps, time_s in ACK_S if from_bps <= rate_bps][-1]
 
     def access(self, situation: Situation) -> tuple[Access, ...]:
-        """What senders that are active together do to each other's attempts, one a sender."""
+        """Return the effect of senders active together on each other's attempts, one a sender."""
         return solve(self, situation)
 
     def attempt_probability(self, contenders: int) -> float:

@@ -66,7 +66,7 @@ class Ofdma(Mac):
 
     @property
     def most(self) -> int:
-        """How many sub-channels a unicast has at most."""
+        """Greatest number of sub-channels of a unicast."""
         return self.max_subchannels or self.subchannels
 
     def medium(self, contenders: int, nodes: int) -> Medium:

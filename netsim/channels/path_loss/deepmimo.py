@@ -146,7 +146,7 @@ class DeepMimoGains(PathLossFromFile):
         return arrays, np.array([power_gain(of_one, tau, band_hz)[0] for of_one, tau in pairs])
 
     def _rows(self, arrays: Arrays, power: NDArray[np.float64], count: int) -> list[int]:
-        """Which receivers are nodes."""
+        """Return the rows of the receivers that are nodes."""
         there = power.shape[2]
         if count < 0:
             raise arrays.wrong(

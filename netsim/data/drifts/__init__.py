@@ -25,7 +25,7 @@ LISTED_AS = "data.drift"
 
 @dataclass(frozen=True, eq=False)
 class Holdings:
-    """What the data-holding nodes have at a time; tuples have an entry for each of them.
+    """Data of the data-holding nodes at a time; tuples have an entry for each of them.
 
     Attributes
     ----------
@@ -167,7 +167,7 @@ class Drift(Component):
 
     @abstractmethod
     def change(self, now: Holdings, who: Sequence[int], pool: Pool, streams: Streams) -> Holdings:
-        """What nodes have from then on.
+        """Return the nodes' data from then on.
 
         Parameters
         ----------

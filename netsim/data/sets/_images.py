@@ -1,4 +1,4 @@
-"""What the image sets share: reading, choosing rows, normalising."""
+"""Services of the image sets: reading, choosing rows, normalising."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -86,7 +86,7 @@ class ImageSet(DataSet):
         """Read the samples from the files; called by `load`."""
 
     def outline(self) -> Outline:
-        """What is known without reading anything."""
+        """Describe the data set without reading it."""
         train, test = self.full_size
         return Outline(
             self.shape, self.num_classes, self.train_rows or train, self.test_rows or test

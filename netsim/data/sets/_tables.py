@@ -1,4 +1,4 @@
-"""What the sets of tables share: which columns are inputs, targets and users; scaling."""
+"""Services of the table sets: columns for inputs, targets and users; scaling."""
 
 from typing import Annotated, Any, ClassVar, Literal
 

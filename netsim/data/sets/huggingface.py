@@ -83,7 +83,7 @@ class HuggingFace(TableSet):
 
 
 def _reason(error: Exception, split: str) -> str:
-    """What went wrong, and the remedy."""
+    """Return the reason of a failure, and the remedy."""
     names = {kind.__name__ for kind in type(error).__mro__}
     text = one_line(error).split("\\n")[0][:300]
     if names & {

@@ -57,7 +57,7 @@ class YahooAnswers(DataSet):
     full_size: ClassVar[tuple[int, int]] = (1_400_000, 60_000)
 
     def outline(self) -> Outline:
-        """What is known without reading anything."""
+        """Describe the data set without reading it."""
         train, test = self.full_size
         rows = (self.train_rows or train, self.test_rows or test)
         return Outline((self.length,), 10, *rows, self.vocabulary)

@@ -67,7 +67,7 @@ class Battery:
         return self.left_j(now_ns)
 
     def empty_ns(self, now_ns: int) -> int | None:
-        """When [ns] it will be empty with the loads it has; None: never."""
+        """Return the time [ns] at which it will be empty with its present loads; None: never."""
         left = self.left_j(now_ns) * NS_PER_S
         if left <= 0:
             return now_ns

@@ -310,7 +310,7 @@ class EnergyMeter:
         loads[node].counted_j += joules
 
     def _at_most(self, node: int, joules: float) -> float:
-        """What part of an amount of energy a battery still has."""
+        """Return the share of an amount of energy that a battery still has."""
         left_j = self._batteries[node].usable_j(self._env.now)
         return 1.0 if joules <= max(0.0, left_j) else max(0.0, left_j) / joules
 

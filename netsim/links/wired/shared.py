@@ -71,7 +71,7 @@ class _Trip:
 
 
 def _nothing() -> None:
-    """What follows when a window that is not the last has crossed: nothing."""
+    """Do nothing after a window that is not the last has crossed."""
 
 
 class SharedWiredLink(WiredLink):

@@ -263,7 +263,7 @@ class WiredLink(PhysicalLink):
             self.finish(*report)
 
     def _fate(self, tx: Transmission) -> tuple[int, int, _Fate]:
-        """What becomes of a message sent now: ns until it ends, airtime [ns], and the rest."""
+        """Sample the fate of a message sent now: ns until it ends, airtime [ns], and the rest."""
         self._in_flight += 1
         packets, attempts, lost, outcome, arrived = 1, 1, 0, DELIVERED, None
         if self._payload_bits is not None:

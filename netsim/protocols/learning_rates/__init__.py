@@ -47,5 +47,5 @@ class Rate(Component):
         return self.factor(float(local_steps) if self.by == "steps" else now_s())
 
     def factor(self, progress: float) -> float:
-        """What the first rate is multiplied by after so many steps or seconds."""
+        """Return the factor of the first rate after so many steps or seconds."""
         raise NotImplementedError

@@ -35,7 +35,7 @@ class Ways:
         return found
 
     def knots(self, node: int, until_ns: int) -> list[Knot]:
-        """When a node is where, up to an instant: all its turns before, and where it is then."""
+        """Return a node's times and places up to an instant: all its turns, and its last place."""
         x, y = self._place(node, until_ns)
         times, places = self._times[node], self._places[node]
         before = bisect_right(times, until_ns - 1)

@@ -83,7 +83,7 @@ class Waits(TorchDispatchMode):
 
 
 def backward(tensors, gradients, keep_graph, create_graph, inputs, *_, accumulate_grad, **_others):
-    """What autograd's engine does: gradients flow from each node to those before it."""
+    """Play autograd's engine: gradients flow from each node to those before it."""
     edges = [get_gradient_edge(t) for t in tensors]
     arrived = {}
 

@@ -40,7 +40,7 @@ class Tied(nn.Module):
 
 
 class Centred(nn.Module):
-    """What a sample gives depends on the others beside it."""
+    """Layer whose output for a sample depends on the others beside it."""
 
     def __init__(self):
         super().__init__()

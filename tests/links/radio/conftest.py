@@ -32,7 +32,7 @@ class Parts(Message):
 
 @dataclass
 class Ended:
-    """What became of a message."""
+    """Outcome of a message."""
 
     src: int
     dst: int

@@ -1,4 +1,4 @@
-"""What the panels of a sweep's page are given, against numbers worked out by hand."""
+"""Inputs of the panels of a sweep's page, against numbers worked out by hand."""
 
 import json
 
