@@ -30,7 +30,7 @@ from netsim.api import Batch, Node, Process, Ref
 
 
 class Params(api.RoundParams):
-    """After how many rounds FedAvg ends, if ever, and how long to train then.
+    """Number of rounds after which FedAvg ends, if ever, and length of the training then.
 
     Attributes
     ----------

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(not BENCHMARKS.is_dir(), reason="an installed pa
 
 @pytest.fixture
 def run(monkeypatch, tmp_path):
-    """Calls a benchmark with command-line arguments; returns the JSON that it wrote."""
+    """Call a benchmark with command-line arguments; return the JSON that it wrote."""
     monkeypatch.syspath_prepend(BENCHMARKS)
     monkeypatch.setenv("NETSIM_ROUTES", "")  # a benchmark sets it: undone at the end
     import _timing

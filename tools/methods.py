@@ -1,4 +1,4 @@
-"""Writes docs/methods.md, the guide to the methods in `algorithms/`: `python tools/methods.py`.
+"""Write docs/methods.md, the guide to the methods in `algorithms/`: `python tools/methods.py`.
 
 What a method is like stands in the header of its file, in fields that begin a line and end at the
 next field or at an empty line; what it declares by `@algorithm(...)` and its parameters come from

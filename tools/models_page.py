@@ -1,4 +1,4 @@
-"""Writes docs/models.md, every model with its equation and source: `python tools/models_page.py`.
+"""Write docs/models.md, every model with its equation and source: `python tools/models_page.py`.
 
 Equations stand in `tools/model_equations.py`; what each kind is, in its docstring. A kind of a
 family that has no equation there is an error.

@@ -1,4 +1,4 @@
-"""Writes docs/scenario.md and docs/scenario/, all keys: `python tools/scenario_reference.py`.
+"""Write docs/scenario.md and docs/scenario/, all keys: `python tools/scenario_reference.py`.
 
 What a key does stands in the docstring of the class that states it, and nowhere else; examples are
 in `tools/scenario_examples.py`. `tests/scenario/test_reference.py` holds the pages against both.

@@ -1,4 +1,4 @@
-"""Plays what `docs/quickstart.md` and `docs/study.md` show, and writes numbers and figures there.
+"""Play the examples of `docs/quickstart.md` and `docs/study.md`, and write their numbers there.
 
     python tools/worked_pages.py play quickstart|study FOLDER    plays what is missing
     python tools/worked_pages.py write quickstart|study FOLDER   tables and figure from the folder

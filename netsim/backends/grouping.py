@@ -152,7 +152,7 @@ class GroupedExecution(Generic[R]):
         return told is None
 
     def _differs(self, ours: Job[Any], plain: Job[Any]) -> str | None:
-        """In what two like jobs differ, of which one is run in plain PyTorch."""
+        """Describe how two like jobs differ, of which one is run in plain PyTorch."""
         kernel: GroupKernel[R] = job_type(type(ours.work)).kernels[self._backend]
         before = self._plain.divergences.found()
         try:

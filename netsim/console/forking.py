@@ -186,7 +186,7 @@ def _play(
 
 
 class _ForkEnding:
-    """Compares a fork all of whose events have happened with its original; see `runner.Ending`.
+    """Comparison of an ended fork with its original; see `runner.Ending`.
 
     Parameters
     ----------

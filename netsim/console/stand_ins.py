@@ -64,14 +64,14 @@ def begin_again() -> NoReturn:
 
 
 class _Base:
-    """Stands for a class that another one is derived from."""
+    """Stand-in for a class that another one is derived from."""
 
     def __new__(cls, *_: object, **__: object) -> Any:
         raise StandInUsedError(cls.__name__)
 
 
 class _StandIn:
-    """Stands for anything that a module holds."""
+    """Stand-in for anything that a module holds."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -120,7 +120,7 @@ class _Module(ModuleType):
 
 
 class _Finder(MetaPathFinder, Loader):
-    """Finds stand-ins for the libraries and for what plays."""
+    """Finder of stand-ins for the libraries and for what plays."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None

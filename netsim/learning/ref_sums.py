@@ -33,7 +33,7 @@ class Jobs(RefJobs, Protocol):
 
 
 class RefSums:
-    """Records the jobs of such sums, which are those of `node.mix`.
+    """Recorder of the jobs of such sums, which are those of `node.mix`.
 
     Parameters
     ----------

@@ -67,7 +67,7 @@ class Recipe(Protocol):
 
 
 class RefJobs(Protocol):
-    """Records the jobs that methods of Refs need, as `netsim.learning.scheduler` does."""
+    """Recorder of the jobs that methods of Refs need, as `netsim.learning.scheduler` does."""
 
     def replace_columns(self, row: Ref, part: Ref, columns: Columns) -> Ref:
         """A new row equal to `row` but for some columns.

@@ -18,7 +18,7 @@ TOLERANCE = 1e-3
 
 
 class MixingCheck:
-    """Notes the mixtures of one run whose weights do not sum to one.
+    """Record of the mixtures of one run whose weights do not sum to one.
 
     Parameters
     ----------

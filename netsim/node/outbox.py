@@ -19,7 +19,7 @@ Delivery = Callable[[Transmission, str, Any], None]
 
 
 class Outbox:
-    """Makes the transmissions of one node's messages; verbs hand them to the link.
+    """Maker of the transmissions of one node's messages; verbs hand them to the link.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ from netsim.units import to_ns, to_s
 
 @dataclass(frozen=True)
 class Probe(Message):
-    """Asks every node that hears it to answer: the broadcast of `discovery = "probe"`."""
+    """Request to every node that hears it: the broadcast of `discovery = "probe"`."""
 
 
 @dataclass(frozen=True)

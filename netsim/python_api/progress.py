@@ -33,7 +33,7 @@ def line(shows: bool) -> Iterator[Watch | None]:
 
 
 class _Told:
-    """Writes the line now and then; algorithms that have ended stand before it."""
+    """Writer of the progress line; algorithms that have ended stand before it."""
 
     def __init__(self, write: Callable[[str, bool], None]) -> None:
         self._write = write

@@ -43,7 +43,7 @@ _PARTS_A_STRETCH = 20
 
 
 class Recorder:
-    """Records the events and measurements of one run.
+    """Recorder of the events and measurements of one run.
 
     Parameters
     ----------

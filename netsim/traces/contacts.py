@@ -71,7 +71,7 @@ class Meetings:
         return self._peers[node][bisect_right(self._times[node], time_ns) - 1]
 
     def left_ns(self, i: int, j: int, time_ns: int) -> int:
-        """For how long a pair stays in contact from an instant on.
+        """Return the time [ns] for which a pair stays in contact from an instant on.
 
         Parameters
         ----------

@@ -195,7 +195,7 @@ def _number(text: Text, line: int, tag: str, key: str, word: str | None) -> floa
 
 
 class _Movers:
-    """Takes time steps and places in the order of a file."""
+    """Movers of a file: takes time steps and places in their order."""
 
     def __init__(self, text: Text, most: int, start_s: float | None) -> None:
         self._text, self._most = text, most
@@ -244,7 +244,7 @@ class _Movers:
 
 
 class _Reader:
-    """Takes what the parser of XML meets."""
+    """Reader of the XML parser's events."""
 
     def __init__(self, text: Text, most: int, start_s: float | None) -> None:
         self.text = text

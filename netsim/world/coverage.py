@@ -156,7 +156,7 @@ def _survival(
 def _variations(
     radio: Radio, step: float
 ) -> tuple[tuple[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]:
-    """By how much the SNR differs from its mean [dB], with and without sight, and how often."""
+    """Return the SNR's deviations from its mean [dB], with and without sight, and their shares."""
     faded = radio.fading.kind != "none"
     tail = np.exp(-np.arange(0.5 * step, 30.0, step)) if faded else np.ones(1)
     share = tail / tail.sum()  # tail: the probability of a stronger gain

@@ -1,4 +1,4 @@
-"""Plays one small program of learning verbs on either backend and keeps what it gives."""
+"""Small program of learning verbs, played on either backend, and its values."""
 
 import dataclasses
 import random

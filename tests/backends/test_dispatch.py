@@ -72,7 +72,7 @@ def write(path, name, **keys):
 
 
 def run(netsim, name, *arguments):
-    """Plays a scenario; (environment, resolved scenario, summary)."""
+    """Play a scenario; give (environment, resolved scenario, summary)."""
     result = netsim("run", *arguments, "--out", name, "--quiet", "--no-figures")
     assert result.exit_code == 0, result.output
     folder = next(Path(name).rglob("environment.json")).parent

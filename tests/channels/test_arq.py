@@ -25,7 +25,7 @@ def generator(seed: int) -> Generator:
 
 
 class Untouchable:
-    """Stands in for a generator that must not be used."""
+    """Stand-in for a generator that must not be used."""
 
     def __getattr__(self, name: str) -> None:
         raise AssertionError(f"rng.{name} was used")

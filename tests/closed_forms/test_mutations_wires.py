@@ -55,7 +55,7 @@ def test_bursts_that_always_start_in_the_good_state(monkeypatch, caught):
     stays = Bursts.stays
 
     class Sure:
-        """Draws as the generator does, but its first uniform is never under a share."""
+        """Generator whose first uniform is never under a share."""
 
         def __init__(self, rng):
             self.geometric, self.random = rng.geometric, lambda: 1.0

@@ -1,4 +1,4 @@
-"""Plays small algorithms on a small world and keeps what they saw beside the message log."""
+"""Play small algorithms on a small world and keep their observations beside the message log."""
 
 import functools
 import importlib

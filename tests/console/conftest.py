@@ -92,7 +92,7 @@ def here(tmp_path: Path, algorithms: Path, monkeypatch: pytest.MonkeyPatch) -> P
 def once(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Callable[[str, Path, Callable[[], None]], None]:
-    """Makes a folder by a function the first time, and by copying what that made later on."""
+    """Make a folder by a function the first time, and by a copy later on."""
     made: dict[str, Path] = {}
 
     def give(name: str, folder: Path, make: Callable[[], None]) -> None:

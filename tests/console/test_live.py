@@ -110,7 +110,7 @@ def workers_of(pid: int) -> list[int]:
 
 @pytest.fixture
 def begun(here):
-    """Begins runs in processes of their own; they are gone at the end."""
+    """Begin runs in processes of their own; they are gone at the end."""
     runs = []
 
     def begin(out: str) -> tuple[subprocess.Popen, str]:

@@ -132,7 +132,7 @@ def test_a_run_of_sound_models_says_nothing(tmp_path, backend):
 
 
 class Masked(torch.nn.Module):
-    """Has a buffer of which a half is one large number."""
+    """Model with a buffer of which a half is one large number."""
 
     masked = -1e9
 

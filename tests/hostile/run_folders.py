@@ -365,7 +365,7 @@ def _nested(folder: Path, draw: random.Random) -> str:
 
 
 class Readers:
-    """Gives folders to everything that takes a run.
+    """Callers of everything that takes a run's folder.
 
     Parameters
     ----------

@@ -156,7 +156,7 @@ class FakeNode:
 
 
 class Sums:
-    """Adds Refs at once."""
+    """Node that adds Refs at once."""
 
     def weighted_sum(self, terms):
         return made(sum(weight * ref.tensor() for ref, weight in terms))

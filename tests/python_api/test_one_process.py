@@ -68,7 +68,7 @@ def test_a_run_that_fails_does_so_too(small, tmp_path):
 
 @pytest.fixture
 def nodes_alive():
-    """Counts the nodes that were not freed, while Python does not look for garbage by itself."""
+    """Count the nodes that were not freed, while Python does not look for garbage by itself."""
     gc.collect()
     before = {id(o) for o in gc.get_objects() if type(o) is Node}
     gc.disable()

@@ -262,7 +262,7 @@ def _leads(verdict: Verdict) -> Iterable[str]:
 
 
 def _choice(verdict: Verdict) -> Iterable[str]:
-    """By which number the variants of a method compete."""
+    """Name the number by which the variants of a method compete."""
     table = verdict.table
     leads = [lead for lead in verdict.leads() if lead.difference is not None]
     if table.choose and leads and any(_has_variants(table, row.competes_as) for row in table.rows):

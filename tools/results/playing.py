@@ -203,6 +203,6 @@ def estimated_s(
 
 
 def estimate_key(table: PaperTable, cell: Cell, rounds: int | None) -> str:
-    """Under what a cell's estimate is kept: its folder's path in the table's."""
+    """Key of a cell's estimate: its folder's path in the table's."""
     folder = run_of(table, cell, cell.seeds[0], rounds, Path()).folder.parent
     return str(folder.relative_to(table.name))

@@ -24,7 +24,7 @@ FIRST = ("point", "algorithm", "seed")
 
 @dataclass(frozen=True)
 class Played:
-    """By which program the runs of a sweep were played, and what that took."""
+    """Program that played the runs of a sweep, and their time."""
 
     commits: tuple[str, ...]
     cpu_s: float

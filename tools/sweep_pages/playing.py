@@ -1,4 +1,4 @@
-"""Plays sweeps, each in a folder of its own, seed after seed, and notes what that took."""
+"""Play sweeps, each in a folder of its own, seed after seed, and note their times."""
 
 import datetime
 import json

@@ -1,4 +1,4 @@
-"""Writes docs/whatifs.md, the gallery of the what-ifs, and its figures."""
+"""Write docs/whatifs.md, the gallery of the what-ifs, and its figures."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path

@@ -19,7 +19,7 @@ VARIANT_VARIABLE = "NETSIM_NATIVE_VARIANT"
 
 
 class LibraryMissingError(Exception):
-    """There is no library that can be used; says why, and what to do."""
+    """Error: there is no library that can be used; it gives the reason and the remedy."""
 
 
 class Variant(NamedTuple):

@@ -208,7 +208,7 @@ class Table:
         self._records[-1]["flags"] |= int(Flag.FINAL)
 
     def add_offsets(self, offsets: Sequence[int]) -> int:
-        """Adds to the kernel's table of offsets; gives where they begin."""
+        """Add to the kernel's table of offsets; give where they begin."""
         at = len(self._offsets)
         self._offsets.extend(offsets)
         return at

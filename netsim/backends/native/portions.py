@@ -52,7 +52,7 @@ class Portion(NamedTuple):
 
 
 class Portions:
-    """Makes the portions of jobs of one signature.
+    """Maker of the portions of jobs of one signature.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ from netsim.learning.shards import Shards
 
 
 class NativeTraining:
-    """Trains jobs of one architecture, each node whole by one core.
+    """Trainer of jobs of one architecture, each node whole by one core.
 
     Parameters
     ----------

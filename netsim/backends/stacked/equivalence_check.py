@@ -85,7 +85,7 @@ class _Detector(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        """Keeps torch from importing its compiler, which takes a second."""
+        """Keep torch from importing its compiler, which takes a second."""
         return False
 
     def __torch_dispatch__(

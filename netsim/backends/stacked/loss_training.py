@@ -63,7 +63,7 @@ def _nothing(works: Sequence[LossSteps], lanes: Rows, step: int) -> AbstractCont
 
 
 class LossTraining:
-    """Trains jobs whose loss is a function of the algorithm's, and models without stacked form.
+    """Trainer of jobs whose loss is the algorithm's function, and of models without stacked form.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ from netsim.rng import Streams
 
 
 class Training:
-    """Trains jobs of one architecture.
+    """Trainer of jobs of one architecture.
 
     Parameters
     ----------

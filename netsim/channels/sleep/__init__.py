@@ -58,7 +58,7 @@ class Rhythm(NamedTuple):
         return time_ns + self.awake_ns - (time_ns + self.offset_ns) % self.period_ns
 
     def asleep_ns(self, from_ns: int, to_ns: int) -> int:
-        """For how many ns of an interval it sleeps."""
+        """Return the time [ns] of an interval for which it sleeps."""
         return self._asleep_by(to_ns + self.offset_ns) - self._asleep_by(from_ns + self.offset_ns)
 
     def _asleep_by(self, time_ns: int) -> int:

@@ -1,4 +1,4 @@
-"""Counts the energy that every node draws and harvests, and switches off nodes without any."""
+"""Meter of the energy that nodes draw and harvest; it switches off nodes without any."""
 
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
@@ -24,7 +24,7 @@ class Does(Enum):
 
 
 class EnergyMeter:
-    """Counts the energy that nodes draw during one run.
+    """Meter of the energy that nodes draw during one run.
 
     Parameters
     ----------
@@ -465,7 +465,7 @@ class EnergyMeter:
         return joules
 
     def _asleep_ns(self, node: int, rhythm: Rhythm, now_ns: int) -> int:
-        """For how long [ns] a radio has slept by its schedule while its node was on."""
+        """Return the time [ns] for which a radio has slept by its schedule while its node was on."""
         slept_ns = self._slept_ns[node]
         if node not in self._availability.off:
             slept_ns += rhythm.asleep_ns(self._on_since_ns[node], now_ns)

@@ -38,7 +38,7 @@ READS = {"aten::nonzero", "aten::equal", "aten::is_nonzero"}
 
 
 class Waits(TorchDispatchMode):
-    """Counts what makes the host wait for the device.
+    """Counter of the host's waits for the device.
 
     Attributes
     ----------

@@ -14,7 +14,7 @@ RUNNING = {"state": "running"}
 
 
 class InProcess:
-    """Makes the numbers of a page without another process."""
+    """Maker of the numbers of a page without another process."""
 
     builds = 0
 
