@@ -100,7 +100,7 @@ def played(name: str, horizon_s: float | None, given: argparse.Namespace) -> lis
 def _plays(
     name: str, backend: str, until_s: float, given: argparse.Namespace
 ) -> dict[str, list[Cell]]:
-    """Play a scenario's runs with one backend, by algorithm: over the horizon, and over twice that."""
+    """Play a scenario with one backend, by algorithm: over the horizon, and over twice that."""
     found: dict[str, list[Cell]] = {}
     for factor in (1, 2) if given.rounds else (1,):
         values = [f"horizon_s={factor * until_s}", f"run.backend={backend}", "run.threads=1"]

@@ -215,7 +215,7 @@ class HarvestingBattery(Battery):
         return None
 
     def _stretches(self, now_ns: int) -> Iterator[tuple[int, int | None, float, float]]:
-        """Yield the stretches (begin, end or None [ns]) of constant harvested and drawn powers [W]."""
+        """Yield stretches (begin, end or None [ns]) of constant harvested and drawn powers [W]."""
         while True:
             until_ns, gained_w = self._supply.at(self._node, now_ns)
             ends = [] if until_ns is None else [until_ns]

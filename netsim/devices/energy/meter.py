@@ -465,7 +465,7 @@ class EnergyMeter:
         return joules
 
     def _asleep_ns(self, node: int, rhythm: Rhythm, now_ns: int) -> int:
-        """Return the time [ns] for which a radio has slept by its schedule while its node was on."""
+        """Return the time [ns] that a radio has slept by its schedule while its node was on."""
         slept_ns = self._slept_ns[node]
         if node not in self._availability.off:
             slept_ns += rhythm.asleep_ns(self._on_since_ns[node], now_ns)
