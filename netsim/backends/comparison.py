@@ -327,7 +327,7 @@ def compare(
         comparison.require_plain()
         known[key] = comparison
     comparison = known[key]
-    purposes: tuple[Purpose, ...] = ("train", "look")
+    purposes: tuple[Purpose, ...] = ("train", "infer")
     while True:
         ways = {p: routes.way(architecture, p) for p in purposes}
         if set(ways.values()) == {"sequential"}:

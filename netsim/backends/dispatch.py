@@ -141,7 +141,7 @@ class Routes:
         return found
 
 
-_ONE_BY_ONE = Route(train="sequential", loss="sequential", look="sequential")
+_ONE_BY_ONE = Route(train="sequential", loss="sequential", infer="sequential")
 
 
 def default_lanes(architecture: Architecture, activations: int) -> int:
@@ -206,7 +206,7 @@ def choose(
             if backend != "sequential":
                 advice = f"the model {architecture.name} runs node after node: {architecture.alone}"
         elif backend in ("stacked", "sequential"):
-            route, source = Route(train=backend, loss=backend, look=backend), "[run] backend"
+            route, source = Route(train=backend, loss=backend, infer=backend), "[run] backend"
         elif backend == "auto" and name in given:
             route, advice = _possible(given[name], variant, instruction_sets)
             source = "[run.routes]"

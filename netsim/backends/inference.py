@@ -105,4 +105,4 @@ def over_splits(passes: Passes) -> GroupKernel[InferenceResources]:
 
         return Call(run, len(jobs))
 
-    return GroupKernel(signature, prepare, purpose="look")
+    return GroupKernel(signature, prepare, purpose="infer")

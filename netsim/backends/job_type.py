@@ -64,7 +64,7 @@ class GroupKernel(Generic[R]):
         differ from node to node (learning rates, sizes, batches, steps) are no part of it.
     prepare : callable
         prepare(signature, jobs, resources): what runs the jobs of a group.
-    purpose : {"train", "loss", "look"} or None
+    purpose : {"train", "loss", "infer"} or None
         The key of `[run.routes]` that says whether such jobs of a model run in groups; None: the
         signature alone says so.
     """

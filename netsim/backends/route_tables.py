@@ -32,7 +32,7 @@ class Rule(Table):
     native: tuple[Purpose, ...] = ()
     train_from: Count | None = None
     loss_from: Count | None = None
-    look_from: Count | None = None
+    infer_from: Count | None = None
 
 
 class Rules(Table):

@@ -214,7 +214,7 @@ class Scheduler:
         if self.backend is None:
             return
         if self.past is not None:
-            self._pass_over(self.past, work, node, inputs, outputs)
+            self._submit_during_replay(self.past, work, node, inputs, outputs)
             return
         above = done = self._done
         for ref in inputs:
@@ -240,7 +240,7 @@ class Scheduler:
         if len(levels[0]) >= self._limits.ready or self._pending >= self._limits.pending:
             self._run_ready()
 
-    def _pass_over(
+    def _submit_during_replay(
         self, past: Replay, work: Work, node: int, inputs: tuple[Ref, ...], outputs: Sequence[Cell]
     ) -> None:
         """Number the results of a job of the past; arguments as of `submit`."""

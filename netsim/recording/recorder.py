@@ -17,17 +17,17 @@ import pyarrow as pa
 
 from netsim.recording import run_folder
 from netsim.recording.intervals import Intervals
-from netsim.recording.marks import Marks
 from netsim.recording.message_log import MessageLog, Watcher
+from netsim.recording.other_events import OtherEvents
 from netsim.recording.parquet_parts import Column, Extent, Parts, Rows, join, write_table
 from netsim.recording.run_warnings import RunWarnings
 from netsim.recording.schema import (
     GRAPH_COLUMNS,
     HOP_COLUMNS,
     INTERVAL_COLUMNS,
-    MARK_COLUMNS,
     MESSAGE_COLUMNS,
     METRIC_COLUMNS,
+    OTHER_EVENT_COLUMNS,
     TRAFFIC_COLUMNS,
     USE_COLUMNS,
     WAKES,
@@ -121,13 +121,13 @@ class Recorder:
         self._metrics = parts("metrics", METRIC_COLUMNS)
         self._spent = parts("traffic", TRAFFIC_COLUMNS)
         self._graph = parts("graph", GRAPH_COLUMNS)
-        marks = parts("wakes", MARK_COLUMNS, log_messages)
-        self._marks = Marks(marks)
+        other_events = parts("wakes", OTHER_EVENT_COLUMNS, log_messages)
+        self._other_events = OtherEvents(other_events)
         uses = parts("uses", USE_COLUMNS, log_messages)
         self.uses = Uses(uses)
         self._tables = {
             "messages": messages,
-            "wakes": marks,
+            "wakes": other_events,
             "metrics": self._metrics,
             "traffic": self._spent,
             "graph": self._graph,
@@ -204,7 +204,7 @@ class Recorder:
         self._mark(t_ns, node, "job", steps)
 
     def _mark(self, t_ns: int, node: int, what: str, count: int) -> None:
-        self._marks.add(self._log.count, t_ns, node, what, count)
+        self._other_events.add(self._log.count, t_ns, node, what, count)
 
     def metric(
         self,
@@ -328,7 +328,14 @@ class Recorder:
         """
         if self._totals is None:
             self._write_all()
-            tables = (self._log, self._marks, self._metrics, self._spent, self._graph, self.uses)
+            tables = (
+                self._log,
+                self._other_events,
+                self._metrics,
+                self._spent,
+                self._graph,
+                self.uses,
+            )
             for table in tables:
                 table.close()
             if self._hops is not None:
@@ -378,7 +385,7 @@ class Recorder:
 
     def _flushes(self) -> tuple[Callable[[], None], ...]:
         """Return the functions that write the waiting rows of each table."""
-        tables = (self._log, self._marks, self._spent, self._graph, self.uses)
+        tables = (self._log, self._other_events, self._spent, self._graph, self.uses)
         flushes = (*(table.flush for table in tables), self._flush_metrics)
         if self._hops is not None:
             flushes = (*flushes, self._hops.flush)
@@ -397,7 +404,7 @@ class Recorder:
     def _count(self) -> dict[str, Any]:
         totals = self._log.totals(self.bits_transmitted, self.airtime_s())
         fingerprint = hashlib.sha256(self._log.digest(totals["outcomes"]))
-        fingerprint.update(self._marks.digest())
+        fingerprint.update(self._other_events.digest())
         return {
             **totals,
             "staleness": self.ages.summary(),

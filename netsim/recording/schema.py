@@ -121,7 +121,7 @@ USE_COLUMNS = (
 )
 """Of `uses/`; `message` is the number of the row of `messages/`, from 0."""
 
-MARK_COLUMNS = (
+OTHER_EVENT_COLUMNS = (
     Column("messages_before", "count"),
     Column("t_s", "time"),
     Column("node", "id", is_node=True),
@@ -155,7 +155,7 @@ those of its row in `messages/`, in which attempts and bits of all hops are summ
 
 TABLES = {
     "messages": MESSAGE_COLUMNS,
-    "wakes": MARK_COLUMNS,
+    "wakes": OTHER_EVENT_COLUMNS,
     "metrics": METRIC_COLUMNS,
     "traffic": TRAFFIC_COLUMNS,
     "graph": GRAPH_COLUMNS,

@@ -16,17 +16,17 @@ from netsim.recording.main_metric import is_share
 from netsim.registry import Component, did_you_mean, family, in_force
 from netsim.scenario import algorithm_files
 from netsim.scenario import file as scenario_file
+from netsim.scenario.algorithm_overrides import algorithm_overrides
 from netsim.scenario.default_kinds import with_default_kinds
 from netsim.scenario.descriptions import DescribedSchema
 from netsim.scenario.draft import LISTS, Draft, parse_assignment, said
 from netsim.scenario.file_paths import with_absolute_paths
 from netsim.scenario.kinds import Kinds, State, as_kinds, keys_on_disk
 from netsim.scenario.labels import shown
-from netsim.scenario.later import later
 from netsim.scenario.nodes import SERVER, overridden
-from netsim.scenario.one_form import one_form
-from netsim.scenario.own_worlds import own_worlds
+from netsim.scenario.normalised import normalised
 from netsim.scenario.problems import described, line
+from netsim.scenario.scheduled_changes import scheduled_changes
 from netsim.scenario.schema import at
 from netsim.scenario.tables import (
     AlgorithmEntry,
@@ -177,7 +177,7 @@ def check(draft: Draft, modules: Mapping[str, ModuleType]) -> Scenario:
 def _checked(draft: Draft, kinds: Kinds) -> Scenario:
     state = kinds.state()
     model = _model(state)
-    raw = with_default_kinds(one_form(draft.raw), model)
+    raw = with_default_kinds(normalised(draft.raw), model)
     single = [key for (key,) in LISTS if isinstance(draft.raw.get(key), dict)]
     problems: list[str] = []
     checked: Scenario | None = None
@@ -214,9 +214,9 @@ def _checked(draft: Draft, kinds: Kinds) -> Scenario:
     fields = {key: getattr(checked, key) for key in Scenario.model_fields}
     scenario = kinds.tables().model_construct(**fields)
     if scenario.changes:
-        scenario._later = tuple(later(draft, scenario, lambda d: check(d, kinds)))
+        scenario._later = tuple(scheduled_changes(draft, scenario, lambda d: check(d, kinds)))
     if any(entry.set for entry in scenario.algorithm):
-        scenario._own = own_worlds(draft, scenario, lambda d: check(d, kinds))
+        scenario._own = algorithm_overrides(draft, scenario, lambda d: check(d, kinds))
     return scenario
 
 

@@ -1,4 +1,4 @@
-"""The scenarios that hold one after the other, where one has `[[changes]]`.
+"""Scenarios that hold one after the other, where one has `[[changes]]`.
 
 `CHANGEABLE` and `LASTING` say which keys can change in mid-run; all others are what a run starts
 from.
@@ -45,10 +45,10 @@ LASTING = {
 """Keys below those of `CHANGEABLE` that can't, and why."""
 
 
-def later(
+def scheduled_changes(
     draft: Draft, first: Scenario, checked: Callable[[Draft], Scenario]
 ) -> list[tuple[float, Scenario]]:
-    """The scenarios that hold one after the other.
+    """Return the scenarios that hold one after the other, each with its beginning [s].
 
     Parameters
     ----------

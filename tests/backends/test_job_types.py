@@ -65,7 +65,7 @@ def scale_many(signature, jobs, resources):
     return Call(run, 4)
 
 
-register(Scale, scale_one, stacked=GroupKernel(same_length, scale_many, purpose="look"))
+register(Scale, scale_one, stacked=GroupKernel(same_length, scale_many, purpose="infer"))
 
 
 @dataclass(frozen=True)

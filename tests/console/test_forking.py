@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from netsim.console.app import app
 from netsim.recording import run_folder
-from netsim.scenario.later import CHANGEABLE, LASTING
+from netsim.scenario.scheduled_changes import CHANGEABLE, LASTING
 
 SCENARIO = """\
 name = "tiny"

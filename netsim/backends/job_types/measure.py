@@ -90,4 +90,4 @@ def _prepare(_: Signature, jobs: Sequence[Job[Measure]], resources: Resources) -
     return Call(run, len(jobs))
 
 
-register(Measure, _run_one, stacked=GroupKernel(_signature, _prepare, purpose="look"))
+register(Measure, _run_one, stacked=GroupKernel(_signature, _prepare, purpose="infer"))

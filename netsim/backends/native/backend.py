@@ -92,7 +92,7 @@ class Native:
         for i, (ref, _) in enumerate(asked):
             architecture = ref.architecture
             assert architecture is not None
-            native = self._routes.way(architecture, "look") == self.name
+            native = self._routes.way(architecture, "infer") == self.name
             groups.setdefault(architecture if native else None, []).append(i)
         found: dict[int, Tensor] = {}
         for architecture, numbers in groups.items():

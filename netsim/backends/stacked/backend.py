@@ -93,7 +93,7 @@ class Stacked:
             architecture = ref.architecture
             assert architecture is not None
             stacks = (
-                self.resources.routes.stacks(architecture, "look")
+                self.resources.routes.stacks(architecture, "infer")
                 and self.resources.stacked_module_of(ref) is not None
             )
             key = (architecture, padded_size(len(rows))) if stacks else None
