@@ -298,7 +298,7 @@ def fork(
 
 @app.command()
 def explain(
-    run: AnyRun, node: OneNode = None, queries: Queries = True, debug: Debug = False
+    run: AnyRun, node: OneNode = None, queries: Queries = False, debug: Debug = False
 ) -> None:
     """Say in words and numbers what limited a run, and which nodes starved."""
     with terminal.reported(debug):

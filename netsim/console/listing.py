@@ -198,7 +198,7 @@ def _groups(
 
 def _scenarios() -> list[Choice]:
     known = shipped.scenarios(shipped.scenarios_folder())
-    return [Choice(name, shipped.first_comment(path)) for name, path in known.items()]
+    return [Choice(name, shipped.first_sentence(path)) for name, path in known.items()]
 
 
 def _algorithms(modules: Mapping[str, Any]) -> list[Choice]:

@@ -79,10 +79,10 @@ class _Bars(Progress):
 
     def __init__(self, console: Console) -> None:
         self.advice = ""
-        words = TextColumn("{task.fields[words]}", table_column=Column(no_wrap=True))
+        words = TextColumn("{task.fields[words]}", table_column=Column(no_wrap=True, ratio=1))
         bar = [BarColumn(bar_width=20)] if console.width >= WIDE else []
-        name = TextColumn("[bold]{task.description}")
-        super().__init__(name, *bar, words, console=console, refresh_per_second=8)
+        name = TextColumn("[bold]{task.description}", table_column=Column(no_wrap=True))
+        super().__init__(name, *bar, words, console=console, refresh_per_second=8, expand=True)
 
     def get_renderables(self) -> Iterator[RenderableType]:
         yield self.make_tasks_table(self.tasks)

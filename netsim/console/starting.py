@@ -7,8 +7,6 @@ import re
 import shlex
 from pathlib import Path
 
-from rich.text import Text
-
 from netsim.console import starts, terminal
 from netsim.errors import ScenarioError, one_line
 from netsim.recording.whole_files import write_text
@@ -23,7 +21,7 @@ PLACEHOLDERS = ("starting", "Starting")
 ALGORITHM = "algorithm"
 
 TEST = '''\
-"""What {name} must pass: pytest {file}."""
+"""Checks of {name}: pytest {file}."""
 
 from netsim import testing
 
@@ -69,12 +67,16 @@ def new(sort: str, name: str, folder: Path) -> None:
             write_text(folder / file, content)
     except OSError as error:
         raise ScenarioError(f"--dir {folder}: cannot be written: {error.strerror}") from error
-    place = one_line(folder)
+    place = shlex.quote(one_line(folder))
     console = terminal.out()
-    console.print(Text(f"wrote {folder / name}.py and {folder / test}"))
     setting = shlex.quote(_setting(package, name))
-    console.print(Text(f"netsim run quickstart --components {place} --set {setting}"))
-    console.print(Text(f"pytest {folder / test}"))
+    console.print_whole(
+        f"wrote {folder / name}.py, which works as it is, and its test",
+        "play it:",
+        f"    netsim run quickstart --components {place} --set {setting}",
+        "test it:",
+        f"    pytest {shlex.quote(one_line(folder / test))}",
+    )
 
 
 def sorts() -> list[str]:

@@ -6,6 +6,7 @@ an editable one included, they are folders beside it (`algorithms`, `scenarios`)
 
 import importlib
 import importlib.util
+import re
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -15,6 +16,8 @@ from netsim.errors import ScenarioError
 PACKAGE = Path(__file__).resolve().parents[1]
 INSTALLED_NAME = "netsim.algorithms"
 CHECKOUT_NAME = "algorithms"
+
+_SENTENCE_END = re.compile(r"(?<!\bFig\.)(?<!\bal\.)(?<!\b[A-Z]\.)(?<=[.?])\s+(?=[A-Z])")
 
 
 def scenarios_folder() -> Path:
@@ -28,10 +31,17 @@ def scenarios(folder: Path) -> dict[str, Path]:
     return {p.stem: p for p in sorted(folder.glob("*.toml")) if p.name[0] != "_"}
 
 
-def first_comment(path: Path) -> str:
-    """The first comment line of a scenario file: what it shows."""
+def first_sentence(path: Path) -> str:
+    """The first sentence of a scenario file's first comment: it says what the scenario shows."""
+    words: list[str] = []
     with path.open(encoding="utf-8") as lines:
-        return next((text.lstrip("# ").strip() for text in lines if text.startswith("#")), "")
+        for line in lines:
+            text = line.removeprefix("#")
+            if text == line or not text.strip() or text.startswith("    "):
+                break
+            words += text.split()
+    sentence = _SENTENCE_END.split(" ".join(words), maxsplit=1)[0]
+    return sentence.removesuffix(":") + "." * sentence.endswith(":")
 
 
 def algorithms_package() -> ModuleType:

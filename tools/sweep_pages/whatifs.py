@@ -75,7 +75,7 @@ def _anchor(title: str) -> str:
 
 def _section(what_if: WhatIf, sweep: Sweep, told: Sequence[str]) -> Iterable[str]:
     name = f"whatif_{what_if.name}"
-    question = shipped.first_comment(shipped.scenarios(shipped.scenarios_folder())[name])
+    question = shipped.first_sentence(shipped.scenarios(shipped.scenarios_folder())[name])
     yield from (f"## {what_if.title}", "", question, "", f"    netsim sweep {name}", "")
     about = f"{what_if.title}: accuracy and lead; accuracy by bits transmitted and by airtime"
     yield from (f"![{about}](whatifs/{what_if.name}.png)", "")
