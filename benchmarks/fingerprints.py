@@ -38,7 +38,7 @@ SCENARIOS = {
     "whatif_churn": 200,
     "whatif_mobility": 200,
 }
-"""What is played, and up to which virtual second. Data sets that are not here are left out."""
+"""Scenarios to play, each up to a virtual second. Data sets that are not here are left out."""
 
 HASHES = ("event_log_sha256", "parameters_sha256")
 

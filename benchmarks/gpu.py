@@ -46,7 +46,7 @@ PLAIN_NODES = 10
 SCENARIOS = ("quickstart", "small_pfedgraph", "small_dpfl", "small_mapl", "small_l2c")
 
 SHARE_OF_HORIZON = 0.2
-"""What is played of the scenarios but for the first."""
+"""Share of the horizon that is played of the scenarios but for the first."""
 
 
 @dataclass(frozen=True)

@@ -75,7 +75,7 @@ OFTEN_S = 0.2
 """Wall time between two checkpoints."""
 
 OF_THE_CLOCK = ("wall_s", "engine")
-"""What the wall clock says in a summary; of `engine` its counts are compared."""
+"""Fields of a summary that depend on the wall clock; of `engine` its counts are compared."""
 
 
 def main(arguments: list[str] | None = None) -> int:

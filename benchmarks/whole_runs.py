@@ -37,7 +37,7 @@ SCENARIOS = {
     "small_l2c": None,
     "small_meta_l2c": None,
 }
-"""What is played unless named, and until when; None: as the scenario says."""
+"""Scenarios that are played unless named, with their ends; None: the scenario's horizon."""
 
 Cell = dict[str, Any]
 

@@ -9,7 +9,7 @@ from netsim.scenario import from_dict
 from netsim.scenario.algorithm_files import algorithms
 
 NATIVE = "stacked" if why_missing() else f"native/{load().variant().name}"
-"""How nodes train here unless told otherwise."""
+"""Backend of the nodes unless another is named."""
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 

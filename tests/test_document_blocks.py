@@ -43,7 +43,7 @@ LEAST = {
     "model": {"kind": "mlp"},
     "algorithm": {"kind": "fedavg"},
 }
-"""What a scenario needs; a page's tables stand in place of these, or beside them."""
+"""Smallest scenario; a page's tables stand in place of these, or beside them."""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from netsim.learning.jobs import Job, Work
 from netsim.learning.refs import Cell
 
 Signature = tuple[Any, ...]
-"""What jobs of one type must have in common to run in one call."""
+"""Properties that jobs of one call share."""
 
 
 class Declined(NamedTuple):
@@ -49,7 +49,7 @@ class Call(NamedTuple):
 
 
 R = TypeVar("R")
-"""What a backend offers to its kernels, such as `netsim.backends.stacked.resources.Resources`."""
+"""Services of a backend for its kernels, such as `netsim.backends.stacked.resources.Resources`."""
 
 
 @dataclass(frozen=True)

@@ -27,12 +27,12 @@ if TYPE_CHECKING:  # a list of names waits for neither pydantic nor what the tab
     from netsim.scenario.kinds import Kinds
 
 EVERY = "(every one)"
-"""What stands before the keys that all members of a group have."""
+"""Name before the keys that all members of a group have."""
 
 TOP = "(top of the file)"
 
 TABLES = "tables."
-"""What the names of groups of plain tables begin with."""
+"""Prefix of the names of groups of plain tables."""
 
 ALSO = {"channels": (TABLES + "radio", TABLES + "link")}
 """Groups that a word names beside those whose names have it."""

@@ -27,7 +27,7 @@ PLAYING = ("netsim.backends", "netsim.learning", "netsim.messaging", "netsim.nod
 """Folders whose modules play; the packages themselves are not replaced."""
 
 TABLES = ("netsim.backends.route", "netsim.learning.tasks")
-"""What of these folders a scenario has tables of."""
+"""Modules of these folders that have tables of scenarios."""
 
 WITHOUT = "NETSIM_WITHOUT_STAND_INS"
 """Environment variable of a command that has begun again."""

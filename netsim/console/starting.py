@@ -16,7 +16,7 @@ from netsim.scenario.file_paths import STATED, first_key
 from netsim.scenario.kinds import kinds_of
 
 PLACEHOLDERS = ("starting", "Starting")
-"""What stands in a file of `starts` for the name, and for that of its class."""
+"""Placeholders in a file of `starts` for the name, and for that of its class."""
 
 ALGORITHM = "algorithm"
 

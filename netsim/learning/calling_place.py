@@ -7,7 +7,7 @@ from pathlib import Path
 from types import CodeType, FrameType
 
 ALGORITHMS = ("algorithms.", "netsim.algorithms.", "netsim_components_")
-"""How the names of algorithm modules begin: in the repository, installed, and a user's own."""
+"""Prefixes of algorithm modules: in the repository, installed, and a user's own."""
 
 Place = tuple[CodeType, int]
 """A function of an algorithm, and how far in it: finding the line takes time, so `line_of` does."""

@@ -25,7 +25,7 @@ REMEDY = (
 
 
 TRIES = 3
-"""How often a job is run again to see that it draws: another thread may have drawn meanwhile."""
+"""Number of reruns of a job that seems to draw: another thread may have drawn meanwhile."""
 
 ALONE = threading.RLock()
 """Held while torch's global generator is seeded for a while, and while tensor work is watched for

@@ -9,7 +9,7 @@ from netsim.messaging.envelope import Envelope
 from netsim.messaging.message import Received
 
 Tag = tuple[type, int]
-"""What identifies an exchange: message class and phase."""
+"""Identity of an exchange: message class and phase."""
 
 
 class _Exchange:

@@ -74,7 +74,7 @@ class _Layout(NamedTuple):
 
     names: tuple[str, ...]
     takes_all: bool
-    """Whether its constructor takes every field in order and nothing else."""
+    """True if its constructor takes every field in order and nothing else."""
     only: str | None
     """The name of its only field, if it has but one: most messages are a model alone."""
 

@@ -15,7 +15,7 @@ from netsim.node.wakeups import Wakeups
 from netsim.recording.traffic_stats import Ages
 
 Delivery = Callable[[Transmission, str, Any], None]
-"""What a receiver does when a transmission to it ends: (transmission, outcome, mask or None)."""
+"""Reaction of a receiver to the end of a transmission: (transmission, outcome, mask or None)."""
 
 
 class Outbox:

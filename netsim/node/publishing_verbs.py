@@ -17,7 +17,7 @@ from netsim.recording.schema import METRICS, WEIGHTS
 from netsim.units import to_s
 
 MOST_RECORDED = 256
-"""How many numbers `node.record` takes at most."""
+"""Greatest number of values in one call of `node.record`."""
 
 
 class Publication(NamedTuple):

@@ -26,7 +26,7 @@ from netsim.scenario.algorithm_contract import contract_problems, with_own_param
 from netsim.scenario.draft import LISTS, KeyPath
 
 PREFIX = "netsim_objects_"
-"""How the modules are called that stand for algorithm classes."""
+"""Prefix of the modules that stand for algorithm classes."""
 
 BY_NAME = ("algorithm", "data", "model", "topology")
 """Tables for which a text stands that is a kind's name, and objects of other sorts."""

@@ -19,7 +19,7 @@ from netsim.scenario.labels import shown
 from netsim.traces.bounded_toml import require_plain
 
 STATED = "Scenario"
-"""What errors call a scenario that no file states."""
+"""Name in errors of a scenario that no file states."""
 
 Folders = str | Path | Iterable[str | Path]
 

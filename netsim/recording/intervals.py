@@ -13,7 +13,7 @@ from netsim.recording.schema import COMPUTE, OFF, TRAIN
 _PROCESSOR = (TRAIN, COMPUTE)
 
 Piece = tuple[int, int, float]
-"""From when to when, and how long of that at work [ns]."""
+"""Begin and end, and working time within them [ns]."""
 
 
 class Intervals:

@@ -36,7 +36,7 @@ ADDED_OUTCOMES = frozenset({"asleep", "withdrawn"})
 """Outcomes that enter a fingerprint only where they occur, so that older fingerprints hold."""
 
 WAKES = ("woke", "skipped")
-"""What can become of a wake-up."""
+"""Possible fates of a wake-up."""
 
 TRAIN, COMPUTE, TRANSMIT, RECEIVE, OFF = "train", "compute", "transmit", "receive", "off"
 STATES = (TRAIN, COMPUTE, TRANSMIT, RECEIVE, OFF)
@@ -81,7 +81,7 @@ TRAFFIC_COLUMNS = (
     Column("bits_transmitted", "count"),
     Column("airtime_s", "real"),
 )
-"""What the whole network, servers included, had spent by each evaluation."""
+"""Spending of the whole network, servers included, by each evaluation."""
 
 WEIGHTS: tuple[Literal["applied"], Literal["learned"]] = ("applied", "learned")
 """Kinds of weights in `graph/`: shares of a mixture, or what the node's method believes."""

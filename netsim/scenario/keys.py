@@ -16,7 +16,7 @@ from netsim.scenario.kinds import Kinds
 from netsim.scenario.labels import shown
 
 TOP_LEVEL = "top"
-"""What the keys before the first table are listed under."""
+"""Name of the keys before the first table in lists."""
 
 _BOUNDS = {Ge: ("ge", ">="), Gt: ("gt", ">"), Le: ("le", "<="), Lt: ("lt", "<")}
 _NAMES = {bool: "true or false", int: "whole number", float: "number", str: "text"}

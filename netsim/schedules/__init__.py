@@ -11,7 +11,7 @@ from netsim.registry import Component, Duration, Recurs
 from netsim.rng import Streams
 
 LISTED_AS = "exchange"
-"""What `netsim list` calls this family: the scenario table that chooses from it."""
+"""Name of this family in `netsim list`: the scenario table that chooses from it."""
 
 
 class Wake(NamedTuple):

@@ -28,7 +28,7 @@ _NUMERIC = {
 _COMPLEX = 0x0800
 _DEEPEST = 32
 _BYTES_A_VALUE = 256
-"""What an array takes beside its numbers."""
+"""Bytes of an array beside its numbers."""
 
 
 class BrokenError(ValueError):

@@ -28,7 +28,7 @@ _MOVERS = ("vehicle", "person", "container")
 _MOST_TAG_BYTES = 1 << 22
 _MOST_NAMES = 10_000
 _DEEPEST = 100
-"""What the parser keeps: an unfinished tag, every name of a tag or key, every open tag."""
+"""Limits of the parser: an unfinished tag, every name of a tag or key, every open tag."""
 _GEO = re.compile(r"fcd-output\.geo\s+value=\"(\w+)\"")
 """In the comment at the head of what SUMO writes: its options."""
 

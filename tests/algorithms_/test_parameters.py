@@ -90,7 +90,7 @@ CHANGES = {
     "switch_s": ({"switch_s": 120.0}, {}, FALLS),
     "fine_tune_learning_rate": ({"fine_tune_learning_rate": 0.02}, {}, FALLS),
 }
-"""What to change for a parameter, in which world (beside `WORLD`), and from which other values."""
+"""Changed parameters, their world (beside `WORLD`), and the values that they replace."""
 
 OWN = {
     "ad_psgd": {"timeout_s": ({"timeout_s": 0.005}, LATE)},
@@ -406,7 +406,7 @@ def differ(one, other):
 
 
 PLAYED = {}
-"""What runs showed; several parameters of a method are changed from the same one."""
+"""Results of runs; several parameters of a method are changed from the same one."""
 
 
 @pytest.mark.thinned(64)

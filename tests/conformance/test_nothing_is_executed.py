@@ -15,15 +15,15 @@ MODULES = {
     "pickle", "cPickle", "_pickle", "cloudpickle", "dill", "shelve", "marshal", "joblib", "yaml",
     "code", "codeop", "runpy", "imp",
 }  # fmt: skip
-"""What unpickles, or executes what it reads."""
+"""Modules that unpickle, or execute their input."""
 BY_PATH = {"spec_from_file_location", "SourceFileLoader", "SourcelessFileLoader", "exec_module"}
-"""How a file becomes a module."""
+"""Functions that load a file as a module."""
 SHELLS = {("os", "system"), ("os", "popen"), ("subprocess", "getoutput"),
           ("subprocess", "getstatusoutput")}  # fmt: skip
 OWN_CODE = "netsim/scenario/shipped.py"
 """Makes a package of the algorithms that lie beside netsim in a checkout."""
 BY_NAME = {"netsim/results/trackers/tracker.py"}
-"""What of the readers of runs imports by a name, which is one of a list of its own."""
+"""Readers of runs that import by a name, which is one of a list of their own."""
 
 
 def executing(text: str) -> list[str]:

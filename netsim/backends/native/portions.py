@@ -24,7 +24,7 @@ from netsim.learning.shards import Shards
 from netsim.rng import Streams
 
 PORTION_BYTES = 16 << 20
-"""Of what is made for a portion, unless a single step of each job needs more."""
+"""Bytes of a portion, unless a single step of each job needs more."""
 
 
 class Portion(NamedTuple):

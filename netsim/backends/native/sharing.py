@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 FADING = 0.9
-"""What earlier calls still count for, from call to call."""
+"""Factor by which the weight of earlier calls falls, from call to call."""
 
 FIRST_PAUSE, LONGEST_PAUSE = 16, 256
 """Calls by one thread after threads have not paid: twice as many each time, half as many after each

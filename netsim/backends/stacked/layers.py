@@ -36,7 +36,7 @@ class StackedLayer(nn.Module, ABC):
     """Layers of `torch.nn` that it can stand in for."""
 
     needs_autograd: ClassVar[bool] = False
-    """Whether its `forward` does more than `run`, which only autograd can differentiate."""
+    """True if its `forward` does more than `run`, which only autograd can differentiate."""
 
     @property
     def output_may_be_overwritten(self) -> bool:

@@ -47,15 +47,15 @@ from netsim.channels.mac._stations import last_stage
 Integers = NDArray[np.int64]
 
 SPOILS = 0.25
-"""Where one of the two spoils no more than this of the other's packets, they are independent."""
+"""Share of the other's packets that one of the two spoils, up to which they are independent."""
 MOST_ERROR = 0.5
-"""Where more than this is lost anyway, too."""
+"""Loss by other causes above which they are independent, too."""
 MOST_UNLIKE = 5.0
 """Longer packet over shorter one up to which the chain's law of U is good enough."""
 MOST_STATES = 150
 """Stages of the one times stages of the other up to which the chain is solved."""
 ROUNDS = 3
-"""How often the chain is solved, with what it says of the packet under way."""
+"""Number of solutions of the chain, each with the last one's packet under way."""
 NODES_U, NODES_A = 4, 6
 """Values of U and A over which means are taken."""
 SIDES = math.sqrt(12.0)

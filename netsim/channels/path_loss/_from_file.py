@@ -16,7 +16,7 @@ from netsim.units import to_ns
 
 TABLE = "radio.path_loss"
 _CARRIER = 0.01
-"""By how much of itself a file's carrier may differ from the radio's."""
+"""Greatest relative difference of a file's carrier from the radio's."""
 
 
 class PathLossFromFile(PathLoss):

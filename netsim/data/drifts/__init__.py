@@ -20,7 +20,7 @@ from netsim.registry import Component, Fraction, Index, NonNegative
 from netsim.rng import Streams
 
 LISTED_AS = "data.drift"
-"""What `netsim list` calls this family."""
+"""Name of this family in `netsim list`."""
 
 
 @dataclass(frozen=True, eq=False)

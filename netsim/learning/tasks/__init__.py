@@ -17,7 +17,7 @@ from netsim.data.sets import Samples
 from netsim.registry import Component
 
 LISTED_AS = "tasks"
-"""What `netsim list` calls this family."""
+"""Name of this family in `netsim list`."""
 
 
 class Examples(NamedTuple):

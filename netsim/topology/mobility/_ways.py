@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Knot = tuple[int, float, float]
-"""When [ns] a node is where [m, m]; in between it goes straight on."""
+"""Time [ns] and place [m, m] of a node; in between it goes straight on."""
 
 
 class Ways:

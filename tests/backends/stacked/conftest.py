@@ -31,7 +31,7 @@ GPU = torch.device("cuda:0")
 MEMORY_BYTES = 16 << 30
 
 GUARDS = "_ZN3c104impl26device_guard_impl_registryE"
-"""Where torch keeps a guard for each type of device."""
+"""Address of torch's guards, one for each type of device."""
 
 READS = {"aten::nonzero", "aten::equal", "aten::is_nonzero"}
 """Operations whose result the host needs, beside `_local_scalar_dense`."""
