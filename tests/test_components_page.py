@@ -71,7 +71,8 @@ def test_the_commands_at_the_beginning_run(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_every_sort_is_named():
-    (listed,) = re.findall(r"^The first word is one of (.*?)\.\n", PAGE, flags=re.MULTILINE | re.DOTALL)
+    pattern = r"^The first word is one of (.*?)\.\n"
+    (listed,) = re.findall(pattern, PAGE, flags=re.MULTILINE | re.DOTALL)
     assert re.findall(r"`(\w+)`", listed) == sorted(
         starting.sorts(), key=lambda sort: listed.index(f"`{sort}`")
     )
