@@ -32,8 +32,8 @@ class Params(api.RoundParams, api.SamplingParams):
     Attributes
     ----------
     strength
-        How strongly v_i is drawn to w; 1 as a baseline of pFedGraph, 0.75 of DPFL. Source: Li et
-        al. 2021, Algorithm 1 (lambda).
+        Strength by which v_i is drawn to w; 1 as a baseline of pFedGraph, 0.75 of DPFL. Source: Li
+        et al. 2021, Algorithm 1 (lambda).
     """
 
     strength: api.NonNegative = 1.0

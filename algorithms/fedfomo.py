@@ -55,12 +55,12 @@ class Params(api.PlainTraining, api.AbsenceParams, api.SamplingParams):
     epsilon
         Probability that one of them is of a random peer, in the first round.
     epsilon_decay
-        By how much that probability falls each round.
+        Factor by which that probability falls each round.
     norm
         Norm of a change of the model; the paper has L2, the code L1. Source: Zhang et al. 2021, Eq.
         (4).
     absent
-        What stands for a peer that is not heard: nothing, or its last model ("last").
+        Substitute for a peer that is not heard: nothing, or its last model ("last").
     """
 
     downloads: api.Count | None = None

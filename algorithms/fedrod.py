@@ -45,7 +45,7 @@ class Params(api.RoundParams):
     Attributes
     ----------
     share
-        What is averaged: base and generic head, or the base alone, as in pFedGraph's code
+        Part that is averaged: base and generic head, or the base alone, as in pFedGraph's code
         ("backbone").
     """
 

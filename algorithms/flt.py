@@ -54,7 +54,7 @@ class Params(api.RoundParams):
     threshold
         Distance below which two nodes are linked; 1 is that of the average pair.
     iterations
-        How many iterations k-means takes.
+        Number of iterations of k-means.
     announce
         Rounds in which a node sends its centres; one is enough where nothing is lost.
     """

@@ -49,17 +49,17 @@ class Params(api.RoundParams):
     Attributes
     ----------
     neighbours
-        How many nearest training samples vote.
+        Number of nearest training samples that vote.
     knn_weight
         ld, weight of their vote beside the model's softmax. Source: 0.5 as in pFedGraph and DPFL.
     votes
-        How votes become a distribution: divided by their sum, or by a softmax, as in pFedGraph's
-        code.
+        Conversion of votes into a distribution: divided by their sum, or by a softmax, as in
+        pFedGraph's code.
     kernel
         Whether e^-d^2 is of the squared distance of features over their number, as in the authors'
         code, or of the squared distance itself ("plain").
     memory
-        How many of a node's training samples are remembered at most.
+        Greatest number of a node's training samples that are remembered.
     """
 
     neighbours: api.Count = 10

@@ -70,7 +70,7 @@ class Params(MixingParams):
     Attributes
     ----------
     first_logit
-        Where alpha starts; without weight decay it changes nothing.
+        Initial value of alpha; without weight decay it changes nothing.
     """
 
     first_logit: api.Finite = 0.0

@@ -71,7 +71,7 @@ class Params(MixingParams):
     Attributes
     ----------
     activation
-        What is between the encoder's two layers.
+        Layer between the encoder's two layers.
     normalise
         Whether embeddings are divided by their length.
     encoder

@@ -58,14 +58,14 @@ class Params(api.PlainTraining, api.AbsenceParams):
     Attributes
     ----------
     visits
-        How many nodes train in a round, drawn anew each time. Absent: all. Source: Shamsian et al.
-        2021, Algorithm 1 (one).
+        Number of nodes that train in a round, drawn anew each time. Absent: all. Source: Shamsian
+        et al. 2021, Algorithm 1 (one).
     embedding
         Numbers of a node's embedding.
     hidden
         Width of the hypernetwork's hidden layers.
     hidden_layers
-        How many hidden layers follow the first one.
+        Number of hidden layers after the first one.
     rate
         Learning rate of the hypernetwork.
     momentum
@@ -75,7 +75,7 @@ class Params(api.PlainTraining, api.AbsenceParams):
     clip
         Largest norm of a gradient of the hypernetwork.
     absent
-        What stands for a node that is not heard: nothing; a change is applied or not.
+        Substitute for a node that is not heard: nothing; a change is applied or not.
     """
 
     visits: Count | None = None

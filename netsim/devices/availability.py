@@ -25,7 +25,7 @@ class Availability:
     env : Clock
     recorder : Recorder
     nodes : int
-        How many nodes there are.
+        Number of nodes.
     timeline : Timeline or None
         When nodes are on; None: always, or until they die.
     mortal : bool

@@ -40,7 +40,7 @@ class Batch:
     scale : (means, deviations) or None
         Per channel: x = (pixels - mean) / deviation, pixels in [0, 1]; None for other inputs.
     task : Task
-        What is learned.
+        Task of learning.
     """
 
     x: Tensor
@@ -91,7 +91,7 @@ class Shards:
     scale : (means, deviations) or None
         How pixels were normalised; see `Batch`.
     task : Task
-        What is learned.
+        Task of learning.
     holders : sequence of int, optional
         The node that each shard is of; shard i is node i's if it is left out.
 

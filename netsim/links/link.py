@@ -170,7 +170,7 @@ class PhysicalLink(Link):
     recorder : Recorder
         Is told of every transmission that ends.
     nodes : int
-        How many nodes there are.
+        Number of nodes.
     ttl_ns : int or None
         A message that has not arrived this long after it was sent is given up; None: never.
     off : set of int

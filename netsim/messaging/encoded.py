@@ -11,7 +11,7 @@ class Encoded(NamedTuple):
     Attributes
     ----------
     value : Ref
-        What the receiver reads: the value as it is after encoding and decoding.
+        Inputs of the receiver: the value as it is after encoding and decoding.
     packed_bits : int
         Bits of it that do not depend on how real numbers are sent: indices, signs, integers.
     reals : int

@@ -58,7 +58,7 @@ class Received(NamedTuple, Generic[M]):
     round : int
         The sender's wake-up number when it was sent.
     arrived : numpy.ndarray of bool or None
-        Which packets arrived, for a partial message.
+        Packets that arrived, for a partial message.
     """
 
     msg: M

@@ -105,7 +105,7 @@ class RequestReply:
         reply : type
             The class of the replies.
         timeout_s : float
-            How long each try waits [s].
+            Time to wait in each try [s].
         tries : int
         broadcast : bool
             Whether the request goes out in one broadcast instead of one unicast each.

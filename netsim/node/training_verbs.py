@@ -35,7 +35,7 @@ class Trained(NamedTuple):
     theta : Ref
         The trained model.
     learned : dict of str to Ref
-        What was trained jointly, under the names given.
+        Values that were trained jointly, under the names given.
     optimizer : Ref
         The optimiser's state, for the next call.
     """

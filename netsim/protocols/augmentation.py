@@ -44,13 +44,13 @@ class Augmentation(Table):
     jitter
         Probability that a view's colours are changed.
     brightness
-        How far the factor of the brightness is off 1 at most.
+        Greatest difference of the brightness's factor from 1.
     contrast
-        How far the factor of the contrast is off 1 at most.
+        Greatest difference of the contrast's factor from 1.
     saturation
-        How far the factor of the saturation is off 1 at most.
+        Greatest difference of the saturation's factor from 1.
     hue
-        By how much of the colour circle the hue turns at most.
+        Greatest turn of the hue, as a part of the colour circle.
     grayscale
         Probability that a view has no colours.
     """

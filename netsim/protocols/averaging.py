@@ -80,7 +80,7 @@ class AveragedModel(Generic[Plain]):
     node : Node
     params : PlainTraining
     model : Held
-        What the node goes on from.
+        Model from which the node goes on.
     """
 
     def __init__(self, node: Node, params: Plain) -> None:

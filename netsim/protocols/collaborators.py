@@ -29,7 +29,7 @@ class CollaboratorParams(AbsenceParams):
     prune_after
         T_0, rounds after which only the `kept_peers` remain; 0: all peers stay.
     kept_peers
-        How many peers with the largest weights remain (K - 1 - K_0 of K nodes).
+        Number of peers with the largest weights that remain (K - 1 - K_0 of K nodes).
     """
 
     prune_after: Index = 10
@@ -48,7 +48,7 @@ class UpdatesToMix:
     Attributes
     ----------
     ids : tuple of int
-        Whose weights count, the node itself first.
+        Nodes whose weights count, the node itself first.
     updates : tuple of Message
         One each; an absent peer's is the node's own under `absent = "self"`.
     learns : tuple of bool
@@ -83,7 +83,7 @@ class Collaborators:
     receivers : set of int
         The nodes that have this one among their members.
     rounds : int
-        How many exchanges there were.
+        Number of exchanges.
     latest : dict of int to Received
         The last update of each member.
 

@@ -27,10 +27,11 @@ class DownloadParams(Table):
     Attributes
     ----------
     timeout_s
-        How long an answer is waited for before a request is repeated. Absent: four times what the
-        request and a model of each peer asked take on a quiet network, at least 1 s.
+        Longest wait for an answer before a request is repeated. Absent: four times what the request
+        and a model of each peer asked take on a quiet network, at least 1 s.
     tries
-        How many times a request is sent, and a model that was lost on its way fetched, in all.
+        Number of times that a request is sent, and a model that was lost on its way fetched, in
+        all.
     poll_s
         Time after which peers that are not ready are asked again; it doubles each time.
     """

@@ -28,7 +28,7 @@ class Edges:
     ----------
     node : Node
     payload : Inbox
-        What goes over active edges; its `last` shows whether a peer knows what it was told.
+        Values that go over active edges; its `last` shows whether a peer knows what it was told.
     params : AbsenceParams
 
     Examples

@@ -20,7 +20,7 @@ class AbsenceParams(StalenessParams):
     Attributes
     ----------
     absent
-        What stands for a peer whose message did not come or is too old: nothing, so that the others
+        Substitute for a peer whose message did not come or is too old: nothing, so that the others
         share its weight ("renormalise"); a copy of the node's own message, so that its weight stays
         with the node ("self"; a server, which has none, leaves it out); or its last known message
         ("last").
@@ -40,7 +40,7 @@ class Inbox:
     ----------
     node : Node
     kind : type of Message
-        What is exchanged.
+        Value that is exchanged.
     params : AbsenceParams
     phase : int
         Tells the exchanges of one kind in one round apart: an inbox for each. Late messages of all

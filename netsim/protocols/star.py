@@ -47,12 +47,12 @@ class StarParams(AbsenceParams, SlotParams):
     Attributes
     ----------
     timeout_s
-        How long a star waits for answers before it asks again or goes on. Absent: four times what
+        Longest wait of a star for answers before it asks again or goes on. Absent: four times what
         the request and a model of each peer asked take on a quiet network, at least 1 s.
     tries
-        How many times a star asks, in all.
+        Number of times that a star asks, in all.
     broadcast
-        What a peer does with the model that a star broadcasts: takes it for its own (Algorithm 1,
+        Treatment of the model that a star broadcasts, by a peer: takes it for its own (Algorithm 1,
         line 18), or keeps it and mixes it in when it wakes itself ("cache").
     """
 

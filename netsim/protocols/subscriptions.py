@@ -22,10 +22,10 @@ class SubscriptionParams(AbsenceParams):
     Attributes
     ----------
     timeout_s
-        How long an acknowledgement is waited for before a subscription is repeated. Absent: four
-        times what the request and a model of each publisher take on a quiet network, at least 1 s.
+        Longest wait for an acknowledgement before a subscription is repeated. Absent: four times
+        what the request and a model of each publisher take on a quiet network, at least 1 s.
     tries
-        How many times a subscription is sent in a round, in all.
+        Number of times that a subscription is sent in a round, in all.
     """
 
     timeout_s: Positive | None = None
@@ -53,7 +53,7 @@ class Subscriptions:
     Attributes
     ----------
     publishers : sequence of int
-        Whom this node wants models from.
+        Nodes from which this node wants models.
 
     Examples
     --------

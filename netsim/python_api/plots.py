@@ -59,9 +59,9 @@ class Plots:
         width : {"column", "text"} or float, optional
             Of a figure for a paper, or in inches.
         band : {"interval", "std", "nodes", "none"}, optional
-            What bands span: the 95 % interval or the standard deviation over seeds, that over
-            nodes, nothing. None: of several seeds the deviation over them (on paper the interval),
-            of one that over nodes.
+            Span of bands: the 95 % interval or the standard deviation over seeds, that over nodes,
+            nothing. None: of several seeds the deviation over them (on paper the interval), of one
+            that over nodes.
         paired_to : str, optional
             An algorithm; one panel more has the paired differences to it.
 
@@ -220,7 +220,7 @@ class SweepPlots(Plots):
     folder : Path
         Of the sweep.
     design : SweepDesign
-        What it varies.
+        Keys that it varies.
     """
 
     def __init__(self, runs: Sequence[PlayedRun], folder: Path, design: SweepDesign) -> None:

@@ -28,7 +28,7 @@ class Run:
     Attributes
     ----------
     folder : Path
-        Where all of it lies.
+        Folder of all of it.
     """
 
     def __init__(
@@ -220,7 +220,7 @@ class Sweep(Run):
     Attributes
     ----------
     design : SweepDesign
-        What is varied: points, seeds.
+        Keys that are varied: points, seeds.
     """
 
     def __init__(

@@ -18,9 +18,9 @@ class MessageEvent(NamedTuple):
     Attributes
     ----------
     algorithm : str
-        Which algorithm of the scenario is being played.
+        Algorithm of the scenario that is being played.
     t_sent_s, t_done_s : float
-        When it was sent, and when it was delivered or given up, in virtual time [s].
+        Times at which it was sent, and delivered or given up, in virtual time [s].
     src, dst : int
         Sender and receiver.
     kind : str

@@ -39,7 +39,7 @@ def open_budget(
         Transmit powers that groups state for their nodes.
     streams : Streams
     track : Track or None
-        How nodes move.
+        Movement of nodes.
     folder : Path or None
         The data folder, where gains may lie.
 

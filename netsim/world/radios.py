@@ -56,7 +56,7 @@ def radios(
         Where nodes start; None for `iid_links`.
     streams : Streams
     track : Track or None
-        How nodes move.
+        Movement of nodes.
     folder : Path or None
         The data folder, where files that the radio names may lie.
 

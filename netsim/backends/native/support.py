@@ -47,7 +47,7 @@ def native_support(
     input_shape : tuple of int
         Of one sample.
     task : Task
-        What is learned.
+        Task of learning.
     """
     try:
         library = load()

@@ -47,8 +47,8 @@ class Fading(Component):
     Attributes
     ----------
     hold : {"coherence", "exchange"}
-        How long one gain lasts: for the coherence time, or from a wake-up of either end to the next
-        ("exchange"), as the KD-PDFL paper implies.
+        Time for which one gain lasts: for the coherence time, or from a wake-up of either end to
+        the next ("exchange"), as the KD-PDFL paper implies.
     coherence_s : float or None
         Coherence time: length of a block of constant gain. Absent: that of `doppler_hz` or
         `speed_m_per_s`, else 0.1 s.
@@ -59,9 +59,9 @@ class Fading(Component):
         v, relative speed of the two ends, in place of `coherence_s`: fD = v f / c. It does not move
         nodes. Absent: `coherence_s` or `doppler_hz` stand.
     process : {"blocks", "sum_of_sinusoids"}
-        How gains follow each other: independent ones for blocks of the coherence time ("blocks"),
-        or as the Clarke spectrum has it ("sum_of_sinusoids"). Source: Xiao, Zheng and Beaulieu,
-        IEEE Trans. Wireless Commun. 2006.
+        Course of gains in time: independent ones for blocks of the coherence time ("blocks"), or as
+        the Clarke spectrum has it ("sum_of_sinusoids"). Source: Xiao, Zheng and Beaulieu, IEEE
+        Trans. Wireless Commun. 2006.
     tones : int
         Sinusoids of a pair with `process = "sum_of_sinusoids"`: with fewer than 64, long averages
         vary too little.

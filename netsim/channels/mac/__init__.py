@@ -191,7 +191,7 @@ class Mac(Component):
         contenders : int
             How many senders in range have something to send, this one included.
         nodes : int
-            How many nodes there are.
+            Number of nodes.
         """
 
     @property
@@ -207,7 +207,7 @@ class Mac(Component):
         Parameters
         ----------
         nodes : int
-            How many nodes there are.
+            Number of nodes.
         distance_m : callable or None
             (node, node, time in ns) -> distance in m; None where nodes have no places.
 
@@ -261,7 +261,7 @@ class Mac(Component):
         Parameters
         ----------
         nodes : int
-            How many nodes there are.
+            Number of nodes.
         streams : Streams
             The only randomness.
         hearing : callable

@@ -113,9 +113,9 @@ class Drift(Component):
     Parameters
     ----------
     at_s : tuple of float, or float
-        When it happens, each time to what there is by then; before all else of that instant.
+        Time at which it happens, each time to the present data; before all else of that instant.
     nodes : tuple of int
-        Whose data change; empty: see `fraction`.
+        Nodes whose data change; empty: see `fraction`.
     fraction : float
         Share of the data-holding nodes whose data change, rounded to whole nodes, drawn once.
 

@@ -48,9 +48,9 @@ class ImageSet(DataSet):
     Parameters
     ----------
     train_rows : int, optional
-        How many training images are used, the same share of each class. Absent: all.
+        Number of training images, the same share of each class. Absent: all.
     test_rows : int, optional
-        How many test images are used, the same share of each class. Absent: all.
+        Number of test images, the same share of each class. Absent: all.
     split_seed : int
         Chooses those rows, and a hold-out where the set has none. It is not the scenario's seed, so
         runs over several seeds use the same rows.

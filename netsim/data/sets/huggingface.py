@@ -24,7 +24,7 @@ class HuggingFace(TableSet):
     name : str
         Of the hub, such as "ylecun/mnist"; or a folder that the library knows how to read.
     config : str, optional
-        Which of the set's configurations. Absent: its only one, or its default.
+        Configuration of the set. Absent: its only one, or its default.
     revision : str, optional
         Commit or tag; state one, and the run can be repeated whatever becomes of the repository.
         Absent: the newest one.

@@ -29,10 +29,9 @@ class YahooAnswers(DataSet):
     Parameters
     ----------
     train_rows : int, optional
-        How many training texts are used, the same share of each topic. Absent: all, which takes
-        minutes.
+        Number of training texts, the same share of each topic. Absent: all, which takes minutes.
     test_rows : int, optional
-        How many test texts are used, the same share of each topic. Absent: all.
+        Number of test texts, the same share of each topic. Absent: all.
     split_seed : int
         Chooses those texts. It is not the scenario's seed.
     vocabulary : int

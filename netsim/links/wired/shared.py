@@ -85,7 +85,7 @@ class SharedWiredLink(WiredLink):
     wiring : Wiring
         Bottlenecks and routes.
     nodes : int
-        How many nodes there are.
+        Number of nodes.
     env : Clock
     recorder : Recorder
     streams : Streams

@@ -25,7 +25,7 @@ class Rate(Component):
     Attributes
     ----------
     by
-        What progress is counted in: local steps of the node, or seconds of virtual time.
+        Unit of progress: local steps of the node, or seconds of virtual time.
     """
 
     by: Literal["steps", "time"] = "steps"
