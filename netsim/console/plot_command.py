@@ -24,7 +24,7 @@ def plot(
             metavar="RUN...", help="Folders of runs, or of a sweep, or of a point of one."
         ),
     ],
-    view: Annotated[View | None, typer.Option("--as", help="What is drawn.")] = None,
+    view: Annotated[View | None, typer.Option("--as", help="Kind of figure.")] = None,
     form: Annotated[
         Literal["pdf", "svg", "png"] | None,
         typer.Option("--format", help="\\[that of --out, else pdf]"),

@@ -39,7 +39,7 @@ def new(sort: str, name: str, folder: Path) -> None:
     sort : str
         Such as `algorithm`, `model`, `fading`; or a table of scenarios, such as `radio.fading`.
     name : str
-        What scenarios will call it.
+        Its name in scenarios.
     folder : Path
         Where to; created if need be.
 

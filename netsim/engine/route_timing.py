@@ -1,4 +1,4 @@
-"""How long the jobs of one model take by each backend, recorded as a run would record them."""
+"""Time the jobs of one model by each backend, recorded as a run would record them."""
 
 from __future__ import annotations
 

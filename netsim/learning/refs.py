@@ -29,8 +29,8 @@ NUMBERS_OF_A_REF = (
     "yield node.value(ref), a function of it is node.compute(fn, ref)"
 )
 NEEDS_A_MODEL = (
-    "a whole model is needed here, not a part or another value; what node.compute gives is a "
-    "model if it is told so: like=theta"
+    "a whole model is needed here, not a part or another value; node.compute gives a model if "
+    "you pass like=theta"
 )
 
 

@@ -129,7 +129,7 @@ class StarExchange(ABC, Generic[P]):
         if node.slots_per_exchange in (1, 2) and not params.uninvolved_train:
             raise UnsuitableError(
                 f"[exchange] slots_per_exchange = {node.slots_per_exchange}: every slot belongs "
-                "to an exchange, so nobody would ever train; take 3 or more, or "
+                "to an exchange, so no node would ever train; take 3 or more, or "
                 "uninvolved_train = true"
             )
         self.node, self.params = node, params

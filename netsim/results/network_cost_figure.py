@@ -1,4 +1,4 @@
-"""What a network costs, as a picture: accuracy over time in each world, and fates of messages."""
+"""Cost of a network as a picture: accuracy over time in each world, and fates of messages."""
 
 from collections.abc import Sequence
 from pathlib import Path

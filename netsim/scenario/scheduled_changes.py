@@ -33,9 +33,9 @@ LASTING = {
     "radio.sleep.*": "radios sleep by one rhythm for the whole run",
     "exchange.slot_s": "slots are counted from time 0; a schedule of another kind takes the "
     "slot_s of the first",
-    "algorithm.*.training.optimizer": "the state of one optimizer means nothing to another",
+    "algorithm.*.training.optimizer": "an optimizer cannot use the state of another one",
     "algorithm.*.training.batch_size": "minibatches are cut before the run",
-    "training.optimizer": "the state of one optimizer means nothing to another",
+    "training.optimizer": "an optimizer cannot use the state of another one",
     "training.batch_size": "minibatches are cut before the run",
     "training.dtype": "models are made in it",
     "training.common_initial": "models are made by it",

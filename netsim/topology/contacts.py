@@ -78,7 +78,7 @@ class Contacts(Topology):
             min(own[0][0] for own in spans.values()),
             max(own[-1][1] for own in spans.values()),
             self.start_s,
-            "nobody is in contact",
+            "no two people are in contact",
             self.speedup,
             clear=True,
         )

@@ -167,7 +167,7 @@ def _gap_db(scenario: Scenario) -> float:
     if radio.fading.kind == "none" and not radio.shadowing.drawn:
         raise ScenarioError(
             f"[radio] reachable = {radio.reachable:g}: without fading, shadowing or places all "
-            "links are equal, and everybody is reachable or nobody"
+            "links are equal, so all nodes are reachable or none"
         )
     return coverage.share_over_mean(radio, radio.reachable / (nodes - 1))
 

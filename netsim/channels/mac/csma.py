@@ -130,7 +130,7 @@ class Csma(Mac):
     def _collisions_end(self) -> Self:
         if self.cw_min == 1 and self.stages == 0:
             raise ValueError(
-                "cw_min = 1 and stages = 0: nobody ever waits, and two senders collide for ever; "
+                "cw_min = 1 and stages = 0: no sender waits, and two senders collide for ever; "
                 "set cw_min to at least 2"
             )
         return self

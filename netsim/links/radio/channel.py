@@ -317,7 +317,7 @@ class RadioChannel:
     def _holds_until_ns(
         self, src: int, dst: int, time_ns: int, background: Background | None = None
     ) -> int | None:
-        """When SINR or rate of a pair may next change; None: never."""
+        """Return the next time [ns] at which SINR or rate of a pair may change; None: never."""
         until_ns = self._sinr_holds_until_ns(src, dst, time_ns, background)
         if until_ns is None or not self._csi_delay_ns:
             return until_ns
@@ -331,7 +331,7 @@ class RadioChannel:
     def _sinr_holds_until_ns(
         self, src: int, dst: int, time_ns: int, background: Background | None = None
     ) -> int | None:
-        """When the SINR of a pair may next change; None: never."""
+        """Return the next time [ns] at which the SINR of a pair may change; None: never."""
         until_ns = None
         if self.moving:
             until_ns = self._mean_snr.holds_until_ns(src, dst, time_ns)
@@ -347,7 +347,7 @@ class RadioChannel:
         return until_ns
 
     def step_ends_ns(self, time_ns: int) -> int | None:
-        """When the mean SNR of any link may next change after an instant [ns]; None: never."""
+        """Return the next time [ns] at which the mean SNR of any link may change; None: never."""
         return self._mean_snr.step_ends_ns(time_ns)
 
     def mean_snr(self, src: int, dst: int, time_ns: int) -> float:
@@ -375,7 +375,7 @@ class RadioChannel:
     # -- many pairs of a node --------------------------------------------------------------------
 
     def in_reach(self, src: int, others: Sequence[int], time_ns: int) -> list[int]:
-        """Whom a node reaches: those whose instantaneous SNR is at least the threshold.
+        """Return the nodes in reach: those whose instantaneous SNR is at least the threshold.
 
         Parameters
         ----------
@@ -394,7 +394,7 @@ class RadioChannel:
     def noticing(
         self, src: int, others: Sequence[int], time_ns: int, power: float = 1.0
     ) -> list[int]:
-        """Who notices what a node sends: its SNR there is at least the sensitivity.
+        """Return the nodes that notice a sender: its SNR there is at least the sensitivity.
 
         Parameters
         ----------

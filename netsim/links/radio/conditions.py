@@ -1,4 +1,4 @@
-"""What the attempts of a flight meet: the channel, with interference as things are."""
+"""Channel that the attempts of a flight meet, with the present interference."""
 
 from __future__ import annotations
 

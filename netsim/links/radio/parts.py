@@ -1,4 +1,4 @@
-"""What a radio link is made of, as `[radio]` has it: who interferes, and what samples attempts."""
+"""Parts of a radio link, as `[radio]` has it: interference, and the sampler of attempts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def interference_of(
     streams: Streams,
     slot_of: Sequence[int],
 ) -> Interference | Cells | None:
-    """What flights do to each other; None: nothing, or the frame level sees to it.
+    """Return the interference of flights; None: there is none, or the frame level plays it.
 
     Parameters
     ----------

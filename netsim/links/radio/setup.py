@@ -1,4 +1,4 @@
-"""What of the radio link follows from the table `[radio]`, and how it changes in mid-run."""
+"""Settings that follow from the table `[radio]`, and their changes in mid-run."""
 
 from __future__ import annotations
 

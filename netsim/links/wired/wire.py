@@ -129,7 +129,7 @@ class Wire(Table):
     @model_validator(mode="after")
     def _one_rule_of_loss(self) -> Self:
         if self.loss and self.bursts is not None:
-            raise ValueError("loss stands beside bursts, which says what is lost; leave one out")
+            raise ValueError("loss and bursts both say which packets are lost; leave one out")
         return self
 
     @model_validator(mode="after")

@@ -1,4 +1,4 @@
-"""When the page of a run is made anew: once somebody asks, the run has written more, and it is due.
+"""Renewal of a run's page: on a request, once the run has written more and a pause is over.
 
 What a run has written is known by how many parts its tables have, which costs next to nothing to
 look at; making the page is left to another process.
@@ -28,13 +28,13 @@ _JSON = "application/json"
 
 
 class Builder(Protocol):
-    """Makes the numbers of a page."""
+    """Maker of the numbers of a page."""
 
     def start(self) -> None:
         """Begin its process, so that it is ready when it is first asked."""
 
     def build(self, top: Path) -> tuple[bytes, float]:
-        """Of what lies in a folder, as JSON; the CPU time that it took [s].
+        """Build the page's JSON from a folder; give the CPU time that it took [s], too.
 
         Raises
         ------
@@ -46,7 +46,7 @@ class Builder(Protocol):
 
 
 def signature(top: Path) -> str:
-    """What tells whether the runs in a folder have written more; empty where there is nothing."""
+    """Return a signature that changes when the runs in a folder write more; else empty."""
     seen = hashlib.sha256()
     try:
         found = folders(top)
@@ -65,7 +65,7 @@ def signature(top: Path) -> str:
 
 
 class Pages:
-    """What a server of one run answers.
+    """Answers of the server of one run.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ class Pages:
         return Answer(page(shell, is_live=True).encode(), "text/html; charset=utf-8")
 
     def _state(self) -> Answer:
-        """How far the run is, and whether there is more to see than was made last."""
+        """Return the progress of the run, and whether the last page is old."""
         self._builder.start()
         self._asked_at_s = time.monotonic()
         now = "" if self.top is None else signature(self.top)

@@ -30,7 +30,7 @@ _HEADERS = {
 
 
 class Answer(NamedTuple):
-    """What is sent.
+    """Answer of the server.
 
     Attributes
     ----------

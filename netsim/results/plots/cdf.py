@@ -22,7 +22,7 @@ from netsim.results.plots.runs import Run
 from netsim.results.terminal_tables import Row
 
 OF_MESSAGES = {"delay": "Message delay", "age": "Age of messages at first use"}
-"""What is distributed over messages that arrived, and its name."""
+"""Quantities of messages that arrived, and their names."""
 _ARRIVED = ("delivered", "partial")
 _POINTS = 400
 _WIDE = 30.0
@@ -228,7 +228,7 @@ def _draw_panel(panel: Panel, on: Axes, places: dict[str, int], entries: dict[st
 
 
 def _about(groups: Mapping[str, Sequence[Run]], wanted: Sequence[str], is_paired: bool) -> str:
-    """What is distributed."""
+    """Describe the distribution."""
     run = next(iter(groups.values()))[0]
     seeds = max(len(group) for group in groups.values())
     nodes = f"{run.nodes:,} nodes"

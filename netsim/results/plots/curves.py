@@ -135,7 +135,7 @@ def _single(run: Run, metric: str, against: str, band: Band) -> list[Line]:
 
 
 def _note(seeds: Sequence[int], band: Band, mark: str, is_paired: bool) -> str:
-    """What lines and bands are, which are called by the word `mark`."""
+    """Describe the lines and bands, which are called by the word `mark`."""
     count = f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else str(seeds[0])
     over = "mean over nodes" if seeds[-1] == 1 else f"mean over nodes and {count} seeds"
     told = f"{over}; {mark}: {BANDS[band]}" if BANDS[band] else over
@@ -278,7 +278,7 @@ def _rows(panel: Panel, band: Band) -> list[Row]:
 
 
 def _short(panel: Panel) -> list[Row]:
-    """Where each curve ends."""
+    """Return the ends of curves."""
     spelled = Measure("", "%" if is_share(panel.metric) else "", lambda _: None).spelled
     label, title = AGAINST[panel.against][0], names.metric(panel.metric)
     if panel.minus:

@@ -30,7 +30,7 @@ _TALL = 100.0
 
 @dataclass(frozen=True)
 class Way:
-    """How a sweep is drawn.
+    """Way to draw a sweep.
 
     Attributes
     ----------
@@ -223,7 +223,7 @@ def _vertical(panel: Axes, name: str, lines: Sequence[PointResult], minus: str) 
 
 
 def _about(lines: Sequence[PointResult], way: Way) -> str:
-    """What marks and bars are."""
+    """Describe the marks and bars."""
     counts = sorted({line.seeds for line in lines})
     seeds = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else str(counts[0])
     what = "each mark a trial: " if way.is_search else ""

@@ -121,7 +121,7 @@ class SweptAxis:
 
 
 def beside(panel: Axes, x: Sequence[float], place: int, count: int) -> list[float]:
-    """Where marks lie so that their bars do not hide those of others at the same values.
+    """Return the places of marks whose bars do not hide those of others at the same values.
 
     Parameters
     ----------

@@ -41,7 +41,7 @@ def is_page(head: bytes) -> bool:
 
 
 def pieces(content: Mapping[str, Any]) -> dict[str, Any]:
-    """What of a page depends on its runs.
+    """Return the parts of a page that depend on its runs.
 
     Returns
     -------

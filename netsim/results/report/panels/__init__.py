@@ -1,4 +1,4 @@
-"""What each panel of a run's page shows; one panel a module.
+"""Panels of a run's page; one panel a module.
 
 A module states `gather(run)`, which makes of a `RunTables` what `assets/panels/NAME.js` draws:
 lists, numbers and words for JSON, or None where the run has nothing of the kind, so that the page

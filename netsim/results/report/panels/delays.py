@@ -1,4 +1,4 @@
-"""How long messages took, and how old they were when they were used: distributions by kind."""
+"""Delays of messages, and their ages at use: distributions by kind."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What was played, and how it came out, in one line of numbers."""
+"""Facts of a run and its result, in one line of numbers."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""How messages ended, by link: sender to receiver."""
+"""Fates of messages by link: sender to receiver."""
 
 from typing import Any
 

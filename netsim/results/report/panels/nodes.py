@@ -35,7 +35,7 @@ def gather(run: RunTables) -> dict[str, Any] | None:
 
 
 def _starved(run: RunTables) -> NDArray[np.bool_]:
-    """Which nodes starved."""
+    """Return the mask of nodes that starved."""
     if not run.messages:
         return np.zeros(run.count, dtype=np.bool_)
     came = run.messages["outcome"].among(ARRIVED)
@@ -100,7 +100,7 @@ def _last(node: NDArray[Any], values: NDArray[Any], n: int) -> NDArray[np.float6
 
 
 def _messages(run: RunTables) -> list[dict[str, Any]]:
-    """What it sent and what it was handed."""
+    """Return the messages that a node sent and received."""
     rows, n = run.messages, run.count
     if not rows or not len(rows["src"]):
         return []

@@ -1,4 +1,4 @@
-"""What each panel of a sweep's page shows; one panel a module.
+"""Panels of a sweep's page; one panel a module.
 
 A module states `gather(sweep)`, which makes of a `SweepTables` what `assets/panels/NAME.js` draws,
 or None where the sweep has nothing of the kind.
