@@ -46,7 +46,7 @@ def blocks_met(
 
 
 def interferers_at(flight: Flight, reception: Reception) -> Sequence[Interferer]:
-    """Whose power is noise to a reception of a flight, as things are."""
+    """Senders whose power is noise to a reception of a flight at present."""
     if not reception.interferers:
         return ()
     begins_ns = flight.begins_ns
