@@ -17,7 +17,7 @@ FOLDER = "netsim/backends/native"
 
 
 class KernelHook(BuildHookInterface):
-    """Adds the library to the wheel; an editable install finds it in the checkout."""
+    """Hook that adds the library to the wheel; an editable install finds it in the checkout."""
 
     def dependencies(self) -> list[str]:
         """A compiler, unless there is nothing to compile or another one is named."""

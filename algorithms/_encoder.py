@@ -21,7 +21,7 @@ HIDDEN, EMBEDDED = 10, 5
 
 
 class Layer(NamedTuple):
-    """Where a layer's weights lie in a model's row, and how long its filters are."""
+    """Place of a layer's weights in a model's row, and the length of its filters."""
 
     start: int
     stop: int
@@ -30,7 +30,7 @@ class Layer(NamedTuple):
 
 @dataclass(frozen=True)
 class Form:
-    """What an embedding depends on beside phi."""
+    """Shapes on which an embedding depends beside phi."""
 
     layers: tuple[Layer, ...]
     activation: str

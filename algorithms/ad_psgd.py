@@ -39,8 +39,8 @@ class Params(OneStep, api.PlainTraining, api.StalenessParams):
     Attributes
     ----------
     timeout_s
-        How long the model of the neighbour is waited for. Absent: four times what a request and
-        a model take on a quiet network, at least 1 s.
+        Longest wait for the model of the neighbour. Absent: four times what a request and a model
+        take on a quiet network, at least 1 s.
     """
 
     timeout_s: api.Positive | None = None

@@ -51,9 +51,9 @@ class Params(api.PlainTraining):
         g_th, power gain below which a device does not send. Source: Zhu, Wang and Huang 2020,
         truncated channel inversion.
     wait_s
-        How long the first device waits for the last.
+        Longest wait of the first device for the last.
     divide
-        What a sum is divided by to make a mean: the devices that are "heard" in an entry, or "all".
+        Divisor of a sum that becomes a mean: the devices that are "heard" in an entry, or "all".
     """
 
     truncation: NonNegative = 0.1
@@ -97,7 +97,7 @@ class Device:
                 self.take(aggregated(node, params, w, got, change))
 
     def row(self, change: Ref, senders: int) -> OverTheAir:
-        """What is sent, with as many others."""
+        """Return the node's row to send over the air with those of others."""
         return OverTheAir(change, self.params.truncation, senders, self.params.wait_s)
 
     def on_model(self) -> Process:

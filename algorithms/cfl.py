@@ -55,7 +55,7 @@ from netsim.api import Node, Process, Ref
 
 
 class Params(api.PlainTraining, api.AbsenceParams):
-    """When a cluster splits, and how.
+    """Time of the first split of a cluster, and thresholds for splits.
 
     Attributes
     ----------
@@ -66,15 +66,15 @@ class Params(api.PlainTraining, api.AbsenceParams):
         Norm of a member's update above which its cluster may split. Source: Sattler et al. 2021;
         2.5 as in pFedGraph's code.
     gamma_max
-        How far a member's gradient may be from that of its cluster's data, as a share of its
+        Greatest distance of a member's gradient from that of its cluster's data, as a share of its
         length: a split needs sqrt((1 - a) / 2) above it, a the largest cosine across the parts.
         Absent: not tested, as in pFedGraph's code. Source: Sattler et al. 2021, Algorithm 1.
     weights
-        What a member counts in the means of its cluster: as much as any other, as in pFedGraph's
+        Weight of a member in the means of its cluster: as much as any other, as in pFedGraph's
         code, or its training samples ("sizes"). Source: Sattler et al. 2021, Algorithm 1.
     linkage
-        How updates are clustered: by complete linkage, as the code does, or by "single" linkage,
-        which finds the paper's bipartition.
+        Clustering of updates: by complete linkage, as the code does, or by "single" linkage, which
+        finds the paper's bipartition.
     """
 
     eps_1: api.NonNegative = 2.0
@@ -92,7 +92,7 @@ def processes(node: Node, params: Params) -> list[Process]:
 
 
 class Clusters:
-    """What a server, or a node among peers, knows of the clusters.
+    """State of the clusters at a server, or at a node among peers.
 
     Attributes
     ----------
@@ -134,7 +134,7 @@ class Clusters:
             yield i, mean
 
     def places(self, ids: Sequence[int]) -> tuple[int, ...]:
-        """Where nodes are among all."""
+        """Return the positions of nodes among all."""
         return tuple(self.everyone.index(j) for j in ids)
 
 

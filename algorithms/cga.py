@@ -131,7 +131,7 @@ def gradient(node: Node, before: Ref, after: Ref, eta: float) -> Ref:
 
 
 def bounds(x: Ref) -> tuple[tuple[int, int], ...]:
-    """Where each parameter tensor lies in a row of parameters."""
+    """Return begin and end of each parameter tensor in a row of parameters."""
     assert x.architecture is not None
     end = x.architecture.num_parameters
     return tuple((s.start, s.stop) for s in x.architecture.slices if s.stop <= end)

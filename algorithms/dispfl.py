@@ -54,8 +54,8 @@ class Params(api.PlainTraining, api.AbsenceParams):
         T, rounds of a node until masks stay as they are. Source: Dai et al. 2022; all 500 rounds
         there.
     absent
-        What stands for a peer whose message did not come or is too old: nothing, so that the mean
-        is over the others; or its last known message ("last").
+        Substitute for a peer whose message did not come or is too old: nothing, so that the mean is
+        over the others; or its last known message ("last").
     """
 
     density: api.Fraction = 0.5

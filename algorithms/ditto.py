@@ -27,13 +27,13 @@ from netsim.api import Node, Process
 
 
 class Params(api.RoundParams, api.SamplingParams):
-    """How near v_i stays to w, and who trains in a round.
+    """Pull of v_i towards w, and the share of nodes that train in a round.
 
     Attributes
     ----------
     strength
-        How strongly v_i is drawn to w; 1 as a baseline of pFedGraph, 0.75 of DPFL. Source: Li et
-        al. 2021, Algorithm 1 (lambda).
+        Strength by which v_i is drawn to w; 1 as a baseline of pFedGraph, 0.75 of DPFL. Source: Li
+        et al. 2021, Algorithm 1 (lambda).
     """
 
     strength: api.NonNegative = 1.0

@@ -70,10 +70,10 @@ class Params(api.DownloadParams, api.SubscriptionParams):
     period
         P, rounds from one choice of collaborators to the next.
     between
-        What happens in rounds without a choice: the models of the last choice are mixed, or nothing
-        is exchanged, as in the code ("silent").
+        Action in rounds without a choice: the models of the last choice are mixed, or nothing is
+        exchanged, as in the code ("silent").
     candidates
-        Who may become a collaborator: the nodes in reach when preprocessing starts, or all
+        Candidates for collaborators: the nodes in reach when preprocessing starts, or all
         neighbours ("peers").
     optimizer
         Whether the optimizer keeps its state for the whole run, as in the code, or starts afresh
@@ -83,9 +83,9 @@ class Params(api.DownloadParams, api.SubscriptionParams):
     decay_every
         Rounds from one fall of the learning rate to the next.
     latecomers
-        What becomes of neighbours that could not be had when the candidates were chosen (off, out
-        of reach, lost on the way): they are asked again before each choice and are candidates as
-        far as the budget goes ("join"), or never ("out").
+        Treatment of neighbours that could not be had when the candidates were chosen (off, out of
+        reach, lost on the way): they are asked again before each choice and are candidates as far
+        as the budget goes ("join"), or never ("out").
     """
 
     budget: api.Count | tuple[api.Count, ...] | None = None

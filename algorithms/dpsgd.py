@@ -37,7 +37,7 @@ class GossipParams(api.PlainTraining, api.AbsenceParams):
     Attributes
     ----------
     absent
-        Where the weight of a neighbour goes that is not heard: to the node's own model, or to the
+        Receiver of the weight of a neighbour that is not heard: to the node's own model, or to the
         neighbour's last one ("last").
     """
 

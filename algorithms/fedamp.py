@@ -53,14 +53,14 @@ class Params(api.PlainTraining, api.AbsenceParams):
     strength
         lam, how strongly theta_i is drawn to u_i. Source: Huang et al. 2021, Algorithm 1.
     sigma
-        How fast attention falls with distance; with `heuristic` the factor of the cosines. Absent:
-        1, with `heuristic` 10.
+        Fall of attention with distance; with `heuristic` the factor of the cosines. Absent: 1, with
+        `heuristic` 10.
     alpha
         alpha_k, step of the message passing.
     own_weight
         xi_ii, weight of the own model with `heuristic`. Source: 0.3 as in pFedGraph's code.
     compare
-        What the cosines are of: updates since the start, as in pFedGraph's code, or "models", as in
+        Vectors of the cosines: updates since the start, as in pFedGraph's code, or "models", as in
         the paper.
     """
 

@@ -47,8 +47,8 @@ class WorkerParams(api.PlainTraining, api.StalenessParams):
         s, what a model that comes is discounted by.
         Example: `{ kind = "hinge", a = 10.0, b = 4.0 }`
     timeout_s
-        How long the global model is waited for. Absent: four times what a request and a model take
-        on a quiet network, at least 1 s.
+        Longest wait for the global model. Absent: four times what a request and a model take on a
+        quiet network, at least 1 s.
     max_age_s
         Greatest age of a message that counts, where there is no server. Absent: three mean
         intervals of the schedule; under `rounds` any counts.

@@ -30,7 +30,7 @@ from netsim.api import Batch, Node, Process, Ref
 
 
 class Params(api.RoundParams):
-    """After how many rounds FedAvg ends, if ever, and how long to train then.
+    """Number of rounds after which FedAvg ends, if ever, and length of the training then.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class FineTuned(api.AveragedModel[Params]):
         return {**super().how(), "anchor": self.anchor(self.model.theta)}
 
     def anchor(self, start: Ref) -> tuple[Ref, float] | None:
-        """What the model keeps near while it is trained from `start`."""
+        """Return the model near which a training from `start` stays, and the pull's weight."""
         return (start, self.proximal) if self.proximal else None
 
     def train(self) -> Process:

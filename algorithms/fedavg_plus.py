@@ -27,7 +27,7 @@ from . import fedavg
 
 
 class Params(fedavg.Params):
-    """When Reptile takes over, how far it goes and how gently nodes train from then on.
+    """Time at which Reptile takes over, its step, and the rates of training from then on.
 
     Attributes
     ----------

@@ -40,24 +40,24 @@ from netsim.api import Batch, Node, Process, supervised_contrastive_loss
 
 
 class Params(api.LocalTraining, api.AbsenceParams):
-    """What the paper's code uses.
+    """Values of the paper's code.
 
     Attributes
     ----------
     weights
-        What a node counts in the mean of heads: its training samples, or as much as any other
+        Weight of a node in the mean of heads: its training samples, or as much as any other
         ("equal", as in MAPL).
     rho
         Weight of the distance between a node's head and the mean. Source: Jang et al. 2022, the
         code.
     contrast
-        Which supervised contrast: that of the paper's code, or of MAPL's port ("mapl").
+        Version of the supervised contrast: that of the paper's code, or of MAPL's port ("mapl").
     temperature
-        What products of features are divided by.
+        Divisor of products of features.
     base_temperature
         With `contrast = "code"`, the contrast is multiplied by `temperature` over it.
     augmentation
-        How far the two views of an image may differ.
+        Greatest difference of the two views of an image.
     """
 
     weights: Literal["sizes", "equal"] = "sizes"

@@ -55,12 +55,12 @@ class Params(api.PlainTraining, api.AbsenceParams, api.SamplingParams):
     epsilon
         Probability that one of them is of a random peer, in the first round.
     epsilon_decay
-        By how much that probability falls each round.
+        Factor by which that probability falls each round.
     norm
         Norm of a change of the model; the paper has L2, the code L1. Source: Zhang et al. 2021, Eq.
         (4).
     absent
-        What stands for a peer that is not heard: nothing, or its last model ("last").
+        Substitute for a peer that is not heard: nothing, or its last model ("last").
     """
 
     downloads: api.Count | None = None
@@ -72,7 +72,7 @@ class Params(api.PlainTraining, api.AbsenceParams, api.SamplingParams):
 
 @dataclass(frozen=True)
 class Wish(Message):
-    """Whether to send a model to the node that this is from."""
+    """Answer to a peer: send me your model, or do not."""
 
     wanted: bool
 
@@ -168,7 +168,7 @@ def gains_over_distances(
 
 @api.batched
 def shares(quotients: Tensor) -> Tensor:
-    """What theta^prev and each theta_j count: (1 + m,), 1 - sum of w and w_j of Eq. (4)."""
+    """Return the weights of theta^prev and each theta_j: (1 + m,), from w and w_j of Eq. (4)."""
     positive = quotients.clamp(min=0)
     total = positive.sum()
     w = positive / total.clamp(min=torch.finfo(total.dtype).tiny)

@@ -50,7 +50,7 @@ class Params(api.PlainTraining, api.AbsenceParams):
         ld, weight of the distance to the prototypes; 1 in the paper, 0.1 as a baseline of MAPL.
         Source: Tan et al. 2022, Eq. (7).
     predict
-        What predicts: the model's head, as MAPL reports it, or the nearest "prototype".
+        Model that predicts: the model's head, as MAPL reports it, or the nearest "prototype".
     """
 
     strength: api.NonNegative = 1.0

@@ -37,7 +37,7 @@ from netsim.api import Batch, Node, Process, Ref
 
 
 class HeadTraining(api.PlainTraining):
-    """How long heads are trained; the other keys are of the base.
+    """Length of the training of heads; the other keys are of the base.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class HeadTraining(api.PlainTraining):
         return self
 
     def head_amount(self) -> dict[str, int]:
-        """How much to train a head: `steps` or `epochs`, as `node.train` takes it."""
+        """Amount by which a head is trained: `steps` or `epochs`, as `node.train` takes it."""
         if self.head_steps is not None:
             return {"steps": self.head_steps}
         return {"epochs": self.head_epochs or 1}

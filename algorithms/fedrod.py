@@ -40,12 +40,12 @@ from netsim.api import Batch, Node, Process
 
 
 class Params(api.RoundParams):
-    """What is averaged: base and generic head, or the base alone.
+    """Choice of the averaged part: base and generic head, or the base alone.
 
     Attributes
     ----------
     share
-        What is averaged: base and generic head, or the base alone, as in pFedGraph's code
+        Part that is averaged: base and generic head, or the base alone, as in pFedGraph's code
         ("backbone").
     """
 

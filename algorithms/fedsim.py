@@ -28,7 +28,7 @@ class Params(RoundParams):
     Attributes
     ----------
     weights
-        What a node counts in the mean of heads: as much as any other, or its training samples
+        Weight of a node in the mean of heads: as much as any other, or its training samples
         ("sizes").
     """
 

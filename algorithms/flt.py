@@ -47,14 +47,14 @@ from netsim.api import Batch, Node, Process, Ref
 
 
 class Params(api.RoundParams):
-    """Who is linked, how centres are found, and in how many rounds they are sent.
+    """Number of links, the way to find centres, and the rounds in which they are sent.
 
     Attributes
     ----------
     threshold
         Distance below which two nodes are linked; 1 is that of the average pair.
     iterations
-        How many iterations k-means takes.
+        Number of iterations of k-means.
     announce
         Rounds in which a node sends its centres; one is enough where nothing is lost.
     """
@@ -97,7 +97,7 @@ class Participant(api.AveragedModel[Params]):
 
 
 class Links:
-    """What a server, or a node among peers, knows of centres and their distances."""
+    """Centres and their distances as a server, or a node among peers, has them."""
 
     def __init__(self) -> None:
         self.centres: dict[int, Ref] = {}
@@ -163,7 +163,7 @@ def linked_means(
     sizes: tuple[int, ...],
     threshold: float,
 ) -> Tensor:
-    """What the models of `ids` count for each node of `whose`.
+    """Return the weight of each model of `ids` for each node of `whose`.
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ FAR = 1e30
 
 
 class Params(api.StarParams, api.FallingRate):
-    """What the paper leaves open.
+    """Choices that the paper leaves open.
 
     The paper tells of no falling learning rate, but of one for FedAvg+, which it compares with;
     `switch_s` and `fine_tune_learning_rate` give it to both.
@@ -64,11 +64,10 @@ class Params(api.StarParams, api.FallingRate):
         Weight of the regulariser g, which keeps weights from vanishing. Source: Jeong and
         Kountouris 2023, Eq. (2); no value is published.
     c_base
-        What a node's number of training samples is divided by for the confidence in its own model,
-        which is at most an equal share. Source: Jeong and Kountouris 2023, Eq. (4); no value is
-        published.
+        Divisor of a node's number of training samples for the confidence in its own model, which is
+        at most an equal share. Source: Jeong and Kountouris 2023, Eq. (4); no value is published.
     delta
-        What keeps the logarithm in g finite.
+        Constant that keeps the logarithm in g finite.
     distance
         Distance between outputs; the printed equation is `squared_l2`. Source: Jeong and Kountouris
         2023, Eq. (3).
@@ -76,7 +75,7 @@ class Params(api.StarParams, api.FallingRate):
         Cost (L, L) of moving mass between labels for `distance = "wasserstein1"`. Absent: 0 for
         staying, 1 for any move.
     outputs
-        What is compared: softmax outputs, or raw ones.
+        Outputs that are compared: softmax outputs, or raw ones.
     step
         Step of the weights: each moves by 1 ("elementwise"), or all by a vector of length 1.
     weights

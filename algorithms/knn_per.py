@@ -44,22 +44,22 @@ from .fedproto import num_features
 
 
 class Params(api.RoundParams):
-    """How many neighbours vote, what that counts, and how many samples are remembered.
+    """Number of neighbours that vote, the weight of their vote, and the number of samples kept.
 
     Attributes
     ----------
     neighbours
-        How many nearest training samples vote.
+        Number of nearest training samples that vote.
     knn_weight
         ld, weight of their vote beside the model's softmax. Source: 0.5 as in pFedGraph and DPFL.
     votes
-        How votes become a distribution: divided by their sum, or by a softmax, as in pFedGraph's
-        code.
+        Conversion of votes into a distribution: divided by their sum, or by a softmax, as in
+        pFedGraph's code.
     kernel
         Whether e^-d^2 is of the squared distance of features over their number, as in the authors'
         code, or of the squared distance itself ("plain").
     memory
-        How many of a node's training samples are remembered at most.
+        Greatest number of a node's training samples that are remembered.
     """
 
     neighbours: api.Count = 10

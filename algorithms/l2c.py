@@ -44,7 +44,7 @@ from netsim.api import Message, Node, Process, Ref
 
 
 class MixingParams(api.CollaboratorParams):
-    """What L2C and meta-L2C share; the defaults are the paper's.
+    """Keys that L2C and meta-L2C share; the defaults are the paper's.
 
     Attributes
     ----------
@@ -65,12 +65,12 @@ class MixingParams(api.CollaboratorParams):
 
 
 class Params(MixingParams):
-    """Where mixing weights start.
+    """Initial values of mixing weights.
 
     Attributes
     ----------
     first_logit
-        Where alpha starts; without weight decay it changes nothing.
+        Initial value of alpha; without weight decay it changes nothing.
     """
 
     first_logit: api.Finite = 0.0

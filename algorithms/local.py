@@ -19,7 +19,7 @@ from netsim.api import Node, Process
 
 
 class Params(api.SlotParams, api.PlainTraining, api.PaceParams, api.FallingRate):
-    """How much to train in a round, and a learning rate that may fall as FedAvg+'s does."""
+    """Amount of training in a round, and a learning rate that may fall as FedAvg+'s does."""
 
     def how_at(self, now_s: float) -> dict[str, Any]:
         """Keywords of `node.train` for a round that begins at an instant."""

@@ -97,9 +97,9 @@ class Params(api.AbsenceParams):
     barrier
         Whether -log(d_i + delta) has a gradient: "inert" as in the code, or "active".
     delta
-        What keeps the logarithm of the barrier finite.
+        Constant that keeps the logarithm of the barrier finite.
     heads
-        Where heads go: to all neighbours, as in the code, or over edges with weight ("active").
+        Receivers of heads: to all neighbours, as in the code, or over edges with weight ("active").
     mix_backbones
         Whether backbones are mixed, too (MAPL+); for equal architectures.
     contrast
@@ -113,7 +113,7 @@ class Params(api.AbsenceParams):
     norm
         Norm of w_i in the regulariser; "l1" is an ablation of Table 3.
     augmentation
-        How far the two views of an image may differ.
+        Greatest difference of the two views of an image.
     """
 
     local_epochs: api.Count = 1

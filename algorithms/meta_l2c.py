@@ -66,12 +66,12 @@ from .l2c import MixingParams, logit_gradient, stepped, zeros_like_first
 
 
 class Params(MixingParams):
-    """What the encoder starts from and how it compares.
+    """Initial values of the encoder, and its way to compare.
 
     Attributes
     ----------
     activation
-        What is between the encoder's two layers.
+        Layer between the encoder's two layers.
     normalise
         Whether embeddings are divided by their length.
     encoder

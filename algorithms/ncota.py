@@ -63,7 +63,7 @@ class Params(api.PlainTraining):
     decay
         delta, by how much steps shrink: gamma_k = gamma_0 (1 + delta k)^(-3/4).
     wait_s
-        How long a frame waits for those who send in it, from the first on.
+        Time for which a frame waits for those who send in it, from the first on.
     """
 
     transmit: Fraction = 0.5

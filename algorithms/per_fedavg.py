@@ -60,7 +60,7 @@ class Params(api.RoundParams):
         a, rate of the inner step. Source: Fallah et al. 2020, Algorithm 1; 0.01 as in DPFL, 0.001
         in pFedGraph.
     variant
-        How the outer step differentiates the inner one: not at all, by differences of gradients, or
+        Derivative of the inner step in the outer one: not at all, by differences of gradients, or
         exactly. Source: Fallah et al. 2020, the approximations FO and HF.
     delta
         Distance of the two gradients of `hessian_free`. Absent: 0.001.

@@ -80,10 +80,10 @@ class Params(api.AbsenceParams):
     threshold
         Similarity above which two nodes count as equal. Source: Ye et al. 2023, the code.
     layers
-        Which layers' updates are compared: all, or the fully connected ones ("fc").
+        Layers whose updates are compared: all, or the fully connected ones ("fc").
     direction
-        What a node keeps near: theta-_i, which is sent as well, or the mean that it starts from
-        ("approx").
+        Model near which a node keeps: theta-_i, which is sent as well, or the mean that it starts
+        from ("approx").
     sign
         Sign of the pull: the paper's, or that of the code, which drives models apart.
     augment
@@ -95,9 +95,9 @@ class Params(api.AbsenceParams):
         Whether nodes count by their training samples, or all alike. Source: Ye et al. 2023, Table 9
         ("equal").
     similarity
-        How updates are compared for the graph. Source: Ye et al. 2023, Table 5.
+        Comparison of updates for the graph. Source: Ye et al. 2023, Table 5.
     regulariser
-        How models are compared in the local loss. Source: Ye et al. 2023, Table 5.
+        Comparison of models in the local loss. Source: Ye et al. 2023, Table 5.
     """
 
     steps: api.Count = 200
@@ -125,7 +125,7 @@ class Params(api.AbsenceParams):
 
 @dataclass(frozen=True)
 class Personal(Message):
-    """What a node goes on from: theta~_i, and theta-_i unless that is approximated."""
+    """Models from which a node trains on: theta~_i, and theta-_i unless that is approximated."""
 
     theta: Ref
     direction: Ref | None
@@ -278,7 +278,7 @@ def similarity_to(
 
 
 def alike(own: Tensor, updates: Tensor, metric: Metric) -> Tensor:
-    """How alike updates are, 1 for one and itself: (m, K) from (m, P) and (K, P)."""
+    """Cosine similarities of updates: (m, K) from (m, P) and (K, P)."""
     if metric in ("l1", "l2"):
         apart = [torch.linalg.vector_norm(updates - x, ord=int(metric[1]), dim=-1) for x in own]
         return 1 / (1 + torch.stack(apart))

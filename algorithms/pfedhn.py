@@ -58,14 +58,14 @@ class Params(api.PlainTraining, api.AbsenceParams):
     Attributes
     ----------
     visits
-        How many nodes train in a round, drawn anew each time. Absent: all. Source: Shamsian et al.
-        2021, Algorithm 1 (one).
+        Number of nodes that train in a round, drawn anew each time. Absent: all. Source: Shamsian
+        et al. 2021, Algorithm 1 (one).
     embedding
         Numbers of a node's embedding.
     hidden
         Width of the hypernetwork's hidden layers.
     hidden_layers
-        How many hidden layers follow the first one.
+        Number of hidden layers after the first one.
     rate
         Learning rate of the hypernetwork.
     momentum
@@ -75,7 +75,7 @@ class Params(api.PlainTraining, api.AbsenceParams):
     clip
         Largest norm of a gradient of the hypernetwork.
     absent
-        What stands for a node that is not heard: nothing; a change is applied or not.
+        Substitute for a node that is not heard: nothing; a change is applied or not.
     """
 
     visits: Count | None = None
@@ -134,11 +134,11 @@ class Hypernet:
         self._visited: list[set[int]] = []
 
     def place(self, i: int) -> int:
-        """Which embedding is node i's."""
+        """Number of node i's embedding."""
         return i - (self.server is not None and self.server < i)
 
     def is_visited(self, i: int, in_round: int) -> bool:
-        """Whether node i trains in a round."""
+        """Return whether node i trains in a round."""
         if self.params.visits is None or self.node.schedule != "rounds":
             return True
         while len(self._visited) < in_round:
@@ -248,7 +248,7 @@ def form(num_nodes: int, params: Params, num_outputs: int) -> Form:
 
 
 def unpacked(phi: Tensor, form: Form) -> list[Tensor]:
-    """What phi holds, each in its shape."""
+    """Split phi into its tensors, each in its shape."""
     parts = torch.split(phi, [rows * columns for rows, columns in form])
     return [part.view(shape) for part, shape in zip(parts, form, strict=True)]
 

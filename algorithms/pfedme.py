@@ -58,7 +58,7 @@ class Params(api.RoundParams):
     beta
         Step of the server: how far w goes towards the mean; 1: all the way.
     report
-        Which model is reported: the personal one, or w_i, as in pFedGraph's code ("w").
+        Model that is reported: the personal one, or w_i, as in pFedGraph's code ("w").
     """
 
     local_steps: api.Count = 20

@@ -47,7 +47,7 @@ LIKEST = 0.9999
 
 
 class Params(api.RoundParams):
-    """When models become personal.
+    """Round in which models become personal.
 
     Attributes
     ----------

@@ -53,12 +53,12 @@ SHARPNESS, DECAY = 3.0, 1e-4
 
 
 class Params(api.PlainTraining, api.AbsenceParams):
-    """Which graph, and how models flow along it.
+    """Choice of the graph, and of the way models flow along it.
 
     Attributes
     ----------
     graph
-        Which graph models flow along: that of `edges`, one that is partly learned (SFL*), or the
+        Graph along which models flow: that of `edges`, one that is partly learned (SFL*), or the
         similarity of updates.
     edges
         Pairs of linked nodes; empty: every pair. Example: `[[0, 1], [1, 2]]`
@@ -71,7 +71,7 @@ class Params(api.PlainTraining, api.AbsenceParams):
     learned_part
         Weight of the learned graph against the given one.
     nearest
-        How many entries of a row of the learned graph are kept.
+        Number of entries of a row of the learned graph that are kept.
     embedding
         Numbers of a node's embedding, from which the graph is learned.
     graph_iterations

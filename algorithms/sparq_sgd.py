@@ -34,7 +34,7 @@ from netsim.api import Encoded, Message, Node, Process, Received, Ref
 
 
 class Params(api.PlainTraining, api.StalenessParams):
-    """When to send, how to compress, how strongly to mix; how long to wait for what was missed.
+    """Condition for sending, compression, strength of mixing, and time to wait for missed messages.
 
     Attributes
     ----------
@@ -50,10 +50,10 @@ class Params(api.PlainTraining, api.StalenessParams):
     rate
         eta_t, how the learning rate changes over time. Example: `{ kind = "cosine", over = 500 }`
     timeout_s
-        How long an answer to a question for what was missed is waited for. Absent: four times what
-        the request and a model of each peer asked take on a quiet network, at least 1 s.
+        Longest wait for an answer to a question for missed values. Absent: four times what the
+        request and a model of each peer asked take on a quiet network, at least 1 s.
     tries
-        How many times it is asked, in all.
+        Number of questions, in all.
     """
 
     threshold: api.NonNegative = 0.1

@@ -50,7 +50,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def remark(threads: int) -> str:
-    """What the machine says about such a comparison."""
+    """Return a sentence on the machine and how far such a comparison can be trusted."""
     has = cores.available()
     found = f"cores of this process: {has}"
     if has < threads:
@@ -59,7 +59,7 @@ def remark(threads: int) -> str:
 
 
 class Work(NamedTuple):
-    """What is timed, by a number of threads.
+    """Work that is timed, by a number of threads.
 
     Attributes
     ----------

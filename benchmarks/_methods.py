@@ -125,11 +125,11 @@ class Case:
 
     @property
     def label(self) -> str:
-        """What the table calls it."""
+        """Name of the method in the table."""
         return self.name or self.kind
 
     def rounds(self, neighbours: float) -> float:
-        """How many rounds make `STEPS` local steps."""
+        """Number of rounds that make `STEPS` local steps."""
         return (STEPS - self.first_steps) / (self.steps + self.per_neighbour * neighbours)
 
 

@@ -1,4 +1,4 @@
-"""Whether a device computes what the CPU computes: float64 trainings, one case at a time.
+"""Compare a device with the CPU: float64 trainings, one case at a time.
 
 A case trains three nodes for two steps, by the sequential backend on the CPU and in one call on the
 device, from one start each and on the same minibatches, of which the second is smaller. Then
@@ -137,7 +137,7 @@ def _opened(case: dict[str, Any], device: str, backend: str) -> Learning:
 def _values(
     case: dict[str, Any], device: str, backend: str
 ) -> tuple[dict[str, torch.Tensor], dict[str, str]]:
-    """What every job of a case gave, on the CPU, and what did not run in groups."""
+    """Return the values of every job of a case, on the CPU, and jobs that did not run in groups."""
     learning, own = _opened(case, device, backend), losses()[case["loss"]]
     scheduler = learning.scheduler
     found: dict[str, list[Ref]] = {}

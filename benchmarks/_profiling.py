@@ -1,4 +1,4 @@
-"""Where the time of a run goes, by part of the program."""
+"""Share of a run's time that each part of the program takes."""
 
 import cProfile
 import pstats

@@ -1,4 +1,4 @@
-"""What the benchmarks share: models a to d, data of the right shape, worlds, a plain loop.
+"""Setting of the benchmarks: models a to d, data of the right shape, worlds, a plain loop.
 
 Data need no files: model a learns the shipped digits, the others learn noise with random labels.
 A node draws its samples from one pool; different nodes may draw the same ones.
@@ -191,13 +191,13 @@ def own_starts(
 
 
 def way_taken(learning: Learning) -> str:
-    """How nodes trained: `native/avx512`, `stacked`, `sequential`; what could not is named."""
+    """Return the way nodes trained: `native/avx512`, `stacked`, `sequential`; with exceptions."""
     ways = sorted({route.train for route in learning.routes.by_signature().values()})
     return ", ".join([*ways, *(f"but {what}" for what in learning.scheduler.one_by_one)])
 
 
 class PlainLoop:
-    """What one would write without netsim: a module, an optimizer and a data order a node.
+    """Training loop of a user without netsim: a module, an optimizer and a data order a node.
 
     Parameters
     ----------
@@ -271,7 +271,7 @@ def _module(world: World, node: int) -> nn.Module:
 
 
 def _tensors(model: nn.Module) -> list[torch.Tensor]:
-    """What is averaged: parameters and running statistics."""
+    """Return the averaged tensors: parameters and running statistics."""
     return [*model.parameters(), *(b for b in model.buffers() if b.is_floating_point())]
 
 

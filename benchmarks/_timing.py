@@ -69,7 +69,7 @@ def interleaved(
 
 
 def peak_flop_per_s(device: str, seconds: float = 3.0) -> float:
-    """What a product of large square matrices reaches, float32 and one thread on a CPU."""
+    """Measure the rate of a product of large square matrices, float32 and one thread on a CPU."""
     size = GEMM[device]
     a, b = (torch.randn(size, size, device=device) for _ in range(2))
     best = interleaved({"gemm": lambda: torch.mm(a, b)}, device, seconds)

@@ -1,4 +1,4 @@
-"""What a message costs over CSMA as a network grows, under light load.
+"""Cost of a message over CSMA as a network grows, under light load.
 
     python benchmarks/csma_growth.py [--nodes 10 100 1000] [--seeds 3] [--json FILE]
 

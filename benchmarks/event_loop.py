@@ -1,4 +1,4 @@
-"""How fast the network is played without learning, and what limits it.
+"""Speed of the network without learning, and its limits.
 
     python benchmarks/event_loop.py [--deliveries 1000000] [--json FILE]
 

@@ -1,4 +1,4 @@
-"""Whether another commit plays the same: fingerprints of event logs and of final parameters.
+"""Compare two commits: fingerprints of event logs and of final parameters.
 
     python benchmarks/fingerprints.py [--before REV|FILE] [--json FILE] [--only NAME...]
 
@@ -69,7 +69,7 @@ SCENARIOS = {
     "ray_traced": 60,
     "flood": 30,
 }
-"""What is played, and up to which virtual second. Data sets that are not here are left out."""
+"""Scenarios to play, each up to a virtual second. Data sets that are not here are left out."""
 
 HASHES = ("event_log_sha256", "parameters_sha256")
 

@@ -46,7 +46,7 @@ PLAIN_NODES = 10
 SCENARIOS = ("quickstart", "small_pfedgraph", "small_dpfl", "small_mapl", "small_l2c")
 
 SHARE_OF_HORIZON = 0.2
-"""What is played of the scenarios but for the first."""
+"""Share of the horizon that is played of the scenarios but for the first."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Part:
 
 
 def parity(cell: Cell, device: str, tiny: bool) -> Cell:
-    """Whether the device computes what the CPU does."""
+    """Compare the device's numbers with the CPU's."""
     return _parity.measure(cell, device)
 
 
@@ -299,7 +299,7 @@ def table(cells: list[Cell]) -> str:
 
 
 def machine(device: str) -> Cell:
-    """What was measured on."""
+    """Describe the machine that was measured."""
     name = torch.cuda.get_device_name() if device == "cuda" else "cpu"
     return {"device": name, "torch": torch.__version__, "cuda": torch.version.cuda}
 

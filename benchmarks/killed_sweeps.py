@@ -1,4 +1,4 @@
-"""Whether a sweep whose processes are killed ends with the table of one that ran through.
+"""Kill processes of sweeps, and compare their tables with those of a sweep that ran through.
 
     python benchmarks/killed_sweeps.py --ways through killed ray
 
@@ -67,7 +67,7 @@ def command(out: Path, runs: int, more: Sequence[str]) -> list[str]:
 
 
 def status(out: Path) -> dict[str, Any]:
-    """What the sweep says of itself."""
+    """Read the `status.json` of a sweep."""
     try:
         return json.loads((out / "status.json").read_text())
     except (OSError, ValueError):
@@ -75,7 +75,7 @@ def status(out: Path) -> dict[str, Any]:
 
 
 def alive(pid: int) -> bool:
-    """Whether there is a process of this number, other than one that waits to be reaped."""
+    """Return whether a process of this number exists and is not a zombie."""
     try:
         return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:

@@ -75,7 +75,7 @@ OFTEN_S = 0.2
 """Wall time between two checkpoints."""
 
 OF_THE_CLOCK = ("wall_s", "engine")
-"""What the wall clock says in a summary; of `engine` its counts are compared."""
+"""Fields of a summary that depend on the wall clock; of `engine` its counts are compared."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -194,7 +194,7 @@ def _called(arguments: Sequence[str], said: int, often: bool) -> None:
 
 
 def differences(one: Path, other: Path) -> list[str]:
-    """What of two run folders differs, but for what the wall clock says."""
+    """List the differences of two run folders, without those of the wall clock."""
     before, after = load(one), load(other)
     found = [f"summary: {k}" for k in before if k not in OF_THE_CLOCK and before[k] != after.get(k)]
     found += [

@@ -1,4 +1,4 @@
-"""How fast nodes train, without a network, against a plain PyTorch loop of the same run.
+"""Speed of local training without a network, against a plain PyTorch loop of the same run.
 
     python benchmarks/local_sgd.py [--model a b] [--nodes 100] [--batch 10] [--json FILE]
     python benchmarks/local_sgd.py --cores 2 [--busy 2]     one thread against two, wall time
@@ -170,7 +170,7 @@ def _timed(world: World, steps: int, chosen: argparse.Namespace) -> dict[str, An
 
 
 def _speeds(timed: dict[str, Any], flop: int, peak_flop_per_s: float) -> dict[str, Any]:
-    """What both sides reach of the machine's peak."""
+    """Return the share of the machine's peak that both sides reach."""
     reached = 1e6 * flop / timed["us/step"]
     return {
         "flop/step": flop,

@@ -50,7 +50,7 @@ class Job:
 
     @property
     def folder(self) -> Path:
-        """Where it is played."""
+        """Return the folder in which it is played."""
         return self.out / self.world / self.case.label / f"rate-{self.rate:g}" / f"seed-{self.seed}"
 
 
@@ -113,7 +113,7 @@ def mean_at(summary: Mapping[str, Any], metric: str, stage: str) -> float:
 
 @dataclass(frozen=True)
 class Choice:
-    """What the validation samples have chosen for a method."""
+    """Choice that the validation samples have made for a method."""
 
     rate: float
     stage: str

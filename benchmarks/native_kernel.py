@@ -1,4 +1,4 @@
-"""How fast the native kernel trains, against a plain PyTorch loop of the same run.
+"""Speed of the native kernel's training, against a plain PyTorch loop of the same run.
 
     python benchmarks/native_kernel.py [--model a b c d] [--batch 10 64] [--variant avx2]
 

@@ -1,4 +1,4 @@
-"""What a delivery costs: whole messages against packets, and how the cost grows with the network.
+"""Cost of a delivery: whole messages against packets, and growth with the network.
 
     python benchmarks/network.py [--nodes 100 1000 10000] [--json FILE]
 

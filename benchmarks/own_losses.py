@@ -1,4 +1,4 @@
-"""How fast nodes train by losses of their algorithm's own: native, stacked, one after another.
+"""Speed of training by losses of an algorithm's own: native, stacked, one after another.
 
     python benchmarks/own_losses.py [--case pfedgraph dpfl fedproto mapl_alexnet] [--nodes 10]
 

@@ -1,4 +1,4 @@
-"""How large pages of runs are, what they cost to make, and how soon a browser shows them.
+"""Size of the pages of runs, the cost of making them, and the time to show them in a browser.
 
     python benchmarks/report_page.py --to /tmp/pages
 

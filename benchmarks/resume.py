@@ -1,4 +1,4 @@
-"""What it costs that killed runs go on: replay beside `--timing-only`, and checkpoints.
+"""Cost of resuming killed runs: replay beside `--timing-only`, and checkpoints.
 
     python benchmarks/resume.py [SCENARIO ...] [--algorithm NAME] [--horizon S] [--set A.B=V ...]
                                 [--json FILE]

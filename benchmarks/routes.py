@@ -1,9 +1,9 @@
-"""Which backend is fastest where: what the shipped rules of routes go by.
+"""Find the fastest backend for each case: the source of the shipped rules of routes.
 
     python benchmarks/routes.py [--model a b] [--nodes 1 2 10 100] [--batch 1 10 64] [--json FILE]
 
 Every model's jobs by every backend, as `netsim tune` times them: local steps with the default loss
-(train), models measured on their training samples (look). CPU time of one core, the best of rounds
+(train), models measured on their training samples (infer). CPU time of one core, the best of rounds
 in turn. A cell in which the native kernel is over 5 % slower than another backend is named below
 the table.
 """
@@ -20,7 +20,7 @@ from netsim.campaign.route_timing import RouteTiming
 from netsim.engine.assembly import optimizer_of
 from netsim.errors import NetsimError
 
-PURPOSES = ("train", "look")
+PURPOSES = ("train", "infer")
 
 COLUMNS = {
     "model": "s",

@@ -1,4 +1,4 @@
-"""What a node, an edge, a message and a job cost, in time and memory.
+"""Time and memory that a node, an edge, a message and a job cost.
 
     python benchmarks/scaling.py [--json FILE]
 

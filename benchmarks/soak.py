@@ -1,4 +1,4 @@
-"""Whether memory stays flat while one process plays run after run.
+"""Measure memory while one process plays run after run.
 
     python benchmarks/soak.py [--minutes M] [--scenarios N] [--json FILE]
 

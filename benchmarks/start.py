@@ -1,4 +1,4 @@
-"""What commands take from their start to their end, beside another checkout.
+"""Time of commands from their start to their end, beside another checkout.
 
     python benchmarks/start.py --before PATH [--pairs 10] [--json FILE]
 

@@ -1,4 +1,4 @@
-"""Where the time of asynchronous gossip goes: a table and a picture.
+"""Distribution of the time of asynchronous gossip: a table and a picture.
 
     python benchmarks/where_time_goes.py [--model a] [--nodes 100] [--png FILE] [--json FILE]
 

@@ -37,7 +37,7 @@ SCENARIOS = {
     "small_l2c": None,
     "small_meta_l2c": None,
 }
-"""What is played unless named, and until when; None: as the scenario says."""
+"""Scenarios that are played unless named, with their ends; None: the scenario's horizon."""
 
 Cell = dict[str, Any]
 
@@ -100,7 +100,7 @@ def played(name: str, horizon_s: float | None, given: argparse.Namespace) -> lis
 def _plays(
     name: str, backend: str, until_s: float, given: argparse.Namespace
 ) -> dict[str, list[Cell]]:
-    """Runs of a scenario with one backend, by algorithm: over the horizon, and over twice that."""
+    """Play a scenario with one backend, by algorithm: over the horizon, and over twice that."""
     found: dict[str, list[Cell]] = {}
     for factor in (1, 2) if given.rounds else (1,):
         values = [f"horizon_s={factor * until_s}", f"run.backend={backend}", "run.threads=1"]

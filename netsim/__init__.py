@@ -26,10 +26,10 @@ _HOMES = {
     "run": _PYTHON_API + "playing",
     "sweep": _PYTHON_API + "playing",
 }
-"""Where each public name is; `import netsim` alone imports none of it."""
+"""Module of each public name; `import netsim` alone imports none of it."""
 
 _ELSEWHERE = {"open": "open_folder"}
-"""What a name is called there, if it is called otherwise."""
+"""Names in their modules, where they differ."""
 
 _MODULES = ("api", "engine", "errors", "scenario", "world")
 """Modules that are there without an import of their own."""

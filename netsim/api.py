@@ -20,9 +20,7 @@ take part, whether its course depends on computed values.
   gives one (`NoCompression` for a default), `Compressor` its base; `ErrorFeedback` sends later what
   a compressor has left out; `masked` and `answered` have the sizes of secure aggregation.
 - What a node has from its peers, what an absent one means: `Inbox`, `AbsenceParams`, `drop_late`;
-  `Arrivals`, where each message counts once.
-||||||| 836316b
-- What a node has from its peers, what an absent one means: `Inbox`, `AbsenceParams`, `drop_late`;
+  `Arrivals`, where each message counts once;
   what the age of a message leaves of its weight: `discounted` with `StalenessParams` (which
   `AbsenceParams` are), `staleness_factors`, `Staleness`; `StalenessKind` is a type for Params
   (`PolynomialStaleness` for a default).

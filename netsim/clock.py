@@ -102,12 +102,12 @@ class Clock(simpy.Environment):
 
     @property
     def waiting(self) -> int:
-        """How many events are still to come."""
+        """Number of events that are still to come."""
         return len(self._queue)
 
     @property
     def is_failing(self) -> bool:
-        """Whether a process has failed, which ends the run when its event comes."""
+        """Return whether a process has failed, which ends the run when its event comes."""
         return any(not event._ok and not event.defused for *_, event in self._queue)
 
     def next_resumed(self) -> simpy.Process | None:

@@ -226,7 +226,7 @@ class Choice:
     in_table: Callable[[str, type[Component]], type[Table]] | None = None
 
     def table(self, name: str, component: type[Component]) -> type[Table]:
-        """What a scenario has of a component."""
+        """Return the table of a component in scenarios."""
         return component if self.in_table is None else self.in_table(name, component)
 
 

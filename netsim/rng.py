@@ -48,7 +48,7 @@ def _purpose_key(seed: int, purpose: str) -> int:
 
 
 class _Key(ISeedSequence):
-    """Gives a generator its key as it is: cheaper than to let NumPy take a number apart."""
+    """Seed that gives a generator its key as it is: cheaper than NumPy's splitting of a number."""
 
     def __init__(self, *words: int) -> None:
         self._words = words
@@ -58,7 +58,7 @@ class _Key(ISeedSequence):
 
 
 class _Lazy:
-    """Stands for a generator until something is asked of it."""
+    """Stand-in for a generator until something is asked of it."""
 
     __slots__ = ("_made", "_make")
 

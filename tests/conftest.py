@@ -1,4 +1,4 @@
-"""What holds for every test: none reads or writes what belongs to whoever runs them."""
+"""Fixtures for every test: none reads or writes files of the user who runs them."""
 
 import gc
 from collections import Counter
@@ -23,7 +23,7 @@ _unfreeze = gc.unfreeze
 
 @pytest.fixture(autouse=True, scope="session")
 def nothing_old_is_searched():
-    """What there is by now outlives all tests: runs freeze it, and nobody thaws it again.
+    """Freeze the objects that outlive all tests: runs freeze them, and no test thaws them again.
 
     Else a run after one that failed looks for garbage among all modules, for half a second.
     """

@@ -18,7 +18,7 @@ QUIET = ("-q", "--no-figures", "--no-report")
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What a reader has who has made all files of the page."""
+    """Return a folder with all files of the page."""
     made = tmp_path_factory.mktemp("tutorial")
     for _, title, text in BLOCK.findall(PAGE):
         if title:

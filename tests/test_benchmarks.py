@@ -9,7 +9,7 @@ from netsim.scenario import from_dict
 from netsim.scenario.algorithm_files import algorithms
 
 NATIVE = "stacked" if why_missing() else f"native/{load().variant().name}"
-"""How nodes train here unless told otherwise."""
+"""Backend of the nodes unless another is named."""
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(not BENCHMARKS.is_dir(), reason="an installed pa
 
 @pytest.fixture
 def run(monkeypatch, tmp_path):
-    """Calls a benchmark with command-line arguments; returns the JSON that it wrote."""
+    """Call a benchmark with command-line arguments; return the JSON that it wrote."""
     monkeypatch.syspath_prepend(BENCHMARKS)
     monkeypatch.setenv("NETSIM_ROUTES", "")  # a benchmark sets it: undone at the end
     import _timing
@@ -81,10 +81,10 @@ def test_routes_times_every_backend_and_names_where_native_loses(run, capsys):
 
     cells = run("routes", "--model", "a", "--nodes", 1, 4, "--batch", 4, "--seconds", 0.1)["cells"]
     assert [(c["nodes"], c["job"]) for c in cells] == [
-        (1, "train"), (1, "look"), (4, "train"), (4, "look"),
+        (1, "train"), (1, "infer"), (4, "train"), (4, "infer"),
     ]  # fmt: skip
     assert all(c["sequential us"] > 0 for c in cells)
-    lost = {"model": "a", "nodes": 1, "batch": 4, "job": "look", "over stacked": 0.5}
+    lost = {"model": "a", "nodes": 1, "batch": 4, "job": "infer", "over stacked": 0.5}
     assert len(routes.slower([*cells, lost])) == len(routes.slower(cells)) + 1
 
 

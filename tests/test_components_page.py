@@ -1,4 +1,4 @@
-"""What docs/components.md shows works as shown."""
+"""Examples of docs/components.md work as shown."""
 
 import importlib
 import re
@@ -71,7 +71,8 @@ def test_the_commands_at_the_beginning_run(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_every_sort_is_named():
-    (listed,) = re.findall(r"^It knows (.*?)\.\n", PAGE, flags=re.MULTILINE | re.DOTALL)
+    pattern = r"^The first word is one of (.*?)\.\n"
+    (listed,) = re.findall(pattern, PAGE, flags=re.MULTILINE | re.DOTALL)
     assert re.findall(r"`(\w+)`", listed) == sorted(
         starting.sorts(), key=lambda sort: listed.index(f"`{sort}`")
     )

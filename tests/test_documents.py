@@ -1,4 +1,4 @@
-"""What CONTRIBUTING and the glossary name is there."""
+"""Names in CONTRIBUTING and the glossary exist."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What examples/ holds runs as its README says; its methods compute what the shipped ones do."""
+"""Files of examples/ run as their README says; its methods compute the same as the shipped ones."""
 
 import json
 import re

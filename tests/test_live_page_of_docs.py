@@ -1,4 +1,4 @@
-"""What docs/live.md says can be typed is taken, and its numbers are the code's."""
+"""Commands of docs/live.md are accepted, and its numbers are the code's."""
 
 import re
 import shlex

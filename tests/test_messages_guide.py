@@ -1,4 +1,4 @@
-"""What docs/messages.md shows works as shown."""
+"""Examples of docs/messages.md work as shown."""
 
 import re
 import tomllib

@@ -1,4 +1,4 @@
-"""What README shows works as shown, and fits on a screen."""
+"""Examples of README work as shown, and fit on a screen."""
 
 import re
 import tomllib

@@ -15,7 +15,7 @@ SHORT = ("--set", "horizon_s=40", "--set", "metrics.every_s=20")
 
 
 def printed(line: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    """What a command prints; runs are short, and what they draw is left out."""
+    """Return the output of a command; runs are short, and their figures are left out."""
     program, *words = shlex.split(line)
     assert program == "netsim"
     if words[0] in ("run", "sweep"):

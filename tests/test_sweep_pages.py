@@ -14,7 +14,7 @@ fashion, figures, gallery, kept, sentences, whatifs = (
 measures = importlib.import_module("tools.measures")
 
 ALONE_MAKES_MORE = {"whatif_battery", "whatif_exchange_interval"}
-"""What-ifs in which training alone goes on when the others' batteries are empty, or exchange."""
+"""Scenarios where training alone makes more steps, as the others' batteries or exchanges stop."""
 
 
 def swept(accuracies, leads=None):

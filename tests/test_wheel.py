@@ -96,7 +96,7 @@ def here(tmp_path: Path) -> Path:
 
 
 def python(*arguments: str, cwd: Path, path: list[Path]) -> str:
-    """What a Python says that runs in a folder and has these on its path before all else."""
+    """Return the output of a Python that runs in a folder and has these first on its path."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, path))}
     environment.pop("NETSIM_NATIVE_LIBRARY", None)  # the installed package's own is meant
     command = [sys.executable, *arguments]

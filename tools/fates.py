@@ -1,4 +1,4 @@
-"""Writes the tables of docs/asynchrony.md about each method: `python tools/fates.py`.
+"""Write the tables of docs/asynchrony.md about each method: `python tools/fates.py`.
 
 Every method that ships plays five small worlds in which the fate of one peer is planted: its
 messages are late, all messages are lost, it leaves for good, it leaves and comes back, it joins

@@ -1,4 +1,4 @@
-"""Writes the table of measures in docs/sweeps.md: `python tools/measures.py`.
+"""Write the table of measures in docs/sweeps.md: `python tools/measures.py`.
 
 They are the columns of `netsim sweep`, `netsim compare`, `sweep.csv` and `comparison.csv`, and the
 words of `--show`. `tests/test_sweep_pages.py` holds the table against the program.

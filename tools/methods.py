@@ -1,4 +1,4 @@
-"""Writes docs/methods.md, the guide to the methods in `algorithms/`: `python tools/methods.py`.
+"""Write docs/methods.md, the guide to the methods in `algorithms/`: `python tools/methods.py`.
 
 What a method is like stands in the header of its file, in fields that begin a line and end at the
 next field or at an empty line; what it declares by `@algorithm(...)` and its parameters come from
@@ -89,7 +89,7 @@ class Method(NamedTuple):
     parameters: dict[str, Any]
 
     def formulas(self, field: str) -> list[str]:
-        """What stands between backquotes in a field and is a formula, in its order."""
+        """Return the formulas between backquotes in a field, in its order."""
         found = FORMULA.findall(self.fields[field])
         return [f for f in found if re.fullmatch(r"[\w\s()*+/-]+", f) and f not in self.parameters]
 
@@ -164,7 +164,7 @@ def row(m: Method) -> str:
 
 
 def is_listed(m: Method, need: str) -> bool:
-    """Whether a method always needs something."""
+    """Return whether a method always needs something."""
     return any(part.strip(" .") == need for part in m.fields["Needs"].split(";"))
 
 

@@ -517,4 +517,4 @@ WIRES = Chapter(
         ),
     },
 )
-"""What has no kinds."""
+"""Chapter without kinds."""

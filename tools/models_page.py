@@ -1,4 +1,4 @@
-"""Writes docs/models.md, every model with its equation and source: `python tools/models_page.py`.
+"""Write docs/models.md, every model with its equation and source: `python tools/models_page.py`.
 
 Equations stand in `tools/model_equations.py`; what each kind is, in its docstring. A kind of a
 family that has no equation there is an error.
@@ -47,7 +47,7 @@ def _table(chapter: Chapter, of: str = "`kind`") -> Iterator[str]:
 
 
 def _place(family: str) -> str:
-    """Where the keys of a family are."""
+    """Return the place of the keys of a family."""
     page = next(p.name for p in PAGES if any(family.startswith(f) for f in p.families))
     return f"scenario/{page}.md#{family.replace('.', '')}"
 

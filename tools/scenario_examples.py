@@ -13,7 +13,7 @@ kind = "mlp"
 [algorithm]
 kind = "fedavg"
 """
-"""What a scenario needs at least; an example stands in place of its tables, or beside them."""
+"""Smallest scenario; an example stands in place of its tables, or beside them."""
 
 EXAMPLES = {
     "": """\

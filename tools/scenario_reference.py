@@ -1,4 +1,4 @@
-"""Writes docs/scenario.md and docs/scenario/, all keys: `python tools/scenario_reference.py`.
+"""Write docs/scenario.md and docs/scenario/, all keys: `python tools/scenario_reference.py`.
 
 What a key does stands in the docstring of the class that states it, and nowhere else; examples are
 in `tools/scenario_examples.py`. `tests/scenario/test_reference.py` holds the pages against both.
@@ -122,7 +122,7 @@ def _overview(groups: dict[str, list[Choice]]) -> str:
 
 
 def _where(path: str, groups: dict[str, list[Choice]]) -> list[str]:
-    """Which kinds the tables at and below a path have, and on which page they are."""
+    """List the kinds of the tables at and below a path, with their pages."""
     lines = []
     for keys, chosen in _chosen():
         if keys.partition(".")[0] == path:
@@ -142,7 +142,7 @@ def _chosen() -> list[tuple[str, Chosen]]:
 
 
 def _listed(package: str) -> str:
-    """What `netsim list` calls a family."""
+    """Return the name of a family in `netsim list`."""
     return next(name for name, there in outline.families().items() if there == package)
 
 
@@ -176,7 +176,7 @@ def _family(name: str, entries: Sequence[Choice], kinds: Kinds) -> str:
 
 
 def _explained(component: type[Component]) -> list[str]:
-    """What class and module of a component say beyond their first lines and keys."""
+    """Return the text of a component's class and module beyond their first lines and keys."""
     about = summary(component)
     module = sys.modules[component.__module__]
     rest = (module.__doc__ or "").strip().partition("\n")[2].strip()

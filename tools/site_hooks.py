@@ -1,4 +1,4 @@
-"""What MkDocs is helped with, so that the same Markdown works on a forge and as a site.
+"""Hooks of MkDocs, so that the same Markdown works on a forge and as a site.
 
 Links to files outside of docs/ lead to pages: documents of the repository become pages of the site,
 other files pages that show their text. Formulae become MathML when the site is built, which

@@ -1,4 +1,4 @@
-"""Writes table and figure of docs/asynchrony.md about age: `python tools/staleness.py`.
+"""Write table and figure of docs/asynchrony.md about age: `python tools/staleness.py`.
 
 Plays `study_staleness`, 160 runs, in two minutes of one core, in a folder that is thrown away.
 """

@@ -1,4 +1,4 @@
-"""Draws the figure of docs/algorithm.md by its own blocks: `python tools/tutorial_figure.py`.
+"""Draw the figure of docs/algorithm.md by its own blocks: `python tools/tutorial_figure.py`.
 
 Two minutes of one core, in a folder that is thrown away.
 """

@@ -1,4 +1,4 @@
-"""Makes the wheels of all platforms: `python tools/wheels.py --to dist [--only TAG ...]`.
+"""Make the wheels of all platforms: `python tools/wheels.py --to dist [--only TAG ...]`.
 
 One machine is enough: Zig's compiler has the system libraries of every platform
 (`pip install hatchling ziglang`).

@@ -1,4 +1,4 @@
-"""Plays what `docs/quickstart.md` and `docs/study.md` show, and writes numbers and figures there.
+"""Play the examples of `docs/quickstart.md` and `docs/study.md`, and write their numbers there.
 
     python tools/worked_pages.py play quickstart|study FOLDER    plays what is missing
     python tools/worked_pages.py write quickstart|study FOLDER   tables and figure from the folder
@@ -76,7 +76,7 @@ def script_of(page: str, folder: Path, figure: str | None) -> str:
 
 
 def quickstart_told(folder: Path) -> str:
-    """What `netsim run quickstart` prints of its runs; draws its figure for the documentation."""
+    """Return the output of `netsim run quickstart`; draw its figure for the documentation."""
     from rich.console import Console
 
     from netsim.results import network_cost

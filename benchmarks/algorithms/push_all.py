@@ -8,7 +8,7 @@ from netsim.api import Params as Table
 
 
 class Params(Table):
-    """How much a node trains between two exchanges.
+    """Amount of a node's training between two exchanges.
 
     Parameters
     ----------

@@ -18,19 +18,19 @@ PAYLOAD_BYTES, HEADER_BYTES = 1464, 36
 FEW = 500
 """Up to so many nodes have samples of `digits`, which ships; more need $NETSIM_DATA."""
 MODEL_BYTES = 51_240
-"""What is pushed: 35 frames."""
+"""Size of a pushed message: 35 frames."""
 EXPONENT, REFERENCE_DB = 3.0, 46.6777
 SENSITIVITY_DBM = -82.0
 """ns-3's threshold of a preamble."""
 RANGE_M = 10 ** ((20.0 - REFERENCE_DB - SENSITIVITY_DBM) / (10 * EXPONENT))
-"""Where 20 dBm fall to it: 69.8 m."""
+"""Distance at which 20 dBm fall to it: 69.8 m."""
 
 EIFS_S = {6: 94e-6, 24: 94e-6, 54: 94e-6}
 """SIFS, an acknowledgement at 6 Mb/s and DIFS."""
 
 
 def overhead_s(mbps: int, frame_bytes: int = PAYLOAD_BYTES + HEADER_BYTES) -> float:
-    """What a frame of 802.11a takes beside its bits: preamble and SIGNAL, 22 bits, padding."""
+    """Return the time of an 802.11a frame without its bits: preamble, SIGNAL, 22 bits, padding."""
     symbols = math.ceil((8 * frame_bytes + 22) / (4 * mbps))
     return 20e-6 + 4e-6 * symbols - 8 * frame_bytes / (1e6 * mbps)
 

@@ -71,7 +71,7 @@ class Ns3:
         return built
 
     def call(self, name: str, arguments: dict[str, object]) -> str:
-        """What a program prints.
+        """Run a program and return its output.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""What `netsim export RUN --for ns3` wrote, played in ns-3, and the two message by message."""
+"""Play in ns-3 the files of `netsim export RUN --for ns3`, and compare message by message."""
 
 import json
 import math

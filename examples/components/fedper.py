@@ -12,7 +12,7 @@ from netsim.api import AbsenceParams, Count, Inbox, Message, Node, Process, Ref,
 
 
 class Params(AbsenceParams):
-    """How long a node trains at each wake-up."""
+    """Length of a node's training at each wake-up."""
 
     local_steps: Count = 5
 

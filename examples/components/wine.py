@@ -26,7 +26,7 @@ class Wine(DataSet):
     needs_files: ClassVar[bool] = False
 
     def outline(self) -> Outline:
-        """What is known without reading anything."""
+        """Describe the data set without reading it."""
         return Outline((13,), 3, 134, 44)
 
     def read(self, folder: Path | None) -> Samples:

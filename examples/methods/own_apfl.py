@@ -13,7 +13,7 @@ from netsim.api import Batch, Count, Fraction, Inbox, Model, Node, Positive, Pro
 
 
 class Params(api.AbsenceParams):
-    """Where alpha starts, whether and how fast it is learned; how long a round's training is."""
+    """Initial value of alpha, its learning rate, and the length of a round's training."""
 
     alpha: Fraction = 0.5
     adaptive: bool = True

@@ -10,7 +10,7 @@ from netsim.api import AbsenceParams, Count, Inbox, Model, Node, Process, algori
 
 
 class Params(AbsenceParams):
-    """How long the head is trained in a round, and then the base."""
+    """Length of a round's training of the head, and then of the base."""
 
     head_steps: Count = 5
     base_steps: Count = 5

@@ -48,7 +48,7 @@ class Attack(Component):
     runs_algorithm: bool = True
 
     def malicious(self, nodes: Sequence[int], streams: Streams) -> frozenset[int]:
-        """Which of `nodes` are malicious; servers are not asked."""
+        """Return the malicious ones of `nodes`; servers are never malicious."""
         order = streams.permutation("attack", n=len(nodes))
         return frozenset(nodes[k] for k in order[: round(self.fraction * len(nodes))])
 
@@ -57,5 +57,5 @@ class Attack(Component):
         return labels
 
     def forgery(self) -> Forgery | None:
-        """What malicious nodes do to values that they send; None: nothing."""
+        """Return a function that forges the values of malicious nodes; None: nothing is forged."""
         return None

@@ -1,1 +1,1 @@
-"""How recorded jobs run: one node at a time, or many nodes in one batched call."""
+"""Execution of recorded jobs: one node at a time, or many nodes in one batched call."""

@@ -120,7 +120,7 @@ class Comparison:
             )
 
     def differs(self, backend: Runs, key: Hashable) -> str | None:
-        """In what a backend differs from plain PyTorch; None if it does not.
+        """Describe how a backend differs from plain PyTorch; None if it does not.
 
         Parameters
         ----------
@@ -262,7 +262,7 @@ def plain_step(
 
 
 def difference(a: Architecture, ours: Outcome, plain: Outcome, start: Tensor) -> str | None:
-    """In what two outcomes differ by more than rounding; None if in nothing.
+    """Describe how two outcomes differ by more than rounding; None if they do not.
 
     Parameters
     ----------
@@ -327,7 +327,7 @@ def compare(
         comparison.require_plain()
         known[key] = comparison
     comparison = known[key]
-    purposes: tuple[Purpose, ...] = ("train", "look")
+    purposes: tuple[Purpose, ...] = ("train", "infer")
     while True:
         ways = {p: routes.way(architecture, p) for p in purposes}
         if set(ways.values()) == {"sequential"}:

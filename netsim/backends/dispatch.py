@@ -1,4 +1,4 @@
-"""Which jobs run in groups: a route for each model of a run.
+"""Choice of the jobs that run in groups: a route for each model of a run.
 
 Routes come from tables and are never chosen by timing a run, so that timing can't change results.
 A model's route comes from the first of these that has one: the scenario (`[run.routes]`, which the
@@ -32,7 +32,7 @@ GPU_SHARE = 0.25
 
 
 class Choice(NamedTuple):
-    """How the jobs of one model run in this run.
+    """Route of the jobs of one model in this run.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class Routes:
         return way.partition("/")[0]
 
     def stacks(self, architecture: Architecture, purpose: Purpose) -> bool:
-        """Whether PyTorch runs jobs of this purpose, if it does, for many nodes at once."""
+        """Return whether jobs of this purpose, if PyTorch runs them, run for many nodes at once."""
         return self.way(architecture, purpose) != "sequential"
 
     def native_variants(self) -> dict[int, str]:
@@ -124,7 +124,7 @@ class Routes:
 
     @property
     def all_sequential(self) -> bool:
-        """Whether nothing is stacked."""
+        """Return whether nothing is stacked."""
         ways = [way for c in self._by_architecture.values() for way in _ways(c.route)]
         return all(way == "sequential" for way in ways)
 
@@ -141,7 +141,7 @@ class Routes:
         return found
 
 
-_ONE_BY_ONE = Route(train="sequential", loss="sequential", look="sequential")
+_ONE_BY_ONE = Route(train="sequential", loss="sequential", infer="sequential")
 
 
 def default_lanes(architecture: Architecture, activations: int) -> int:
@@ -206,7 +206,7 @@ def choose(
             if backend != "sequential":
                 advice = f"the model {architecture.name} runs node after node: {architecture.alone}"
         elif backend in ("stacked", "sequential"):
-            route, source = Route(train=backend, loss=backend, look=backend), "[run] backend"
+            route, source = Route(train=backend, loss=backend, infer=backend), "[run] backend"
         elif backend == "auto" and name in given:
             route, advice = _possible(given[name], variant, instruction_sets)
             source = "[run.routes]"

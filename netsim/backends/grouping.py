@@ -96,7 +96,7 @@ class GroupedExecution(Generic[R]):
         return calls
 
     def _signature(self, job: Job[Any]) -> Signature | None:
-        """What the job must share with others to run in one call; None for one that runs alone."""
+        """Return the key that jobs of one call share; None for a job that runs alone."""
         if self._declined and subject(job) in self._declined:
             return None
         kernel: GroupKernel[R] | None = job_type(type(job.work)).kernels.get(self._backend)
@@ -152,7 +152,7 @@ class GroupedExecution(Generic[R]):
         return told is None
 
     def _differs(self, ours: Job[Any], plain: Job[Any]) -> str | None:
-        """In what two like jobs differ, of which one is run in plain PyTorch."""
+        """Describe how two like jobs differ, of which one is run in plain PyTorch."""
         kernel: GroupKernel[R] = job_type(type(ours.work)).kernels[self._backend]
         before = self._plain.divergences.found()
         try:
@@ -176,7 +176,7 @@ class GroupedExecution(Generic[R]):
         return None
 
     def _width(self, key: Group, most: int) -> int:
-        """How many jobs a call of this group takes: `most`, or fewer if memory ran out before."""
+        """Return the number of jobs in a call of this group: `most`, or fewer without memory."""
         return min(most, self._widest.get(key, most))
 
     def _attempt(self, call: Call, key: Group, jobs: Sequence[Job[Any]]) -> int:

@@ -1,4 +1,4 @@
-"""What job types that only look at models ask of a backend: passes over many models at once."""
+"""Services of a backend for job types that evaluate models: passes over many models at once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Inference(Protocol):
     """Passes in evaluation mode over models of one architecture, as rows (W, padded D)."""
 
     def models_at_once(self, samples: int) -> int:
-        """How many models one pass takes, with `samples` samples each."""
+        """Return the number of models in one pass, with `samples` samples each."""
 
     def empty_rows(self, count: int) -> Tensor:
         """Uninitialised rows (count, padded D)."""
@@ -57,14 +57,14 @@ class Inference(Protocol):
 
 
 class InferenceResources(Protocol):
-    """What a backend hands to the kernels of such job types."""
+    """Services that a backend hands to the kernels of such job types."""
 
     @property
     def shards(self) -> Shards:
         """The samples of all nodes."""
 
     def infers(self, ref: Ref) -> bool:
-        """Whether there is an `inference` for the architecture of a model."""
+        """Return whether `inference` supports the architecture of a model."""
 
     def inference(self, ref: Ref) -> Inference:
         """Passes over models of one architecture."""
@@ -105,4 +105,4 @@ def over_splits(passes: Passes) -> GroupKernel[InferenceResources]:
 
         return Call(run, len(jobs))
 
-    return GroupKernel(signature, prepare, purpose="look")
+    return GroupKernel(signature, prepare, purpose="infer")

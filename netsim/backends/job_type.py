@@ -1,4 +1,4 @@
-"""What backends know of each type of job: how one job runs, and how groups of jobs run.
+"""Definition of a type of job: one function to run one job, and others to run groups.
 
 The file of a job type (`netsim/backends/job_types/`) registers it under the class that describes
 its work. Code that records such a job imports the class from that file, so the type is registered
@@ -19,7 +19,7 @@ from netsim.learning.jobs import Job, Work
 from netsim.learning.refs import Cell
 
 Signature = tuple[Any, ...]
-"""What jobs of one type must have in common to run in one call."""
+"""Properties that jobs of one call share."""
 
 
 class Declined(NamedTuple):
@@ -34,7 +34,7 @@ class Declined(NamedTuple):
 
 
 class Call(NamedTuple):
-    """What runs jobs of one signature.
+    """Function that runs jobs of one signature.
 
     Attributes
     ----------
@@ -49,12 +49,12 @@ class Call(NamedTuple):
 
 
 R = TypeVar("R")
-"""What a backend offers to its kernels, such as `netsim.backends.stacked.resources.Resources`."""
+"""Services of a backend for its kernels, such as `netsim.backends.stacked.resources.Resources`."""
 
 
 @dataclass(frozen=True)
 class GroupKernel(Generic[R]):
-    """How one backend runs groups of jobs of one type.
+    """Function by which one backend runs groups of jobs of one type.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class GroupKernel(Generic[R]):
         differ from node to node (learning rates, sizes, batches, steps) are no part of it.
     prepare : callable
         prepare(signature, jobs, resources): what runs the jobs of a group.
-    purpose : {"train", "loss", "look"} or None
+    purpose : {"train", "loss", "infer"} or None
         The key of `[run.routes]` that says whether such jobs of a model run in groups; None: the
         signature alone says so.
     """
@@ -152,7 +152,7 @@ def job_type(work: type[Any]) -> JobType:
 
 
 def subject(job: Job[Any]) -> str:
-    """What a job is about, in words that are the same for all jobs that would fail alike."""
+    """Describe the job, in words that are the same for all jobs that would fail alike."""
     work: Any = job.work
     function = getattr(work, "function", None)
     what = f"jobs of the kind {type(work).__name__}"

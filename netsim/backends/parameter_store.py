@@ -1,4 +1,4 @@
-"""Where long values (models, states of optimisers) lie: as rows of one tensor per length.
+"""Storage of long values (models, states of optimisers): rows of one tensor per length.
 
 A `Slab` holds the rows of one length, a `ParameterStore` the slabs of a run. A row belongs to the
 `Cell` of its value and is free again when the last holder of that cell lets go of it: Python counts

@@ -1,4 +1,4 @@
-"""What job types share to run one job of one node in plain PyTorch."""
+"""Services for job types that run one job of one node in plain PyTorch."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from netsim.rng import Streams
 
 
 class Plain:
-    """What a job type may use to run one job.
+    """Services that a job type may use to run one job.
 
     Parameters
     ----------

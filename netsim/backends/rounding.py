@@ -29,7 +29,7 @@ def stepwise(optimizer: Optimizer) -> Optimizer:
 def beyond_rounding(
     ours: Tensor, plain: Tensor, start: Tensor, farthest: float = 0.0
 ) -> str | None:
-    """By how much values differ, if by more than rounding.
+    """Return the difference of values, if it is more than rounding.
 
     Parameters
     ----------

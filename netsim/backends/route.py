@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
+
+from pydantic import model_validator
 
 from netsim.registry import Count, Table
 
@@ -11,14 +13,14 @@ Way = Literal[
 ]
 """`native` is the best instruction set of the machine; a run's own routes name the one it took."""
 
-Purpose = Literal["train", "loss", "look"]
+Purpose = Literal["train", "loss", "infer"]
 """Keys of a route; see `Route`."""
 
 PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
 
 
 class Route(Table):
-    """How the jobs of one model run: natively, many nodes in one call, or one node after another.
+    """Route of the jobs of one model: natively, many nodes in one call, or one node after another.
 
     Parameters
     ----------
@@ -26,16 +28,26 @@ class Route(Table):
         Way of local steps with the default loss.
     loss : Way
         Way of local steps with a loss of the algorithm's, or with values trained beside the model.
-    look : Way
-        Way of all that evaluates a model: outputs, losses, gradients, measurements, selections.
+    infer : Way
+        Way of jobs that evaluate a model: outputs, losses, gradients, measurements, selections.
     lanes : int or None
         Most nodes that train in one stacked call. Absent: as many as fit the caches or the GPU.
     """
 
     train: Way = "stacked"
     loss: Way = "stacked"
-    look: Way = "stacked"
+    infer: Way = "stacked"
     lanes: Count | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_look(cls, stated: Any) -> Any:
+        """Read `look`, the name of `infer` in run folders and tables of earlier versions."""
+        if not isinstance(stated, dict) or "look" not in stated:
+            return stated
+        if "infer" in stated:
+            raise ValueError("look and infer are one key; state infer alone")
+        return {"infer" if key == "look" else key: value for key, value in stated.items()}
 
 
 def backends_for(purpose: Purpose) -> tuple[str, ...]:

@@ -32,7 +32,7 @@ class Rule(Table):
     native: tuple[Purpose, ...] = ()
     train_from: Count | None = None
     loss_from: Count | None = None
-    look_from: Count | None = None
+    infer_from: Count | None = None
 
 
 class Rules(Table):
@@ -81,7 +81,7 @@ def _gpu_name(device: torch.device) -> str:
 
 
 def user_table() -> Path:
-    """Where `netsim tune` writes: NETSIM_ROUTES, or the user's configuration folder."""
+    """Path that `netsim tune` writes: NETSIM_ROUTES, or in the user's configuration folder."""
     given = os.environ.get("NETSIM_ROUTES")
     if given:
         return Path(given)

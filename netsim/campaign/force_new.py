@@ -11,11 +11,11 @@ from netsim.recording.folder_lock import is_lock
 from netsim.recording.lock_holder import Holder
 
 RESULTS = ("status.json", ARGUMENTS, f"{command.FOLDER}/{command.FILE}", "*/status.json")
-"""What a folder of a run or a sweep holds: other folders stay where they are."""
+"""Files of a folder of a run or a sweep: other folders stay where they are."""
 
 
 def must_move(out: Path, locked: bool = False) -> bool:
-    """Whether a folder holds results that have to make room: not one that is empty or not there.
+    """Return whether a folder holds results that have to make room; an empty one does not.
 
     Parameters
     ----------

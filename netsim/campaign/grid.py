@@ -1,4 +1,4 @@
-"""What a sweep plays: the points of its grid, and every run at each.
+"""Runs of a sweep: the points of its grid, and every run at each.
 
 Folders are `<out>/<point>/seed-<s>/<algorithm>/`; tables over seeds come from
 `netsim.results.sweep_comparison`. A search's points come from `netsim.campaign.search`, one after
@@ -74,7 +74,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a run.
+    """Outcome of a run.
 
     Attributes
     ----------
@@ -237,7 +237,7 @@ def seeds(sweep: Sweep, seed: int) -> tuple[int, ...]:
 
 
 def _said(draft: Draft, key: str, value: Any) -> str:
-    """Where a point's value comes from, for errors."""
+    """Describe the origin of a point's value, for errors."""
     for table, option in (("over", "--over"), ("draw", "--draw")):
         if draft.source(("sweep", table, key)) == COMMAND_LINE:
             return f"{option} {key}={shown(value)}"

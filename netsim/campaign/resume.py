@@ -41,7 +41,7 @@ UNSPOKEN = {
     "inputs": "an input file has changed",
     "components": "the file of a component has changed",
 }
-"""What is said where a field of `provenance.made_with` differs whose values say nothing."""
+"""Words for fields of `provenance.made_with` whose values say nothing to a reader."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def lacking(folder: Path) -> list[str]:
 def found(
     folder: Path, modules: Mapping[str, ModuleType], with_changes: bool = False
 ) -> Unfinished:
-    """What is in the folder of a run.
+    """Read the folder of an unfinished run.
 
     Parameters
     ----------
@@ -344,7 +344,7 @@ def play(
 
 @dataclass(frozen=True)
 class _Going:
-    """Goes on with one algorithm from its newest checkpoint, or plays it anew if there is none.
+    """Continuation of one algorithm from its newest checkpoint; a new run if there is none.
 
     Attributes
     ----------
@@ -480,7 +480,7 @@ def _moved(aside: Path | None) -> str:
 
 
 def _changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """What of versions, machine and code is not as it was, in words."""
+    """List the versions, machine and code that have changed, in words."""
     return [
         UNSPOKEN.get(name, f"{name} was {before.get(name)} and is {value}")
         for name, value in now.items()

@@ -188,7 +188,7 @@ class Search:
         return found
 
     def _record(self, of: _Study, number: int, values: dict[str, Any]) -> dict[str, Any]:
-        """What `trials.json` says of a trial."""
+        """Return the record of a trial in `trials.json`."""
         record = {
             "point": ",".join([*([of.label] if of.label else []), f"trial-{number:03d}"]),
             "algorithm": of.template.names[0],
@@ -273,7 +273,7 @@ class Search:
         write_text(self._top / TRIALS, json.dumps(self._records, indent=1, default=str) + "\n")
 
     def goes_on(self, job: Job, evaluation: Evaluation) -> bool:
-        """Whether a run shall go on, now that it has measured its models.
+        """Return whether a run shall go on, now that it has measured its models.
 
         Parameters
         ----------
@@ -329,7 +329,7 @@ def _choices(draw: Draw) -> dict[str, Any]:
 
 
 def _of_another(key: str, name: str, scenario: Scenario) -> bool:
-    """Whether a key belongs to another algorithm than the one of this name."""
+    """Return whether a key belongs to another algorithm than the one of this name."""
     table, _, rest = key.partition(".")
     address = rest.partition(".")[0]
     entries = scenario.algorithm

@@ -1,4 +1,4 @@
-"""What the folder of a sweep plays: written at its beginning, compared when it goes on.
+"""Definition of a sweep's runs: written at its beginning, compared when it goes on.
 
 `scenario.toml` is the whole sweep, `sweep.json` what else its command line said.
 """
@@ -47,7 +47,7 @@ def definition(folder: Path) -> dict[str, Any]:
 def arguments(
     scenario: Scenario, modules: Mapping[str, ModuleType], timing_only: bool
 ) -> dict[str, Any]:
-    """What decides on a sweep's results beside its scenario.
+    """Return the arguments beside the scenario that decide on a sweep's results.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def _differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]
 
 
 def _spoken(key: str) -> str:
-    """What a key of `sweep.json` is called before its two values."""
+    """Name a key of `sweep.json` before its two values."""
     for table, what in (("algorithms", "algorithm"), ("components", "component")):
         name = key.removeprefix(f"{table}.")
         if name != key:

@@ -27,10 +27,10 @@ Part = tuple[int, int]
 """A part of a sweep: which, from 1, of how many."""
 
 PATIENCE_S = 30.0
-"""How long to wait for a folder that a process is writing into which is about to end."""
+"""Time to wait for a folder whose writer is about to end [s]."""
 
 UNDONE = {"missing": "not begun"}
-"""What a state is called that tells too little."""
+"""Other words for states that tell too little."""
 
 
 @contextmanager
@@ -98,14 +98,14 @@ def _part(top: Path, scenario: Scenario, said: Mapping[str, Any], only: Part) ->
 
 
 def takes_sweep(out: Path) -> bool:
-    """Whether a folder is a sweep's already, or one that ended before it said what it plays."""
+    """Return whether a folder is a sweep's, or one that ended before it had a definition."""
     if definition(out):
         return True
     return out.is_dir() and all(p.name == ARGUMENTS or p.name[0] == "." for p in out.iterdir())
 
 
 def part_name(only: Part) -> str:
-    """What a part is called in file names."""
+    """Name of a part in file names."""
     return f"{only[0]}-of-{only[1]}"
 
 

@@ -20,18 +20,18 @@ from netsim.world.builder import World
 ROUNDS = 3
 """Timings of each, of which the fastest counts."""
 MOST_NODES = 64
-"""How many nodes take part at most."""
+"""Greatest number of nodes that take part."""
 LANES = (16, 32, 64)
 """Nodes in one stacked call that are tried."""
 PREFERRED = ("native", "sequential", "stacked")
 """The first of these that is fast enough is chosen; see `WORTH`."""
 WORTH = 1.05
-"""How many times slower than the fastest a preferred backend may be: below that it is noise."""
+"""Factor by which a preferred backend may be slower than the fastest: below that it is noise."""
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """What was measured of one model.
+    """Times measured of one model.
 
     Attributes
     ----------

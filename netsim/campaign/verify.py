@@ -1,4 +1,4 @@
-"""Whether the folder of a run is what the run has left, and whether playing it again gives it."""
+"""Verify that a run folder is complete and unchanged, and that playing it again gives it."""
 
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -28,7 +28,7 @@ _NEEDED = {"scenario.toml", "environment.json"}
 
 @dataclass
 class Report:
-    """What was found of one run folder.
+    """Findings about one run folder.
 
     Attributes
     ----------
@@ -227,7 +227,7 @@ def _environment(folder: Path) -> dict[str, Any]:
 
 
 def version_notes(then: dict[str, Any], now: dict[str, Any]) -> list[str]:
-    """What is of another version than it was, one a line.
+    """List the versions that have changed, one a line.
 
     Parameters
     ----------
@@ -273,7 +273,7 @@ def _scenario(
 
 
 def _folders_then(folder: Path) -> str:
-    """Where the user's own components lay when the run was played; never read from there."""
+    """Describe the folders of the user's components at the time of the run; never read."""
     made_of, shipped = _environment(folder), Path(algorithms_package().__path__[0])
     files = [
         Path(entry.file)

@@ -1,1 +1,1 @@
-"""What the command line says and shows."""
+"""Commands of the command line, and their output."""

@@ -88,15 +88,20 @@ def sweep(
     ] = None,
     draw: Annotated[
         list[str] | None,
-        typer.Option(metavar="A.B=LOW:HIGH[:log]", help="What a search chooses a key from."),
+        typer.Option(
+            metavar="A.B=LOW:HIGH[:log]", help="Values from which a search chooses a key."
+        ),
     ] = None,
-    trials: Annotated[int | None, typer.Option(min=1, help="How many trials a search has.")] = None,
+    trials: Annotated[int | None, typer.Option(min=1, help="Number of trials of a search.")] = None,
     search: Annotated[
         str | None,
-        typer.Option(metavar="optuna|random", help="How it chooses: by what did well \\[optuna]."),
+        typer.Option(
+            metavar="optuna|random",
+            help="Way of the search: by the trials that did well \\[optuna].",
+        ),
     ] = None,
     prune: Annotated[
-        bool | None, typer.Option("--prune/--no-prune", help="Whether it ends bad trials early.")
+        bool | None, typer.Option("--prune/--no-prune", help="End bad trials early.")
     ] = None,
     seeds: Annotated[
         str | None, typer.Option(metavar="0:5", help="Seeds 0 to 4, or a list such as 0,3,7.")
@@ -191,7 +196,7 @@ def validate(
     ] = True,
     debug: Debug = False,
 ) -> None:
-    """Check scenarios and list everything that is wrong with them."""
+    """Check scenarios and list all their errors."""
     with terminal.reported(debug):
         from netsim.console import validating
 
@@ -213,7 +218,7 @@ def list_choices(
     ] = False,
     debug: Debug = False,
 ) -> None:
-    """What a scenario can choose from."""
+    """List the components that a scenario can choose from."""
     with terminal.reported(debug):
         if what.lower() in ("paper", "papers"):
             from netsim.console import commands
@@ -227,7 +232,7 @@ def list_choices(
 
 @app.command()
 def schema(components: Components = None, debug: Debug = False) -> None:
-    """JSON Schema of scenario files, for editors."""
+    """Print the JSON Schema of scenario files, for editors."""
     with terminal.reported(debug):
         from netsim.scenario import json_schema
         from netsim.scenario.kinds import kinds_of
@@ -246,7 +251,7 @@ def compare(
     show: Show = None,
     debug: Debug = False,
 ) -> None:
-    """Finished runs side by side; the folder of a sweep as means over its seeds."""
+    """Compare finished runs side by side; a sweep by means over its seeds."""
     with terminal.reported(debug):
         from netsim.console import comparing
 
@@ -275,7 +280,7 @@ def fork(
     at: Annotated[float, typer.Option(metavar="SECONDS", help="Virtual time of the change.")],
     sets: Annotated[
         list[str],
-        typer.Option("--set", metavar="A.B=V", help="What is otherwise from then on; repeatable."),
+        typer.Option("--set", metavar="A.B=V", help="Key and value from then on; repeatable."),
     ],
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder of the results \\[runs/NAME-fork].")
@@ -300,9 +305,9 @@ def fork(
 
 @app.command()
 def explain(
-    run: AnyRun, node: OneNode = None, queries: Queries = True, debug: Debug = False
+    run: AnyRun, node: OneNode = None, queries: Queries = False, debug: Debug = False
 ) -> None:
-    """Say in words and numbers what limited a run, and which nodes starved."""
+    """Name the limits of a run, and the nodes that starved, in words and numbers."""
     with terminal.reported(debug):
         from netsim.console import explaining
 
@@ -315,9 +320,9 @@ def new(
         str,
         typer.Argument(metavar="SORT", help="algorithm, model, data_set, topology, fading, ..."),
     ],
-    name: Annotated[str, typer.Argument(metavar="NAME", help="What scenarios will call it.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Its name in scenarios.")],
     folder: Annotated[
-        Path, typer.Option("--dir", metavar="DIR", help="Where to write its two files.")
+        Path, typer.Option("--dir", metavar="DIR", help="Folder of its two files.")
     ] = Path(),
     debug: Debug = False,
 ) -> None:

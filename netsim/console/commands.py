@@ -1,4 +1,4 @@
-"""What each command does, once its command line has been parsed."""
+"""Commands, called once their command line has been parsed."""
 
 from collections.abc import Sequence
 from pathlib import Path

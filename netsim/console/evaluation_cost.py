@@ -1,4 +1,4 @@
-"""What evaluation costs, in runs that are played and that have ended; how to make it cost less."""
+"""Cost of evaluation in runs, under way or ended, and ways to lower it."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ WORTH_A_REMEDY_S = 1.0
 
 
 def line(summaries: Sequence[Mapping[str, Any]]) -> str | None:
-    """What evaluation took, all runs together; None where nothing was evaluated."""
+    """Describe the time of evaluation, all runs together; None where nothing was evaluated."""
     evaluation_s, all_s = _seconds(summaries)
     if not evaluation_s:
         return None
@@ -22,7 +22,7 @@ def line(summaries: Sequence[Mapping[str, Any]]) -> str | None:
 
 
 def remedy(summaries: Sequence[Mapping[str, Any]], scenario: Scenario) -> str | None:
-    """Which keys bring the share of evaluation down to `MOST_SHARE`; None where it is no more."""
+    """Name the keys that lower evaluation's share to `MOST_SHARE`; None where it is no more."""
     evaluation_s, all_s = _seconds(summaries)
     if not dominates(evaluation_s, all_s):
         return None
@@ -56,7 +56,7 @@ def remedy_meanwhile(evaluation_s: float, all_s: float, scenario: Scenario) -> s
 
 
 def dominates(evaluation_s: float, all_s: float) -> bool:
-    """Whether evaluation takes so much of the time that a user should know."""
+    """Return whether evaluation takes so much of the time that a user should know."""
     return evaluation_s > max(MOST_SHARE * all_s, WORTH_A_REMEDY_S)
 
 

@@ -1,4 +1,4 @@
-"""The command `netsim explain`: what limited a run, in words and numbers, with the queries."""
+"""The command `netsim explain`: limits of a run, in words and numbers."""
 
 from pathlib import Path
 
@@ -46,8 +46,8 @@ def explain(path: Path, node: int | None, queries: bool) -> None:
             _head(run, f"node {node}")
         _lines(found, queries)
         if queries:
-            _print("\nThe queries are Python; before them goes, once:\n")
-            _print(run.loading.rstrip())
+            _print("\nThe queries are Python. Run these lines before them, once:\n")
+            terminal.out().print_whole(*run.loading.rstrip().splitlines())
 
 
 def _head(run: RunTables, whose: str = "") -> None:
@@ -59,11 +59,12 @@ def _head(run: RunTables, whose: str = "") -> None:
 
 
 def _lines(found: list[Finding], queries: bool) -> None:
+    console = terminal.out()
     for number, finding in enumerate(found, 1):
         mark = "At most:" if finding.rank == OUTLOOK else f"{number}."
-        _print(one_line(f"{mark} {finding.text}"))
-        for query in finding.queries if queries else ():
-            _print(f"    {query.code}")
+        console.print_item(mark, one_line(finding.text))
+        if queries:
+            console.print_whole(*(f"    {query.code}" for query in finding.queries))
 
 
 def _print(text: str) -> None:

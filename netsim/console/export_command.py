@@ -8,7 +8,7 @@ import typer
 from netsim.console import terminal
 from netsim.console.options import Components, DataDir, Debug
 
-HELP = "Write what happened in a run, or what it was played on, for other programs."
+HELP = "Write the events of a run, or its network, for other programs."
 
 
 def export(

@@ -1,4 +1,4 @@
-"""The command `netsim fork`: what would have happened, had something been otherwise from T on."""
+"""The command `netsim fork`: play a run again with a change from time T on."""
 
 import json
 from collections.abc import Sequence
@@ -17,6 +17,7 @@ from netsim.scenario import Scenario, check, draft_of
 from netsim.scenario.draft import Draft, parse_assignment
 from netsim.scenario.file_paths import with_absolute_paths
 from netsim.scenario.kinds import Kinds, keys_on_disk, kinds_of
+from netsim.scenario.labels import shown
 
 
 def fork(
@@ -186,7 +187,7 @@ def _play(
 
 
 class _ForkEnding:
-    """Compares a fork all of whose events have happened with its original; see `runner.Ending`.
+    """Comparison of an ended fork with its original; see `runner.Ending`.
 
     Parameters
     ----------
@@ -223,16 +224,22 @@ class _ForkEnding:
         """Do nothing: a fork is of one algorithm."""
 
     def tell(self, folder: Path) -> None:
-        """Print what was found."""
-        shown = terminal.out()
-        shown.print(self._table)
-        compared = self._compared.items()
-        rows = ", ".join(f"{count:,} rows of {name}" for name, count in compared if count)
+        """Print the change, the two runs beside each other, and the check of their common past."""
+        console = terminal.out()
+        change = ", ".join(f"{key} = {shown(value)}" for key, value in self._change.items())
+        console.print(
+            f"{folder} is {self._original} up to {self._at_s:g} s; from then on it has {change}."
+        )
+        console.print(self._table)
+        measures = json.loads((folder / "fork.json").read_text(encoding="utf-8"))["measures"]
+        if measures and not any(m["higher"] or m["lower"] for m in measures.values()):
+            console.print("The change made no difference to any node.")
+        rows = [f"{count:,} of {name}" for name, count in self._compared.items() if count]
         if rows:
-            shown.print(Text(f"equal to {self._original} before {self._at_s:g} s: {rows}"))
+            console.print(f"Before {self._at_s:g} s all rows are equal: {', '.join(rows)}.")
         for warning in warnings_of(folder):
             terminal.err().print(Text(warning, style="yellow"))
-        shown.print(Text("results in ") + Text(str(folder), style="bold"))
+        console.print(Text("results in ") + Text(str(folder), style="bold"))
 
 
 def _environment(folder: Path) -> dict[str, Any]:

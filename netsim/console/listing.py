@@ -1,4 +1,4 @@
-"""What a scenario can choose from, found in the package, and the keys of all its tables.
+"""List the components that a scenario can choose from, and the keys of all its tables.
 
 A list of what ships is read from the files alone. Keys, tables, and components beside the shipped
 ones need the classes; then the files are imported, with stand-ins for what only playing needs.
@@ -27,12 +27,12 @@ if TYPE_CHECKING:  # a list of names waits for neither pydantic nor what the tab
     from netsim.scenario.kinds import Kinds
 
 EVERY = "(every one)"
-"""What stands before the keys that all members of a group have."""
+"""Name before the keys that all members of a group have."""
 
 TOP = "(top of the file)"
 
 TABLES = "tables."
-"""What the names of groups of plain tables begin with."""
+"""Prefix of the names of groups of plain tables."""
 
 ALSO = {"channels": (TABLES + "radio", TABLES + "link")}
 """Groups that a word names beside those whose names have it."""
@@ -134,7 +134,7 @@ def _matching(what: str, groups: Mapping[str, Group]) -> dict[str, Group]:
 
 
 def names_alone() -> dict[str, Group]:
-    """What ships, without keys: nothing is imported."""
+    """Return the shipped names, without keys: nothing is imported."""
 
     def of_files(folder: Path) -> Group:
         return lambda: [
@@ -148,7 +148,7 @@ def names_alone() -> dict[str, Group]:
 
 
 def with_keys() -> dict[str, Group]:
-    """What ships: the files of a group are imported when it is asked for."""
+    """Return the shipped components: the files of a group are imported when it is asked for."""
     from netsim.registry import shipped_family, tag_of
     from netsim.scenario.kinds import kinds_of
 
@@ -198,7 +198,7 @@ def _groups(
 
 def _scenarios() -> list[Choice]:
     known = shipped.scenarios(shipped.scenarios_folder())
-    return [Choice(name, shipped.first_comment(path)) for name, path in known.items()]
+    return [Choice(name, shipped.first_sentence(path)) for name, path in known.items()]
 
 
 def _algorithms(modules: Mapping[str, Any]) -> list[Choice]:

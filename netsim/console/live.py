@@ -197,5 +197,5 @@ def require_page(report: bool, remedy: str = "leave out --no-report") -> None:
 
 
 def write_every_s(page: LivePage | None) -> float | None:
-    """How often a run writes what it has, for a page that shows it; None: as it is used to."""
+    """Return the interval at which a run writes for a page that shows it; None: as usual."""
     return None if page is None else WRITE_EVERY_S

@@ -74,7 +74,9 @@ AnyRun = Annotated[
 OneNode = Annotated[
     int | None, typer.Option(min=0, metavar="ID", help="Tell what happened to this node instead.")
 ]
-Queries = Annotated[bool, typer.Option(help="Below each line, the query that gives its numbers.")]
+Queries = Annotated[
+    bool, typer.Option(help="Print below each line the query that gives its numbers.")
+]
 
 
 def assignments(

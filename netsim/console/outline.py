@@ -46,7 +46,7 @@ def families() -> dict[str, str]:
 
 
 def folder_of(package: str) -> Path:
-    """Where a package of netsim lies."""
+    """Return the folder of a package of netsim."""
     return PACKAGE.parent.joinpath(*package.split("."))
 
 

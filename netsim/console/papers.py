@@ -196,6 +196,6 @@ def _key(
 
 
 def kept_times() -> Path:
-    """Where times are kept: in the user's cache folder."""
+    """Return the file of the measured times, in the user's cache folder."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "netsim" / "times.json"

@@ -27,7 +27,7 @@ _MOST_CURVES = 12
 
 @dataclass(frozen=True)
 class Wanted:
-    """What the command line asks for.
+    """Options of the command line.
 
     Attributes
     ----------
@@ -232,7 +232,7 @@ def _of_point(folder: Path) -> list[Run]:
 
 
 def _is_sweep(folder: Path) -> bool:
-    """Whether a folder is that of a sweep."""
+    """Return whether a folder is that of a sweep."""
     if not is_file(folder / "scenario.toml"):
         return False
     return isinstance(run_folder.scenario(folder).get("sweep"), dict)
@@ -279,5 +279,5 @@ def _require_free(out: Path, wanted: Wanted) -> None:
 
 
 def _name(path: Path) -> str:
-    """What a figure is called after."""
+    """Return the name of a figure's file."""
     return path.resolve().name or "figure"

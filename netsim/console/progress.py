@@ -1,4 +1,4 @@
-"""How a run is going: one live line on a terminal, plain lines elsewhere."""
+"""Progress of a run: one live line on a terminal, plain lines elsewhere."""
 
 import time
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ WIDE = 110
 
 
 def headline(scenario: Scenario) -> str:
-    """What is about to be played, in one line."""
+    """Describe the coming run in one line."""
     count = scenario.nodes.count
     over = f"{_kind(scenario.radio.fading)} radio" if scenario.radio else "wired links"
     if scenario.link is not None and scenario.link == type(scenario.link)():
@@ -52,7 +52,7 @@ def announce(console: Console, scenario: Scenario) -> None:
 def watched(
     console: Console, scenario: Scenario | None = None, quiet: bool = False
 ) -> Iterator["Watcher | None"]:
-    """What shows the progress of the algorithms that it is told of; None if quiet.
+    """Show the progress of the algorithms that are reported to it; None if quiet.
 
     Parameters
     ----------
@@ -79,10 +79,10 @@ class _Bars(Progress):
 
     def __init__(self, console: Console) -> None:
         self.advice = ""
-        words = TextColumn("{task.fields[words]}", table_column=Column(no_wrap=True))
+        words = TextColumn("{task.fields[words]}", table_column=Column(no_wrap=True, ratio=1))
         bar = [BarColumn(bar_width=20)] if console.width >= WIDE else []
-        name = TextColumn("[bold]{task.description}")
-        super().__init__(name, *bar, words, console=console, refresh_per_second=8)
+        name = TextColumn("[bold]{task.description}", table_column=Column(no_wrap=True))
+        super().__init__(name, *bar, words, console=console, refresh_per_second=8, expand=True)
 
     def get_renderables(self) -> Iterator[RenderableType]:
         yield self.make_tasks_table(self.tasks)
@@ -91,7 +91,7 @@ class _Bars(Progress):
 
 
 class Watcher:
-    """Which algorithm is being played, and its last reported progress."""
+    """Algorithm that is being played, and its last reported progress."""
 
     def __init__(self, scenario: Scenario | None) -> None:
         self.last: tuple[str, Step] | None = None
@@ -120,7 +120,7 @@ class Watcher:
         raise NotImplementedError
 
     def advice(self, step: "Step") -> str:
-        """What would make evaluation cost less, where it takes much of the time."""
+        """Suggest keys that make evaluation cost less, where it takes much of the time."""
         if self._scenario is None:
             return ""
         cost = step.evaluation_wall_s, step.wall_s
@@ -185,7 +185,7 @@ class _Plain(Watcher):
 
 
 def words_of(step: "Step") -> str:
-    """How far, wall time to go, main metric, evaluation's share where it is large, speed.
+    """Describe progress: share done, wall time to go, main metric, evaluation's share, speed.
 
     Before the first event and after the last: what is done. What matters least stands last, where
     a narrow terminal cuts.

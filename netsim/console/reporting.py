@@ -132,7 +132,7 @@ def _messages(folder: Path) -> int:
 
 
 def places_of(folder: Path, components: Sequence[Path], data: Path | None) -> Places:
-    """Where the nodes of a run were; None where its scenario can't be read here.
+    """Return the positions of a run's nodes; None where its scenario can't be read here.
 
     Parameters
     ----------

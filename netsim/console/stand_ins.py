@@ -27,7 +27,7 @@ PLAYING = ("netsim.backends", "netsim.learning", "netsim.messaging", "netsim.nod
 """Folders whose modules play; the packages themselves are not replaced."""
 
 TABLES = ("netsim.backends.route", "netsim.learning.tasks")
-"""What of these folders a scenario has tables of."""
+"""Modules of these folders that have tables of scenarios."""
 
 WITHOUT = "NETSIM_WITHOUT_STAND_INS"
 """Environment variable of a command that has begun again."""
@@ -36,7 +36,7 @@ _own_process = False
 
 
 class StandInUsedError(BaseException):
-    """What is read asks a library something; no `except Exception` of a reader catches it."""
+    """Error of a read that needs the real library; no `except Exception` of a reader catches it."""
 
 
 def this_process_is_the_commands() -> None:
@@ -64,14 +64,14 @@ def begin_again() -> NoReturn:
 
 
 class _Base:
-    """Stands for a class that another one is derived from."""
+    """Stand-in for a class that another one is derived from."""
 
     def __new__(cls, *_: object, **__: object) -> Any:
         raise StandInUsedError(cls.__name__)
 
 
 class _StandIn:
-    """Stands for anything that a module holds."""
+    """Stand-in for anything that a module holds."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -120,7 +120,7 @@ class _Module(ModuleType):
 
 
 class _Finder(MetaPathFinder, Loader):
-    """Finds stand-ins for the libraries and for what plays."""
+    """Finder of stand-ins for the libraries and for what plays."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None

@@ -7,8 +7,6 @@ import re
 import shlex
 from pathlib import Path
 
-from rich.text import Text
-
 from netsim.console import starts, terminal
 from netsim.errors import ScenarioError, one_line
 from netsim.recording.whole_files import write_text
@@ -18,12 +16,12 @@ from netsim.scenario.file_paths import STATED, first_key
 from netsim.scenario.kinds import kinds_of
 
 PLACEHOLDERS = ("starting", "Starting")
-"""What stands in a file of `starts` for the name, and for that of its class."""
+"""Placeholders in a file of `starts` for the name, and for that of its class."""
 
 ALGORITHM = "algorithm"
 
 TEST = '''\
-"""What {name} must pass: pytest {file}."""
+"""Checks of {name}: pytest {file}."""
 
 from netsim import testing
 
@@ -41,7 +39,7 @@ def new(sort: str, name: str, folder: Path) -> None:
     sort : str
         Such as `algorithm`, `model`, `fading`; or a table of scenarios, such as `radio.fading`.
     name : str
-        What scenarios will call it.
+        Its name in scenarios.
     folder : Path
         Where to; created if need be.
 
@@ -69,16 +67,20 @@ def new(sort: str, name: str, folder: Path) -> None:
             write_text(folder / file, content)
     except OSError as error:
         raise ScenarioError(f"--dir {folder}: cannot be written: {error.strerror}") from error
-    place = one_line(folder)
+    place = shlex.quote(one_line(folder))
     console = terminal.out()
-    console.print(Text(f"wrote {folder / name}.py and {folder / test}"))
     setting = shlex.quote(_setting(package, name))
-    console.print(Text(f"netsim run quickstart --components {place} --set {setting}"))
-    console.print(Text(f"pytest {folder / test}"))
+    console.print_whole(
+        f"wrote {folder / name}.py, which works as it is, and its test",
+        "play it:",
+        f"    netsim run quickstart --components {place} --set {setting}",
+        "test it:",
+        f"    pytest {shlex.quote(one_line(folder / test))}",
+    )
 
 
 def sorts() -> list[str]:
-    """What there is a first file of, by name."""
+    """Return the names of component families that have a first file."""
     return sorted(info.name for info in pkgutil.iter_modules(starts.__path__))
 
 
@@ -131,7 +133,7 @@ def _table(package: str) -> str:
 
 
 def _setting(package: str | None, name: str) -> str:
-    """What `--set` takes to choose a component."""
+    """Return the `--set` option that chooses a component."""
     if package is None:
         return f"algorithm=[{{kind='{name}'}}]"
     if package in STATED:

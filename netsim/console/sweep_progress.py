@@ -1,4 +1,4 @@
-"""How a sweep goes: a line for each run, and `status.json` in the sweep's folder."""
+"""Progress of a sweep: a line for each run, and `status.json` in the sweep's folder."""
 
 import hashlib
 import time
@@ -22,7 +22,7 @@ WRITTEN_EVERY_S = 1.0
 
 
 class SweepProgress:
-    """Keeps what became of each run and tells of it; see `supervisor.Watcher`.
+    """Outcomes of a sweep's runs, and messages about them; see `supervisor.Watcher`.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ from netsim.scenario.draft import Draft
 
 @dataclass(frozen=True)
 class Where:
-    """Where a sweep is played.
+    """Place in which a sweep is played.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What has been played of a sweep, for `netsim compare` and for the tables at its end."""
+"""Tables of a sweep's finished runs, for `netsim compare` and for the sweep's end."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ from netsim.scenario.labels import shown
 
 
 def design(folder: Path, sweep: Sweep, seed: int) -> Any:
-    """What a sweep varies and shows; of a search the trials that there have been.
+    """Return the design of a sweep; of a search the trials so far.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def point_table(lines: Any, swept: Any) -> WrappedTable:
 
 
 def is_sweep(folder: Path) -> bool:
-    """Whether results of a sweep are in a folder."""
+    """Return whether results of a sweep are in a folder."""
     return bool(definition(folder))
 
 
@@ -103,7 +103,7 @@ def design_of(
     show: Sequence[str] | None = None,
     against: str | None = None,
 ) -> Any:
-    """What the sweep of a folder varies and shows.
+    """Return the design of the sweep in a folder.
 
     Parameters
     ----------
@@ -244,7 +244,7 @@ def print_left_out(folder: Path) -> None:
 
 
 def has_results(scenario: Scenario, top: Path) -> bool:
-    """Whether a run of a sweep is there whose numbers the tables can show."""
+    """Return whether a sweep has a finished run that the tables can show."""
     assert scenario.sweep is not None
     swept = design(top, scenario.sweep, scenario.seed)
     return any(

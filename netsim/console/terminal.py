@@ -1,10 +1,14 @@
-"""What a command says and how it ends: errors, exit codes, the consoles."""
+"""Output and end of a command: errors, exit codes, the consoles."""
 
+import os
+import re
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import typer
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook, RenderResult
 from rich.segment import Segment
 from rich.text import Text
@@ -19,7 +23,7 @@ _MOST_LINES, _LONGEST_LINE = 200, 2_000
 
 
 class _Printable:
-    """What is to be printed, without anything in its text that would control the terminal."""
+    """Text for the terminal without control characters of its own."""
 
     def __init__(self, inner: ConsoleRenderable) -> None:
         self._inner = inner
@@ -37,21 +41,71 @@ class _OnlyText(RenderHook):
         return [_Printable(inner) for inner in renderables]
 
 
-def _console(stderr: bool) -> Console:
-    """A console for text from anywhere: in it are neither markup nor control characters."""
-    console = Console(stderr=stderr, highlight=False, soft_wrap=True, markup=False, emoji=False)
-    console.push_render_hook(_OnlyText())
-    return console
+class _Console(Console):
+    """Console that breaks sentences between words where the width of the reader is known.
+
+    That is on a terminal, and of results also where COLUMNS is set. Elsewhere (in a pipe or a file)
+    a sentence stays one line. No word is broken: names and paths stay whole.
+    """
+
+    def __init__(self, stderr: bool) -> None:
+        # Text comes from anywhere: in it are neither markup nor control characters.
+        super().__init__(stderr=stderr, highlight=False, soft_wrap=True, markup=False, emoji=False)
+        self.push_render_hook(_OnlyText())
+        self.wraps = self.is_terminal or (not stderr and "COLUMNS" in os.environ)
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        if self.wraps and len(objects) == 1 and isinstance(objects[0], str | Text) and not options:
+            objects = (_wrapped(objects[0], self.width),)
+        super().print(*objects, **options)
+
+    def print_whole(self, *lines: str) -> None:
+        """Print lines that somebody copies, such as commands: they are never broken."""
+        for line in lines:
+            self.print(Text(line), soft_wrap=True)
+
+    def print_item(self, mark: str, text: str) -> None:
+        """Print a mark and a sentence whose other lines begin below its first word."""
+        item = Text(f"{mark} {text}")
+        self.print(_wrapped(item, self.width, len(mark) + 1) if self.wraps else item)
 
 
-def out() -> Console:
+def _wrapped(text: str | Text, width: int, hanging: int | None = None) -> Text:
+    """Break lines at blanks, where they are longer than `width` columns.
+
+    Parameters
+    ----------
+    text : str or Text
+    width : int
+    hanging : int or None
+        Columns before the later lines of a broken one; None: as many as before its first word.
+    """
+    lines = []
+    for line in (Text(text) if isinstance(text, str) else text).split("\n", allow_blank=True):
+        plain = line.plain
+        indent = len(plain) - len(plain.lstrip()) if hanging is None else hanging
+        breaks, column = [], 0
+        for word in re.finditer(r"\s*\S+", plain):
+            if column and column + cell_len(word.group()) > width:
+                breaks.append(word.end() - len(word.group().lstrip()))
+                column = indent + cell_len(word.group().lstrip())
+            else:
+                column += cell_len(word.group())
+        first, *others = line.divide(breaks)
+        lines += [first, *(Text(" " * indent) + other for other in others)]
+    for line in lines:
+        line.rstrip()
+    return Text("\n").join(lines)
+
+
+def out() -> _Console:
     """Results: standard output."""
-    return _console(stderr=False)
+    return _Console(stderr=False)
 
 
-def err() -> Console:
+def err() -> _Console:
     """Progress and errors: standard error."""
-    return _console(stderr=True)
+    return _Console(stderr=True)
 
 
 @contextmanager

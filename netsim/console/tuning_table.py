@@ -7,7 +7,7 @@ from netsim.campaign import tuning
 
 
 def timings(found: tuning.Measurement) -> Table:
-    """What `netsim tune` measured of one model."""
+    """Return the table of the times that `netsim tune` measured for one model."""
     lanes = f"{found.route.lanes} in a stacked call"
     title = f"{found.signature}: {found.nodes} nodes, {lanes}"
     table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left")

@@ -65,7 +65,7 @@ def _told(
     components: tuple[Path, ...] = (),
     world: bool = False,
 ) -> Text:
-    """What is said of a scenario that is right.
+    """Describe a valid scenario.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ LARGEST = (2.0 - 2.0**-23) * 2.0**127
 
 
 class Targets(NamedTuple):
-    """What there is to learn.
+    """Targets of learning.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Targets(NamedTuple):
 
 
 class Source(NamedTuple):
-    """Where a table is from, for errors, and where files that it names lie.
+    """Source of a table, for errors, and the folder of files that it names.
 
     Attributes
     ----------
@@ -124,12 +124,12 @@ def in_float32(values: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def holds_images(kind: pa.DataType) -> bool:
-    """Whether a column's type is that of images as `datasets` stores them."""
+    """Return whether a column's type is that of images as `datasets` stores them."""
     return bool(pa.types.is_struct(kind) and kind.get_field_index("bytes") >= 0)
 
 
 def holds_numbers(kind: pa.DataType) -> bool:
-    """Whether a column has one number a row."""
+    """Return whether a column has one number a row."""
     types = pa.types
     return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))
 

@@ -1,1 +1,1 @@
-"""What a node runs on: when it is on, how fast it computes, what energy it draws."""
+"""Device of a node: its on and off times, computing speed and energy."""

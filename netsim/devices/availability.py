@@ -1,4 +1,4 @@
-"""Which nodes are switched on, and the pause of those that are not.
+"""Availability of nodes, and the pause of those that are switched off.
 
 While a node is off none of its processes goes on, its processor stands still, its transfers have
 ended as `off`, and nothing is sent to it or by it. Time-outs run on, and what a process waits for
@@ -25,7 +25,7 @@ class Availability:
     env : Clock
     recorder : Recorder
     nodes : int
-        How many nodes there are.
+        Number of nodes.
     timeline : Timeline or None
         When nodes are on; None: always, or until they die.
     mortal : bool
@@ -93,7 +93,7 @@ class Availability:
         return event
 
     def work_ends(self, node: int, start_ns: int, work_ns: int) -> int:
-        """When a node's processor is done with some work: only the time for which it is on counts.
+        """Return the end of some work on a node's processor: only times at which it is on count.
 
         As far as that is known now, where nodes go off unforeseen.
 
@@ -114,7 +114,7 @@ class Availability:
         return self._timeline.work_ends(node, start_ns, work_ns)
 
     def stays_on(self, node: int, start_ns: int, end_ns: int) -> bool:
-        """Whether a node is not switched off between two instants.
+        """Return whether a node is not switched off between two instants.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""What one run changes, made new from a world, which is only read."""
+"""State of one run, made new from a world, which is only read."""
 
 import math
 from collections import Counter
@@ -38,7 +38,7 @@ from netsim.world.builder import SERVER, World
 
 @dataclass(frozen=True)
 class Learning:
-    """What executes the learning of one run.
+    """Objects that execute the learning of one run.
 
     Attributes
     ----------
@@ -68,13 +68,13 @@ class Learning:
 
     @property
     def timing_only(self) -> bool:
-        """Whether the network is played without learning."""
+        """Return whether the network is played without learning."""
         return self.scheduler.backend is None
 
 
 @dataclass(frozen=True)
 class Membership:
-    """Who takes part in one run.
+    """Nodes that take part in one run.
 
     Attributes
     ----------
@@ -193,7 +193,7 @@ def open_learning(
 
 
 def wakeup_times(world: World) -> WakeupTimes | None:
-    """When nodes wake; None under `rounds`, whose barrier decides."""
+    """Return the wake-up times of nodes; None under `rounds`, whose barrier decides."""
     schedule = world.scenario.exchange
     if schedule.barrier:
         return None
@@ -206,7 +206,7 @@ def wakeup_times(world: World) -> WakeupTimes | None:
 
 
 def membership(world: World, algorithm: ModuleType) -> Membership:
-    """Who takes part: without servers, where the algorithm knows none.
+    """Return the nodes that take part: without servers, where the algorithm knows none.
 
     Raises
     ------
@@ -241,7 +241,7 @@ def _without(left_out: frozenset[int], neighbours: list[tuple[int, ...]]) -> lis
 
 
 def open_backend(world: World, shards: Shards) -> tuple[Backend, Routes]:
-    """What executes the jobs of a run, and which model's jobs go which way.
+    """Open the backend of a run, and choose the route of each model's jobs.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a scenario's `[[changes]]` do to a run: link, schedule, Params and training from then on."""
+"""Apply a scenario's `[[changes]]` to a run: link, schedule, Params and training from then on."""
 
 from __future__ import annotations
 

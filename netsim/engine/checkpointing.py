@@ -18,7 +18,7 @@ BYTES_PER_VALUE = 4
 
 
 class Checkpointing:
-    """Writes checkpoints of one run.
+    """Writer of the checkpoints of one run.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Checkpointing:
         self._given = given
 
     def is_due(self) -> bool:
-        """Whether a checkpoint is due."""
+        """Return whether a checkpoint is due."""
         return self.pace.is_due() and not self.pace.postponed(self._size_bytes())
 
     def write(self, moment: Moment) -> None:

@@ -1,4 +1,4 @@
-"""What the processes of nodes wait for: nodes that only listen, and processes that wait in vain."""
+"""Find the nodes that only listen, and the processes that wait in vain."""
 
 from collections import Counter
 from collections.abc import Sequence, Set
@@ -24,7 +24,7 @@ EVENTS_WATCHED = 2_000
 
 
 def only_listens(processes: Processes) -> bool:
-    """Whether every process of a node has ended or listens, and no message for it has come."""
+    """Return whether every process of a node has ended or listens, and has no message."""
     for _, process in processes:
         if process.is_alive:
             target = process.target
@@ -96,7 +96,7 @@ def in_vain(nodes: Sequence[Processes], off: Set[int], now_ns: int, horizon_s: f
 
 
 class TimePasses:
-    """Ends a run in which virtual time stands still.
+    """Watch that ends a run in which virtual time stands still.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What data drift does to a run: nodes go over to other shards at given times."""
+"""Apply data drift to a run: nodes go over to other shards at given times."""
 
 from __future__ import annotations
 

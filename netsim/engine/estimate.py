@@ -1,4 +1,4 @@
-"""How long scenarios would take on this machine: local steps and evaluations, counted and timed.
+"""Estimate the time of scenarios on this machine: local steps and evaluations, counted and timed.
 
 Nothing is played and no data set is read. How often a method trains and evaluates in a round is
 counted from its Params and the partition's sizes; what a local step and an evaluation cost is timed
@@ -24,7 +24,7 @@ from netsim.scenario.training import Training
 
 @dataclass(frozen=True)
 class Work:
-    """What one node does in a round.
+    """Work of one node in a round.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ OWN_STEPS = frozenset(
 
 
 def seconds(scenario: Scenario, timer: Timer) -> float:
-    """How long all algorithms of a scenario take, of one seed and without its sweep.
+    """Return the time of all algorithms of a scenario, of one seed and without its sweep.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def seconds(scenario: Scenario, timer: Timer) -> float:
 
 
 def rounds(scenario: Scenario) -> float:
-    """How many rounds, wake-ups of a node, or slots there are."""
+    """Return the number of rounds, wake-ups of a node, or slots."""
     exchange: Any = scenario.exchange
     if exchange.barrier:
         return float(scenario.horizon_s / exchange.interval_s)
@@ -99,7 +99,7 @@ def round_work(
     batch_size: int,
     learners: int,
 ) -> Work:
-    """What a node of a method does in a round.
+    """Return the work of a method's node in a round.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def played_for(scenario: Scenario, entry: AlgorithmEntry) -> dict[str, Any] | No
 
 
 def amount_of(params: Any) -> dict[str, int]:
-    """How much a method trains in a round: `steps` or `epochs`."""
+    """Return a method's amount of training in a round: `steps` or `epochs`."""
     if hasattr(params, "amount"):
         amount: dict[str, int] = params.amount()
         return amount

@@ -154,7 +154,7 @@ class Evaluator:
             node.publishing.recorded.clear()
 
     def cost(self, run_wall_s: float) -> dict[str, float]:
-        """What evaluation has cost so far, in s and as a share of the run's time."""
+        """Return the cost of evaluation so far, in s and as a share of the run's time."""
         return {
             "evaluation_wall_s": self.wall_s,
             "evaluation_share": self.wall_s / run_wall_s,
@@ -246,7 +246,7 @@ class Evaluator:
         self._weights_due.clear()
 
     def _published(self, node: NodeParts) -> list[Publication]:
-        """What is measured of one node."""
+        """Return the publications of one node that are measured."""
         if not self._stages:
             last = node.publishing.last_published()
             return [] if last is None else [last]

@@ -1,4 +1,4 @@
-"""What is said of a run that failed."""
+"""Messages about a run that failed."""
 
 import traceback
 
@@ -27,7 +27,7 @@ def failure_text(error: BaseException) -> str:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error says that Python, NumPy, PyTorch or Arrow could not get memory."""
+    """Return whether an error says that Python, NumPy, PyTorch or Arrow could not get memory."""
     text = str(error).lower()
     said = ("allocate memory", "out of memory", "std::bad_alloc", "malloc of size", "alloc_cpu")
     return isinstance(error, MemoryError) or any(words in text for words in said)

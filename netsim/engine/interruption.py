@@ -14,7 +14,7 @@ USUAL: dict[int, Any] = {
     signal.SIGINT: signal.default_int_handler,
     signal.SIGTERM: signal.SIG_DFL,
 }
-"""What handles each signal where nobody has asked for anything else."""
+"""Usual handlers of the signals, before anybody has changed them."""
 
 
 class Interrupted(KeyboardInterrupt):
@@ -32,7 +32,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 class Interruption:
-    """Whether a run has been asked to end.
+    """Request to end a run.
 
     Attributes
     ----------

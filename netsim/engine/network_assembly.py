@@ -143,7 +143,7 @@ def open_barrier(
 
 
 def round_times_ns(schedule: Schedule) -> tuple[int, int | None]:
-    """How long rounds last at least and at most [ns]; None: as long as it takes."""
+    """Return the least and the greatest length of rounds [ns]; None: unlimited."""
     assert isinstance(schedule, Rounds)
     deadline_s = schedule.deadline_s
     return to_ns(schedule.interval_s), None if deadline_s is None else to_ns(deadline_s)

@@ -39,7 +39,7 @@ from netsim.world.builder import SERVER, World
 
 
 class NodeAssembly:
-    """Makes the nodes of one run, in the order of their ids.
+    """Maker of the nodes of one run, in the order of their ids.
 
     Parameters
     ----------

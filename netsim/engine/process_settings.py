@@ -21,7 +21,7 @@ COLLECTED_EVERY = (20_000, 20, 100)
 
 @dataclass(frozen=True)
 class _Before:
-    """What the process had set before the first of the runs."""
+    """Settings of the process before the first of the runs."""
 
     threads: int
     tf32: tuple[bool, bool]

@@ -1,4 +1,4 @@
-"""How far a run has come, for whoever watches it."""
+"""Progress of a run, for observers."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run has come; `means`, by metric, are those of the last evaluation.
+    """Progress of a run; `means`, by metric, are those of the last evaluation.
 
     `score` is the mean of the task's main metric, which is called `metric`; `evaluation_wall_s` is
     what of `wall_s` evaluations took; `doing` says what is done before the first event and after

@@ -1,4 +1,4 @@
-"""What a run was made of: `environment.json` and `nodes.parquet`."""
+"""Provenance of a run: `environment.json` and `nodes.parquet`."""
 
 from dataclasses import asdict
 from types import ModuleType
@@ -150,7 +150,7 @@ def node_table(world: World, devices: Devices) -> dict[str, list[Any]]:
 
 
 def _power_columns(world: World) -> dict[str, list[Any]]:
-    """What a timeline shows beside intervals: batteries, and when radios sleep (empty: never)."""
+    """Return the columns of power for timelines: batteries, and sleep of radios (empty: never)."""
     columns: dict[str, list[Any]] = {}
     filled = world.supply is not None  # then energy drawn does not tell what is left
     if not filled and any(joules is not None for joules in world.batteries_j):
@@ -162,7 +162,7 @@ def _power_columns(world: World) -> dict[str, list[Any]]:
 
 
 def task_summary(task: Task) -> dict[str, Any]:
-    """What is learned, the metric by which, and of which metrics low values are better."""
+    """Describe the task: its main metric, and the metrics of which low values are better."""
     kind = str(task.kind)  # type: ignore[attr-defined] # of every task
     return {"kind": kind, "metric": task.main, "lower": sorted(task.lower)}
 

@@ -17,7 +17,7 @@ from netsim.recording.recorder import Recorder
 
 
 class Past:
-    """What a run that was broken off has behind it.
+    """Replay of an interrupted run up to its checkpoint, which it verifies.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Past:
         self.replay = Replay(numbers, {*checkpoint.pending, *checkpoint.again})
 
     def ahead(self, events: int, evaluations: int) -> int:
-        """How many events may happen until the next look; 0: the checkpoint is reached.
+        """Return the number of events until the next look; 0: the checkpoint is reached.
 
         Parameters
         ----------

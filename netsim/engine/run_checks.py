@@ -1,4 +1,4 @@
-"""What is looked at beside a run: its invariants, and what its user is warned of."""
+"""Checks beside a run: its invariants, and the warnings to its user."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class RunChecks:
         self._invariants.after(summary)
 
     def warnings(self, totals: Mapping[str, Any], in_flight: int) -> list[str]:
-        """What the user should know before reading the numbers.
+        """Return the warnings that the user should know before reading the numbers.
 
         Parameters
         ----------

@@ -48,7 +48,7 @@ EMPTY_BEFORE = (JOURNAL, *TABLES)
 
 
 class Ending(Protocol):
-    """Draws what belongs beside the tables of a run, before the run is said to be done."""
+    """Final drawings beside the tables of a run, before the run counts as done."""
 
     def run(self, folder: Path, alone: bool) -> object:
         """Draw what belongs to one algorithm's run; `alone`: its folder is that of the whole."""
@@ -68,7 +68,7 @@ class RunFailedError(NetsimError):
 def machine_problems(
     scenario: Scenario, path: str, modules: Mapping[str, ModuleType], timing_only: bool = False
 ) -> list[str]:
-    """What this machine or this mode can't do, one problem a line as in a scenario's errors.
+    """List the reasons why this machine or mode can't play a scenario, one a line.
 
     Parameters
     ----------

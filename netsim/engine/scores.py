@@ -25,7 +25,7 @@ SPLITS = ("test", "common_test", "validation", "common_validation")
 
 
 def suffix(split: str, has_classes: bool) -> str:
-    """What follows a metric's name: `accuracy_all_classes_validation`, `rmse_common`, ..."""
+    """Suffix of a metric's name: `accuracy_all_classes_validation`, `rmse_common`, ..."""
     common = "_all_classes" if has_classes else "_common"
     where = common if split.startswith("common") else ""
     return where + ("_validation" if split.endswith("validation") else "")

@@ -181,7 +181,7 @@ class Simulation:
         )
 
     def _last_round(self, node: int, time_ns: int) -> tuple[int, int]:
-        """What the link takes for a node's last wake-up under `rounds`: the round alone tells."""
+        """Return a link's limits for a node's last wake-up under `rounds`: the round decides."""
         assert self.barrier is not None
         return 0, self.barrier.round
 
@@ -352,7 +352,7 @@ class Simulation:
         return summary.write(folder, found, ties, tested)
 
     def _summary_fields(self) -> dict[str, Any]:
-        """What the summary says beside what is read from the metrics."""
+        """Return the fields of the summary that are not read from the metrics."""
         world, scenario = self.world, self.world.scenario
         availability, meter = self.devices.availability, self.devices.meter
         scheduler = self.learning.scheduler

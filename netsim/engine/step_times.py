@@ -1,4 +1,4 @@
-"""What local steps and evaluations of a model cost on this machine, on random inputs.
+"""Measure the cost of local steps and evaluations of a model on this machine, on random inputs.
 
 A plain step is timed as a job of the backend alone. A step of a method with a loss of its own, or
 with so little in it that the simulator's part counts, is timed by playing that method between a few
@@ -48,7 +48,7 @@ ROUNDS = {"schedule": "rounds", "interval_s": 1.0}
 
 @dataclass(frozen=True)
 class Times:
-    """What one model costs.
+    """Times of one model.
 
     Attributes
     ----------
@@ -119,7 +119,7 @@ def timed(
 
 
 def taking_part(scenario: Scenario) -> int:
-    """How many nodes a timing outside slots has: those that share a model, within bounds."""
+    """Return the number of nodes for a timing outside slots: those that share a model."""
     learners: int = sum(role != SERVER for role in scenario.per_node("role"))
     return max(FEWEST_NODES, min(math.ceil(learners / len(scenario.model)), MOST_NODES))
 

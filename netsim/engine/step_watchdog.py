@@ -54,7 +54,7 @@ def watched() -> Iterator[None]:
 
 
 class _Watch:
-    """Compares the step under way with the one at the last look."""
+    """Comparison of the step under way with the one at the last look."""
 
     def __init__(self) -> None:
         self._last: Hashable = None
@@ -82,7 +82,7 @@ class _Watch:
 
 
 def _step_under_way(frame: FrameType | None) -> tuple[Hashable, int]:
-    """What tells a step of an algorithm from others, and how many events are planned.
+    """Return a key of the algorithm's present step, and the number of planned events.
 
     None outside of a step, or at tensor work.
     """

@@ -1,4 +1,4 @@
-"""What of this machine and its software decides the numbers of a run."""
+"""Versions of the machine and its software that decide the numbers of a run."""
 
 import hashlib
 import importlib.metadata

@@ -34,7 +34,7 @@ DROPOUT = nn.modules.dropout._DropoutNd
 
 @dataclass(frozen=True)
 class Slice:
-    """Where one named tensor lies in the row."""
+    """Place of one named tensor in the row."""
 
     name: str
     start: int
@@ -157,7 +157,7 @@ class Architecture:
 
     @property
     def is_random(self) -> bool:
-        """Whether the forward pass draws random numbers in training (dropout)."""
+        """Return whether the forward pass draws random numbers in training (dropout)."""
         return self._has_dropout or self.traits.draws_in_training or self.found_random
 
     @cached_property
@@ -166,7 +166,7 @@ class Architecture:
 
     @cached_property
     def normalises_batches(self) -> bool:
-        """Whether a sample's output in training depends on the other samples of its minibatch."""
+        """Return whether a sample's output in training depends on others of its minibatch."""
         return any(isinstance(m, nn.modules.batchnorm._BatchNorm) for m in self.module.modules())
 
     @property

@@ -1,4 +1,4 @@
-"""Where in an algorithm's file the simulator was called, for errors that name the line."""
+"""Find the line of an algorithm's file that called the simulator, for errors."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from pathlib import Path
 from types import CodeType, FrameType
 
 ALGORITHMS = ("algorithms.", "netsim.algorithms.", "netsim_components_")
-"""How the names of algorithm modules begin: in the repository, installed, and a user's own."""
+"""Prefixes of algorithm modules: in the repository, installed, and a user's own."""
 
 Place = tuple[CodeType, int]
 """A function of an algorithm, and how far in it: finding the line takes time, so `line_of` does."""
 
 
 def is_ours(frame: FrameType) -> bool:
-    """Whether a frame is the simulator's own."""
+    """Return whether a frame is the simulator's own."""
     name: str = frame.f_globals.get("__name__", "")
     return name.startswith("netsim.") and not name.startswith("netsim.algorithms.")
 
 
 def place_of(frame: FrameType) -> Place:
-    """Where a frame is."""
+    """Return the file and line of a frame."""
     return frame.f_code, frame.f_lasti
 
 

@@ -27,7 +27,7 @@ class Sets(Protocol[S]):
         """Models in X."""
 
     def takes(self, candidate: int) -> bool:
-        """Whether a candidate can be offered at all."""
+        """Return whether a candidate can be offered at all."""
 
     def both(self) -> list[S]:
         """X and Y."""
@@ -74,7 +74,7 @@ def state_length(num_values: int) -> int:
 
 
 class Seen(NamedTuple):
-    """What the host must know of the models of a selection and of the state that it goes on from.
+    """Description of a selection's models and start state that needs no values.
 
     Attributes
     ----------

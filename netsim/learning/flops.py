@@ -1,4 +1,4 @@
-"""How many floating-point operations a local step takes."""
+"""Number of floating-point operations of a local step."""
 
 import copy
 from collections.abc import Sequence

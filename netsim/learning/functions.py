@@ -181,7 +181,7 @@ def inferred_shapes(
 
 
 def versions(values: Sequence[torch.Tensor]) -> list[int]:
-    """How often each tensor has been written to, for `require_unchanged`."""
+    """Return the number of writes to each tensor, for `require_unchanged`."""
     return [value._version for value in values]
 
 

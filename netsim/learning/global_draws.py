@@ -28,7 +28,7 @@ REMEDY = (
 
 
 TRIES = 3
-"""How often a job is run again to see that it draws: another thread may have drawn meanwhile."""
+"""Number of reruns of a job that seems to draw: another thread may have drawn meanwhile."""
 
 ALONE = threading.RLock()
 """Held while torch's global generator is seeded for a while, and while tensor work is watched for
@@ -47,7 +47,7 @@ def set_torch_state(state: bytes) -> None:
 
 
 def drawing_job(jobs: Sequence[Job[Any]], run: Callable[[Job[Any]], object]) -> str | None:
-    """Which of some jobs draws from torch's global generator, once one has.
+    """Name the job that draws from torch's global generator; None if none does.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class GlobalGenerators:
             self._states = _states()
 
     def that_drew(self) -> list[str]:
-        """Which of them something has drawn from since the last look."""
+        """Return the generators that something has drawn from since the last look."""
         with ALONE:
             before, self._states = self._states, _states()
         return [name for name, state in self._states.items() if state != before[name]]

@@ -84,7 +84,7 @@ class Slot(NamedTuple):
 
 
 class Work(Protocol):
-    """What one job does: an immutable description, such as `netsim.backends.job_types.loss.Loss`.
+    """Work of one job: an immutable description, such as `netsim.backends.job_types.loss.Loss`.
 
     Values that the work reads (models, states) are no part of it: they are the job's inputs.
     """

@@ -50,7 +50,7 @@ class Minibatches:
         return int(min(self.batch_size, self._sizes.max(initial=1)))
 
     def per_epoch(self, shard: int) -> int:
-        """How many minibatches one pass over its training samples takes."""
+        """Return the number of minibatches in one pass over the training samples."""
         return int(self._per_epoch[shard])
 
     def rows(self, key: BatchKey) -> Rows:

@@ -1,4 +1,4 @@
-"""What makes local training differentially private: a clip of each sample's gradient, and noise."""
+"""Differential privacy of local training: a clip of each sample's gradient, and noise."""
 
 from typing import NamedTuple
 

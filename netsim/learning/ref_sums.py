@@ -33,7 +33,7 @@ class Jobs(RefJobs, Protocol):
 
 
 class RefSums:
-    """Records the jobs of such sums, which are those of `node.mix`.
+    """Recorder of the jobs of such sums, which are those of `node.mix`.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class RefSums:
         return found
 
     def _term(self, ref: Ref, weight: float) -> tuple[Ref, float]:
-        """What a term is made of: another Ref, if it is that Ref times a number."""
+        """Split a term into a Ref and its factor; a Ref alone has factor 1."""
         known = self._scaled.get(ref.cell) if ref.ranges is None else None
         if known is None or known[0].owner != ref.owner:  # another node's, which sent it
             return ref, weight

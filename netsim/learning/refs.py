@@ -29,8 +29,8 @@ NUMBERS_OF_A_REF = (
     "yield node.value(ref), a function of it is node.compute(fn, ref)"
 )
 NEEDS_A_MODEL = (
-    "a whole model is needed here, not a part or another value; what node.compute gives is a "
-    "model if it is told so: like=theta"
+    "a whole model is needed here, not a part or another value; node.compute gives a model if "
+    "you pass like=theta"
 )
 
 
@@ -51,7 +51,7 @@ class RowStorage(Protocol):
 
 
 class Recipe(Protocol):
-    """How a value is computed that its job left for later, since it may never be read.
+    """Recipe of a value that is computed only when it is read.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Recipe(Protocol):
 
 
 class RefJobs(Protocol):
-    """Records the jobs that methods of Refs need, as `netsim.learning.scheduler` does."""
+    """Recorder of the jobs that methods of Refs need, as `netsim.learning.scheduler` does."""
 
     def replace_columns(self, row: Ref, part: Ref, columns: Columns) -> Ref:
         """A new row equal to `row` but for some columns.
@@ -83,7 +83,7 @@ class RefJobs(Protocol):
         """
 
     def weighted_sum(self, terms: Sequence[tuple[Ref, float]]) -> Ref:
-        """What `node.mix` gives for Refs and their weights."""
+        """Return the sum that `node.mix` gives for Refs and their weights."""
 
 
 class Bringer(Protocol):
@@ -200,7 +200,7 @@ class Cell:
 
     @property
     def is_computed(self) -> bool:
-        """Whether the job that computes the value has run."""
+        """Return whether the job that computes the value has run."""
         return any(source is not None for source in (self.slab, self.recipe, self._tensor))
 
     def _release_row(self) -> None:

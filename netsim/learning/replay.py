@@ -21,7 +21,7 @@ Numbers = NDArray[np.float64]
 
 
 class Replay:
-    """What stands in for tensor work.
+    """Stand-in for tensor work while a run is replayed.
 
     Parameters
     ----------
@@ -43,11 +43,11 @@ class Replay:
 
     @property
     def left(self) -> int:
-        """How many numbers have not been asked for."""
+        """Number of recorded numbers that have not been read."""
         return len(self._numbers) - self._given
 
     def numbers(self, refs: Sequence[Ref]) -> list[Numbers]:
-        """What `node.value` gave for Refs of these shapes.
+        """Return the numbers that `node.value` gave for Refs of these shapes.
 
         Raises
         ------

@@ -60,7 +60,7 @@ class Backend(Protocol):
 
     @property
     def one_by_one(self) -> dict[str, str]:
-        """What could only be run node after node, and why."""
+        """Return the jobs that could only run node after node, and the reasons."""
 
     def execute(self, jobs: Sequence[Job[Any]]) -> int:
         """Run jobs of one level, whose inputs are all computed.
@@ -93,7 +93,7 @@ class Backend(Protocol):
 
 @dataclass(frozen=True)
 class Limits:
-    """How many jobs may wait before the ready ones run.
+    """Number of jobs that may wait before the ready ones run.
 
     Attributes
     ----------
@@ -214,7 +214,7 @@ class Scheduler:
         if self.backend is None:
             return
         if self.past is not None:
-            self._pass_over(self.past, work, node, inputs, outputs)
+            self._submit_during_replay(self.past, work, node, inputs, outputs)
             return
         above = done = self._done
         for ref in inputs:
@@ -240,7 +240,7 @@ class Scheduler:
         if len(levels[0]) >= self._limits.ready or self._pending >= self._limits.pending:
             self._run_ready()
 
-    def _pass_over(
+    def _submit_during_replay(
         self, past: Replay, work: Work, node: int, inputs: tuple[Ref, ...], outputs: Sequence[Cell]
     ) -> None:
         """Number the results of a job of the past; arguments as of `submit`."""
@@ -262,7 +262,7 @@ class Scheduler:
 
     @property
     def computes(self) -> bool:
-        """Whether there are values: not under `--timing-only`, nor while the past is replayed."""
+        """Return whether values are computed: not under `--timing-only`, nor during a replay."""
         return self.backend is not None and self.past is None
 
     def pending(self) -> list[int]:
@@ -394,12 +394,12 @@ class Scheduler:
 
     @property
     def one_by_one(self) -> dict[str, str]:
-        """What a batched backend could only run node after node, and why."""
+        """Return the jobs that a batched backend could only run one by one, and the reasons."""
         now = {} if self.backend is None else self.backend.one_by_one
         return {**self._one_by_one_before, **now}
 
     def counters(self) -> Counters:
-        """What has been counted so far."""
+        """Return the counters so far."""
         counted = self.flushes, self.jobs, self.calls, self.one_by_one
         return Counters(*counted, self.diverged(), self.caught())
 

@@ -40,7 +40,7 @@ class Batch:
     scale : (means, deviations) or None
         Per channel: x = (pixels - mean) / deviation, pixels in [0, 1]; None for other inputs.
     task : Task
-        What is learned.
+        Task of learning.
     """
 
     x: Tensor
@@ -91,7 +91,7 @@ class Shards:
     scale : (means, deviations) or None
         How pixels were normalised; see `Batch`.
     task : Task
-        What is learned.
+        Task of learning.
     holders : sequence of int, optional
         The node that each shard is of; shard i is node i's if it is left out.
 
@@ -132,7 +132,7 @@ class Shards:
         )
 
     def train_size(self, shard: int) -> int:
-        """How many training samples a shard has."""
+        """Return the number of training samples of each shard."""
         return len(self.rows[shard].train)
 
     def classes(self, shard: int) -> tuple[int, ...]:
@@ -152,7 +152,7 @@ class Shards:
         return tuple(np.unique(labels.cpu().numpy()).tolist())
 
     def batches_per_epoch(self, shard: int) -> int:
-        """How many minibatches one pass over a shard's training samples takes.
+        """Return the number of minibatches in one pass over a shard's training samples.
 
         A single sample left over is left out: BatchNorm has no variance of one.
         """

@@ -14,7 +14,7 @@ def project_to_simplex(v: Tensor, total: float | Tensor = 1.0) -> Tensor:
     v : torch.Tensor
         (..., N)
     total : float or torch.Tensor
-        What each row sums to.
+        Sum of each row.
 
     Returns
     -------

@@ -8,7 +8,7 @@ from netsim.links.link import Link, Transmission
 
 
 class HybridLink(Link):
-    """Sends what goes to or comes from a server over wires, all else over the air.
+    """Link that sends messages to or from a server over wires, all others over the air.
 
     The two do not wait for each other: a node's radio and its wire work at the same time. A sender
     learns the outcome of its message only if it would on both.

@@ -1,4 +1,4 @@
-"""What every link has in common: a transmission, its outcomes, and how it is ended.
+"""Interface of all links: a transmission, its outcomes, and its end.
 
 A link moves messages in virtual time and knows nothing of learning. It ends each transmission once,
 with one outcome, through `PhysicalLink.finish`, which records it and tells the receiver.
@@ -72,7 +72,7 @@ Report = tuple[Transmission, str, int, int, float | None, Any]
 
 
 class Link(ABC):
-    """What nodes send their messages over.
+    """Link over which nodes send their messages.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class Link(ABC):
     @property
     @abstractmethod
     def in_flight(self) -> int:
-        """How many transmissions have not ended."""
+        """Number of transmissions that have not ended."""
 
     @abstractmethod
     def bits_transmitted_by(self, node: int) -> int:
@@ -171,7 +171,7 @@ class PhysicalLink(Link):
     recorder : Recorder
         Is told of every transmission that ends.
     nodes : int
-        How many nodes there are.
+        Number of nodes.
     ttl_ns : int or None
         A message that has not arrived this long after it was sent is given up; None: never.
     off : set of int
@@ -222,14 +222,14 @@ class PhysicalLink(Link):
         self._in_flight += more
 
     def longest_wait_ns(self, tx: Transmission) -> int | None:
-        """How long a transmission may wait before it starts; None: as long as it takes."""
+        """Greatest wait of a transmission before it starts [ns]; None: no limit."""
         patience_ns = tx.envelope.patience_ns
         if patience_ns is None or self.ttl_ns is None:
             return self.ttl_ns if patience_ns is None else patience_ns
         return min(patience_ns, self.ttl_ns)
 
     def contact_ns(self, tx: Transmission) -> int | None:
-        """How long sender and receiver stay in contact; 0: they are not; None: for ever."""
+        """Time for which sender and receiver stay in contact [ns]; 0: none; None: for ever."""
         if self.meetings is None:
             return None
         return self.meetings.left_ns(tx.src, tx.dst, self.env.now)

@@ -193,7 +193,7 @@ class Barrier:
             then(self._env.due(0, LAST), self._check)
 
     def outlasting(self, now_ns: int) -> int:
-        """How many rounds have lasted longer than they must, the present one included."""
+        """Number of rounds that have lasted longer than they must, the present one included."""
         return self._outlasting + (self.round > 0 and now_ns > self._earliest_ns)
 
     def held(self, node: int) -> int:
@@ -225,7 +225,7 @@ class Barrier:
                 self._end(key)
 
     def _all_in(self, joined: Collection[int]) -> bool:
-        """Whether every node has joined, ended its round, only listens, or is off."""
+        """Return whether every node has joined, ended its round, only listens, or is off."""
         return all(
             i in joined or i in self._waiting or i in self._off or self._idle(i)
             for i in range(self._nodes)

@@ -8,7 +8,7 @@ from typing import Any
 from netsim.messaging.message import Envelope, Received
 
 Tag = tuple[type, int]
-"""What identifies an exchange: message class and phase."""
+"""Identity of an exchange: message class and phase."""
 
 
 class _Exchange:

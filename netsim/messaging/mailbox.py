@@ -55,7 +55,7 @@ class Mailbox:
         self._queues.setdefault(kind, deque()).append(envelope)
 
     def has_listener(self, kind: type) -> bool:
-        """Whether a process waits for messages of this kind without a time-out."""
+        """Return whether a process waits for messages of this kind without a time-out."""
         return any(w.event.listener for w in self._waiters.get(kind, ()))
 
     def receive(self, kind: type, timeout_ns: int | None) -> simpy.Event:

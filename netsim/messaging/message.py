@@ -93,7 +93,7 @@ class Received(NamedTuple, Generic[M]):
     round : int
         The sender's wake-up number when it was sent.
     arrived : numpy.ndarray of bool or None
-        Which packets arrived, for a partial message.
+        Packets that arrived, for a partial message.
     """
 
     msg: M
@@ -109,7 +109,7 @@ class _Layout(NamedTuple):
 
     names: tuple[str, ...]
     takes_all: bool
-    """Whether its constructor takes every field in order and nothing else."""
+    """True if its constructor takes every field in order and nothing else."""
     only: str | None
     """The name of its only field, if it has but one: most messages are a model alone."""
 

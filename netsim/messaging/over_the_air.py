@@ -28,9 +28,9 @@ class OverTheAir(Analogue):
     truncation : float
         g_th: what meets a smaller power gain of the fading than this is not sent, 0 or more.
     senders : int
-        How many nodes are to send together.
+        Number of nodes that are to send together.
     wait_s : float
-        How long the first of them waits for the last [s].
+        Time for which the first of them waits for the last [s].
     """
 
     row: Ref
@@ -54,7 +54,7 @@ class Energies(Analogue):
     reference_snr : float
         Mean SNR, linear, that counts as a weight of 1.
     wait_s : float
-        How long the first sender waits for others [s].
+        Time for which the first sender waits for others [s].
     """
 
     row: Ref
@@ -63,7 +63,7 @@ class Energies(Analogue):
 
 
 class Superposed(NamedTuple):
-    """How one sender's row came through in a frame; the mask of its `Received`.
+    """Reception of one sender's row in a frame; the mask of its `Received`.
 
     Attributes
     ----------

@@ -97,7 +97,7 @@ def _stop(module: nn.Module, args: tuple[Any, ...]) -> None:
 
 
 class Missing:
-    """Stands where a network has no such part."""
+    """Stand-in where a network has no such part."""
 
     def __init__(self, part: str, where: str) -> None:
         self._said = (

@@ -1,4 +1,4 @@
-"""What image networks share: checks of inputs, common layers, a backbone to a latent vector."""
+"""Services of image networks: checks of inputs, common layers, a backbone to a latent vector."""
 
 from collections import OrderedDict
 from typing import Annotated

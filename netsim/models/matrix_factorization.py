@@ -24,11 +24,11 @@ class MatrixFactorization(ModelKind):
     Parameters
     ----------
     users : int
-        How many users there are; what is no number of one counts as the nearest.
+        Number of users; what is no number of one counts as the nearest.
     items : int
-        How many items there are; what is no number of one counts as the nearest.
+        Number of items; what is no number of one counts as the nearest.
     width : int
-        How many numbers a user's or an item's vector has.
+        Number of entries of a user's or an item's vector.
     """
 
     kind: Literal["matrix_factorization"] = "matrix_factorization"

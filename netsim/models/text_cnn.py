@@ -26,14 +26,14 @@ class TextCnn(ModelKind):
     Parameters
     ----------
     vocabulary : int
-        How many words there are; inputs are their numbers, and what is no word's number counts as
-        the nearest one.
+        Number of words; inputs are their numbers, and what is no word's number counts as the
+        nearest one.
     width : int
-        How many numbers stand for a word.
+        Number of entries that stand for a word.
     filters : int
-        How many filters each kernel has.
+        Number of filters of each kernel.
     kernels : tuple of int
-        How many words each kernel sees.
+        Number of words that each kernel sees.
     """
 
     kind: Literal["text_cnn"] = "text_cnn"

@@ -28,11 +28,11 @@ class Transformer(ModelKind):
     Parameters
     ----------
     vocabulary : int, optional
-        How many tokens there are. Absent: as many as outputs.
+        Number of tokens. Absent: as many as outputs.
     width : int
-        How many numbers stand for a token; a multiple of `heads`.
+        Number of entries that stand for a token; a multiple of `heads`.
     heads : int
-        How many heads each attention has.
+        Number of heads of each attention.
     layers : int
         Blocks of attention and feed-forward layers.
     rank : int

@@ -1,4 +1,4 @@
-"""What makes a node malicious: it forges what it sends and may ignore what it receives.
+"""Malicious node: it forges the values that it sends and may ignore those that it receives.
 
 Both happen between the node and its link, so an algorithm cannot tell.
 """
@@ -43,7 +43,7 @@ class Adversary:
         return with_refs(msg, self._forge)
 
     def ignores(self, msg: Message) -> bool:
-        """Whether the node drops a message that has arrived.
+        """Return whether the node drops a message that has arrived.
 
         It drops those that carry values if its attack does without the algorithm.
         """

@@ -1,4 +1,4 @@
-"""Where a node's messages arrive: what has come is sorted to whatever waits for it.
+"""Arrival of a node's messages: each goes to the process that waits for it.
 
 A request or a reply goes to the pending requests, a message of an exchange to the barrier or, under
 schedules without one, to the latest messages of that exchange, and everything else to the mailbox.
@@ -21,7 +21,7 @@ from netsim.recording.uses import Uses
 
 
 class Inbox:
-    """What has arrived at one node.
+    """Messages that have arrived at one node.
 
     Parameters
     ----------
@@ -121,6 +121,6 @@ class Inbox:
         return self._latest.superseded
 
     def _ignores(self, envelope: Envelope, adversary: Adversary) -> bool:
-        """Whether this node takes no notice of a message; requests it answers."""
+        """Return whether this node drops a message; it answers requests."""
         asked = envelope.request is not None and not envelope.reply
         return not asked and adversary.ignores(envelope.message)

@@ -24,7 +24,7 @@ FORGOTTEN_YIELD_FROM = (
 
 
 def hint(error: Exception) -> str:
-    """What an error that Python raised in an algorithm probably comes from.
+    """Suggest the probable mistake behind an error that Python raised in an algorithm.
 
     Returns
     -------
@@ -75,12 +75,12 @@ def _public(thing: object) -> list[str]:
 
 
 def _own_methods(params: Table) -> list[str]:
-    """What an algorithm's Params define beside their fields."""
+    """Return the names that an algorithm's Params define beside their fields."""
     return [name for kind in type(params).__mro__ if kind is not Table for name in vars(kind)]
 
 
 def yielded(thing: object) -> str:
-    """What is said of a yield of something that is no event."""
+    """Error text: a process yields an object that is no event."""
     text = (
         f"yield of {thing!r}, which is no event; only verbs that take time are waited for with "
         "yield"
@@ -91,7 +91,7 @@ def yielded(thing: object) -> str:
 
 
 def no_processes(returned: object) -> str | None:
-    """What is said of a result of `processes` that is no list of processes; None if it is one."""
+    """Error text: the result of `processes` is no list of processes; None if it is one."""
     if isinstance(returned, Generator):
         name = returned.gi_code.co_name if inspect.isgenerator(returned) else ""
         if name == "processes":
@@ -108,7 +108,7 @@ def no_processes(returned: object) -> str | None:
 
 
 def no_process(found: object, number: int) -> str:
-    """What is said of something among the processes returned that is none.
+    """Error text: an element of `processes()` is not a generator.
 
     Parameters
     ----------

@@ -14,11 +14,11 @@ from netsim.recording.run_warnings import RunWarnings
 from netsim.units import to_s
 
 TOLERANCE = 1e-3
-"""How far from one a sum of weights may be: shares are often rounded."""
+"""Greatest difference of a sum of weights from one: shares are often rounded."""
 
 
 class MixingCheck:
-    """Notes the mixtures of one run whose weights do not sum to one.
+    """Record of the mixtures of one run whose weights do not sum to one.
 
     Parameters
     ----------

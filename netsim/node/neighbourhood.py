@@ -1,4 +1,4 @@
-"""Whom a node may talk to: its neighbours for good, its peers now, and those in reach."""
+"""Peers of a node: its neighbours for good, its peers now, and those in reach."""
 
 from collections.abc import Callable, Sequence
 

@@ -57,9 +57,9 @@ class Node:
     role : str
         Its group's in the scenario: `node` by default, `server`, or a name of the user's own.
     num_nodes : int
-        How many nodes there are.
+        Number of nodes.
     neighbours : tuple of int
-        Whom it may ever talk to, ascending: a fixed set, for what a method keeps about each.
+        Nodes that it may ever talk to, ascending: a fixed set, for what a method keeps about each.
     servers : tuple of int
         The neighbours whose role is `server`.
     schedule : str
@@ -67,9 +67,9 @@ class Node:
     slots_per_exchange : int or None
         The paper's T_ex under `star`; None under other schedules.
     train_size : int
-        How many training samples it has now; it changes where data drift.
+        Number of training samples that it has now; it changes where data drift.
     batch_size : int
-        How many samples a minibatch has.
+        Number of samples of a minibatch.
     learning_rate : float
         The scenario's learning rate, before its schedule, for algorithms that let it decay.
     max_age_s : float
@@ -344,7 +344,7 @@ class Node:
         Returns
         -------
         int
-            How many were withdrawn, one for each receiver. At once, under every schedule.
+            Number of withdrawn messages, one for each receiver. At once, under every schedule.
 
         Examples
         --------
@@ -365,7 +365,7 @@ class Node:
         kind : type
             The message class.
         timeout_s : float or None
-            How long to wait [s]. None is for loops that do nothing but listen: a node all of whose
+            Time to wait [s]. None is for loops that do nothing but listen: a node all of whose
             processes listen is not waited for, neither by a round nor at the end of the run.
 
         Returns
@@ -392,7 +392,7 @@ class Node:
             The message class.
         senders : collection of int
         timeout_s : float or None
-            How long to wait for the last [s]; None as in `receive`.
+            Time to wait for the last [s]; None as in `receive`.
 
         Returns
         -------
@@ -428,9 +428,9 @@ class Node:
         reply : type
             The class of the replies.
         timeout_s : float
-            How long each try waits [s].
+            Time to wait in each try [s].
         tries : int
-            How often a peer is asked in all.
+            Number of times that a peer is asked in all.
 
         Returns
         -------
@@ -917,7 +917,7 @@ class Node:
         budget : int or None
             Largest number of models chosen, own included.
         state : Ref
-            Where an earlier batch of candidates left off.
+            State at the end of an earlier batch of candidates.
 
         Returns
         -------
@@ -952,7 +952,7 @@ class Node:
         sizes : sequence of float
             (len(thetas),) training sizes, own first.
         state : Ref
-            Where an earlier batch left off.
+            State at the end of an earlier batch.
 
         Returns
         -------
@@ -1063,7 +1063,7 @@ class Node:
         predict : callable
             `predict(model, x, *given) -> (n, L)`, module-level; replaces the plain forward pass.
         given : sequence of Ref or number
-            What `predict` needs beside the model.
+            Further arguments of `predict` beside the model.
 
         Raises
         ------
@@ -1124,11 +1124,11 @@ class Node:
         Parameters
         ----------
         ids : sequence of int
-            Whom the weights are on, this node included where it has one.
+            Nodes that the weights are on, this node included where it has one.
         weights : Ref or sequence of float
             (len(ids),); they may be lazy.
         node : int
-            Whose weights they are, where a server computes them for another node.
+            Node that the weights belong to, where a server computes them for another node.
         what : {"applied", "learned"}
             Shares of the mixture that the node makes now (its own is that of all that is its own),
             or what its method believes of peers, whether their models are at hand or not. A method
@@ -1213,7 +1213,7 @@ class Node:
         purpose : str
             Names the stream of draws.
         n : int
-            How many; the next ones of this stream.
+            Their number; the next ones of this stream.
         common : bool
             Whether every node gets the same ones, as for an initial value that all share.
 

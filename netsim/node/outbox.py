@@ -1,4 +1,4 @@
-"""Where a node's messages leave: checked, sealed, forged if the node is malicious, and sized."""
+"""Departure of a node's messages: checked, sealed, forged if the node is malicious, and sized."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from netsim.node.wakeups import Wakeups
 from netsim.recording.uses import Ages
 
 Delivery = Callable[[Transmission, str, Any], None]
-"""What a receiver does when a transmission to it ends: (transmission, outcome, mask or None)."""
+"""Reaction of a receiver to the end of a transmission: (transmission, outcome, mask or None)."""
 
 
 class Outbox:
-    """Makes the transmissions of one node's messages; verbs hand them to the link.
+    """Maker of the transmissions of one node's messages; verbs hand them to the link.
 
     Parameters
     ----------

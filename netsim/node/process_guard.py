@@ -1,4 +1,4 @@
-"""What surrounds a node's process: it rests while the node is off, and its errors say where.
+"""Guard of a node's process: it pauses while the node is off, and its errors name the line.
 
 An error of an algorithm is raised again with the node, the virtual time and the process in front.
 """
@@ -85,7 +85,7 @@ def guarded_process(
 
 
 def process_name(generator: Any) -> str:
-    """What a process, or a handler of requests, is called in messages."""
+    """Name a process, or a handler of requests, in messages."""
     return str(getattr(generator, "__name__", "a process"))
 
 

@@ -1,4 +1,4 @@
-"""What a node shows to the simulator: models to measure, weights to log, values to keep."""
+"""Output of a node: models to measure, weights to log, values to keep."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from netsim.recording.schema import METRICS, WEIGHTS
 from netsim.units import to_s
 
 MOST_RECORDED = 256
-"""How many numbers `node.record` takes at most."""
+"""Greatest number of values in one call of `node.record`."""
 
 
 class Publication(NamedTuple):
@@ -206,7 +206,7 @@ class PublishingVerbs:
         self.kept[name] = ref
 
     def last_published(self) -> Publication | None:
-        """What was published last, of all stages; None before the first."""
+        """Last publication, of all stages; None before the first."""
         return next(reversed(self.published.values()), None)
 
     def kept_values(self) -> dict[str, Any]:

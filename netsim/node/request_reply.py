@@ -24,7 +24,7 @@ from netsim.units import to_ns, to_s
 
 @dataclass(frozen=True)
 class Probe(Message):
-    """Asks every node that hears it to answer: the broadcast of `discovery = "probe"`."""
+    """Request to every node that hears it: the broadcast of `discovery = "probe"`."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class _Pending:
 
 
 class RequestReply:
-    """What one node asks and answers.
+    """Requests and answers of one node.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class RequestReply:
         reply : type
             The class of the replies.
         timeout_s : float
-            How long each try waits [s].
+            Time to wait in each try [s].
         tries : int
         broadcast : bool
             Whether the request goes out in one broadcast instead of one unicast each.

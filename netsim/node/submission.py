@@ -13,7 +13,7 @@ from netsim.learning.shards import Shards
 
 
 class Submission:
-    """Records the jobs of one node.
+    """Recorder of the jobs of one node.
 
     Parameters
     ----------

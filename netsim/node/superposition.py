@@ -1,4 +1,4 @@
-"""What a receiver makes of rows that were sent over the air at the same time."""
+"""Reception of rows that were sent over the air at the same time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether what an algorithm does by itself means anything in the task at hand.
+"""Check that an algorithm's own measures and losses fit the task at hand.
 
 Training by the task's loss, losses, gradients, selections and mixtures mean the same in every task.
 An algorithm that brings a loss of its own, or looks at outputs or samples, may take classes for

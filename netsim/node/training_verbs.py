@@ -28,14 +28,14 @@ from netsim.units import to_s
 
 
 class Trained(NamedTuple):
-    """What local training gives.
+    """Result of local training.
 
     Attributes
     ----------
     theta : Ref
         The trained model.
     learned : dict of str to Ref
-        What was trained jointly, under the names given.
+        Values that were trained jointly, under the names given.
     optimizer : Ref
         The optimiser's state, for the next call.
     """

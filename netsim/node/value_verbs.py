@@ -24,7 +24,7 @@ from netsim.node.processor import Processor
 from netsim.node.submission import Submission, require_samples
 
 MAX_NUMBERS = 4096
-"""How many numbers `node.value` hands out at most: it is for decisions, not for models."""
+"""Greatest number of values from `node.value`: it is for decisions, not for models."""
 
 
 class ValueVerbs:

@@ -19,7 +19,7 @@ from netsim.schedules import Wake
 
 
 class Condition:
-    """Lets processes of one node wait for each other, as `node.condition()` gives it."""
+    """Condition by which processes of one node wait for each other, from `node.condition()`."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -39,7 +39,7 @@ class Condition:
 
 
 class Progress:
-    """How far one process has come: the last slot and wake-up that it was given.
+    """Progress of one process: the last slot and wake-up that it was given.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What learning methods share: protocols over lossy links, rounds, stars, augmented images.
+"""Parts of learning methods: protocols over lossy links, rounds, stars, augmented images.
 
 `netsim.api` gives all of it to algorithm files.
 

@@ -23,7 +23,7 @@ class Arrivals:
     ----------
     node : Node
     kind : type of Message
-        What is sent.
+        Value that is sent.
     oldest_s : float
         The greatest age of a message that is given; any by default.
     takes_back : bool
@@ -33,8 +33,9 @@ class Arrivals:
     Attributes
     ----------
     lost : list of (int, Message)
-        What has not been delivered since the last look, as far as the link tells a sender: receiver
-        and message. Whoever sends something that must not get lost takes it back from here.
+        Part that has not been delivered since the last look, as far as the link tells a sender:
+        receiver and message. Whoever sends something that must not get lost takes it back from
+        here.
 
     Examples
     --------

@@ -31,7 +31,7 @@ LUMA = (0.2989, 0.587, 0.114)
 
 
 class Augmentation(Table):
-    """How far two views of an image may differ.
+    """Greatest difference of two views of an image.
 
     Attributes
     ----------
@@ -44,13 +44,13 @@ class Augmentation(Table):
     jitter
         Probability that a view's colours are changed.
     brightness
-        How far the factor of the brightness is off 1 at most.
+        Greatest difference of the brightness's factor from 1.
     contrast
-        How far the factor of the contrast is off 1 at most.
+        Greatest difference of the contrast's factor from 1.
     saturation
-        How far the factor of the saturation is off 1 at most.
+        Greatest difference of the saturation's factor from 1.
     hue
-        By how much of the colour circle the hue turns at most.
+        Greatest turn of the hue, as a part of the colour circle.
     grayscale
         Probability that a view has no colours.
     """
@@ -121,7 +121,7 @@ def view(
 def crop_boxes(
     sizes: Tensor, corner: Tensor, image: tuple[int, int], how: Augmentation
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Where to crop: the first size of ten that fits, at a uniform place.
+    """Return the boxes to crop: the first size of ten that fits, at a uniform place.
 
     Parameters
     ----------

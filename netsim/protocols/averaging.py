@@ -1,4 +1,4 @@
-"""What nodes average: whole models or one part of them, with weights by their samples."""
+"""Averages of nodes: whole models or one part of them, with weights by their samples."""
 
 from collections.abc import Mapping
 from typing import Any, Generic, TypeVar
@@ -80,7 +80,7 @@ class AveragedModel(Generic[Plain]):
     node : Node
     params : PlainTraining
     model : Held
-        What the node goes on from.
+        Model from which the node goes on.
     """
 
     def __init__(self, node: Node, params: Plain) -> None:

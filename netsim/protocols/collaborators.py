@@ -22,14 +22,14 @@ from netsim.registry import Index
 
 
 class CollaboratorParams(AbsenceParams):
-    """When a node leaves peers out, and how many it keeps.
+    """Round in which a node leaves peers out, and the number that it keeps.
 
     Attributes
     ----------
     prune_after
         T_0, rounds after which only the `kept_peers` remain; 0: all peers stay.
     kept_peers
-        How many peers with the largest weights remain (K - 1 - K_0 of K nodes).
+        Number of peers with the largest weights that remain (K - 1 - K_0 of K nodes).
     """
 
     prune_after: Index = 10
@@ -43,12 +43,12 @@ class Dropped(Message):
 
 @dataclass(frozen=True)
 class UpdatesToMix:
-    """What a round has to mix, the node's own update first.
+    """Updates that a round mixes, the node's own first.
 
     Attributes
     ----------
     ids : tuple of int
-        Whose weights count, the node itself first.
+        Nodes whose weights count, the node itself first.
     updates : tuple of Message
         One each; an absent peer's is the node's own under `absent = "self"`.
     learns : tuple of bool
@@ -83,7 +83,7 @@ class Collaborators:
     receivers : set of int
         The nodes that have this one among their members.
     rounds : int
-        How many exchanges there were.
+        Number of exchanges.
     latest : dict of int to Received
         The last update of each member.
 
@@ -148,7 +148,7 @@ class Collaborators:
         return self._params.absent == "last" or self._told[j] > self._mixed.get(j, -1.0)
 
     def is_to_shrink(self) -> bool:
-        """Whether round `prune_after` is over and there are members to remove."""
+        """Return whether round `prune_after` is over and there are members to remove."""
         due = self.rounds == self._params.prune_after
         return due and len(self.members) > self._params.kept_peers
 
@@ -172,7 +172,7 @@ class Collaborators:
             self.node.send(j, Dropped())
 
     def listeners(self) -> list[Process]:
-        """What takes in word of being dropped, and late updates; add it to `processes`."""
+        """Return processes that take in dismissals and late updates; add them to `processes`."""
         return [self._on_dropped(), self._on_late_update()]
 
     def _on_dropped(self) -> Process:

@@ -1,4 +1,4 @@
-"""What an algorithm states about itself, above its `processes`."""
+"""Declarations of an algorithm, above its `processes`."""
 
 import inspect
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ ANY_TASK = "any"
 
 @dataclass(frozen=True)
 class Declaration:
-    """What an algorithm needs of a scenario.
+    """Requirements of an algorithm on a scenario.
 
     Attributes
     ----------
@@ -123,6 +123,6 @@ def algorithm(
 
 
 def declaration_of(processes: Callable[..., Any]) -> Declaration:
-    """What is declared above `processes`; where nothing is, the defaults."""
+    """Return the declarations above `processes`; the defaults where there are none."""
     found = getattr(processes, "declaration", None)
     return found if isinstance(found, Declaration) else Declaration()

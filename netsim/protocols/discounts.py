@@ -30,9 +30,9 @@ class StalenessParams(Table):
     Attributes
     ----------
     staleness
-        What the weight of a message in a mixture is multiplied by, by its age; what it loses stays
-        with the node's own model. By default the method's own weights hold. Source: Xie et al.
-        2019, FedAsync. Example: `{ kind = "polynomial", a = 0.5 }`
+        Factor of the weight of a message in a mixture, by its age; what it loses stays with the
+        node's own model. By default the method's own weights hold. Source: Xie et al. 2019,
+        FedAsync. Example: `{ kind = "polynomial", a = 0.5 }`
     """
 
     staleness: Chosen = NoStaleness()
@@ -46,10 +46,10 @@ def discounted(
     Parameters
     ----------
     node : Node
-        Who mixes.
+        Node that mixes.
     params : StalenessParams
     values : sequence of Ref
-        What is mixed, by which the age is known; m.
+        Values that are mixed, by which the age is known; m.
     weights : sequence of float or Ref
         (m,)
     own : int or None

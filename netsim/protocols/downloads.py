@@ -22,15 +22,16 @@ from netsim.registry import Count, Positive, Table
 
 
 class DownloadParams(Table):
-    """How long to wait for answers.
+    """Time to wait for answers.
 
     Attributes
     ----------
     timeout_s
-        How long an answer is waited for before a request is repeated. Absent: four times what the
-        request and a model of each peer asked take on a quiet network, at least 1 s.
+        Longest wait for an answer before a request is repeated. Absent: four times what the request
+        and a model of each peer asked take on a quiet network, at least 1 s.
     tries
-        How many times a request is sent, and a model that was lost on its way fetched, in all.
+        Number of times that a request is sent, and a model that was lost on its way fetched, in
+        all.
     poll_s
         Time after which peers that are not ready are asked again; it doubles each time.
     """
@@ -42,7 +43,7 @@ class DownloadParams(Table):
 
 @dataclass(frozen=True)
 class Hello(Message):
-    """Whether the peer is there, and whether its model is ready."""
+    """Greeting that asks whether the peer is there, and whether its model is ready."""
 
 
 @dataclass(frozen=True)
@@ -172,7 +173,7 @@ class Downloads:
             yield from self._fetch(list(self.stuck))
 
     def _fetch(self, peers: Sequence[int]) -> Generator[Any, Any, dict[int, Received[Model]]]:
-        """What has come when each of the peers has said that it is over, or has not answered."""
+        """Collect models until each of the peers has finished, or has not answered."""
         asks = [
             self._node.ask(j, Fetch(self._number.setdefault(j, 1)), Ended, *self._patience(peers))
             for j in peers

@@ -28,7 +28,7 @@ class Edges:
     ----------
     node : Node
     payload : Inbox
-        What goes over active edges; its `last` shows whether a peer knows what it was told.
+        Values that go over active edges; its `last` shows whether a peer knows what it was told.
     params : AbsenceParams
 
     Examples
@@ -69,12 +69,12 @@ class Edges:
         yield from self._inbox.exchange(news)
 
     def _is_unheard(self, j: int, wanted: bool, told_s: float) -> bool:
-        """Whether the peer's messages do not fit what it was told."""
+        """Return whether the peer's messages do not fit its last instructions."""
         last_s = self._payload.last[j].sent_s if j in self._payload.last else -1.0
         return last_s < told_s if wanted else last_s > told_s
 
     def listeners(self) -> list[Process]:
-        """What takes in word that comes late; add it to `processes`."""
+        """Return processes that take in late dismissals; add them to `processes`."""
         return self._inbox.listeners()
 
 

@@ -46,7 +46,7 @@ class ErrorFeedback:
         self.memory: Ref | None = None
 
     def compress(self, value: Ref) -> Encoded:
-        """What is sent in place of the next value; a field of a message."""
+        """Encode the next value with the error so far; a field of a message."""
         wanted = value if self.memory is None else self.memory + value
         sent = self._compressor.compress(self._node, wanted)
         self.memory = wanted - sent.value

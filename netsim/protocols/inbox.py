@@ -1,4 +1,4 @@
-"""What a node has from its peers in a round: what came in time, and what stands for the rest.
+"""Messages of a node's peers in a round: those in time, and the substitutes for the rest.
 
 Links lose messages and deliver them late, nodes wake when others do not. Every method that mixes
 what it hears says by `AbsenceParams` what a peer means that is not heard.
@@ -15,12 +15,12 @@ from netsim.registry import Positive
 
 
 class AbsenceParams(StalenessParams):
-    """What a peer means whose message did not come or is too old.
+    """Weight of a peer whose message did not come or is too old.
 
     Attributes
     ----------
     absent
-        What stands for a peer whose message did not come or is too old: nothing, so that the others
+        Substitute for a peer whose message did not come or is too old: nothing, so that the others
         share its weight ("renormalise"); a copy of the node's own message, so that its weight stays
         with the node ("self"; a server, which has none, leaves it out); or its last known message
         ("last").
@@ -40,7 +40,7 @@ class Inbox:
     ----------
     node : Node
     kind : type of Message
-        What is exchanged.
+        Value that is exchanged.
     params : AbsenceParams
     phase : int
         Tells the exchanges of one kind in one round apart: an inbox for each. Late messages of all
@@ -121,7 +121,7 @@ class Inbox:
         return {j: chosen[j].msg for j in of_use}
 
     def listeners(self) -> list[Process]:
-        """What takes in messages that come when their exchange is over; add it to `processes`."""
+        """Return processes that take in messages after their exchange; add them to `processes`."""
         return [self._on_late()] if self._node.schedule == "rounds" else []
 
     def _on_late(self) -> Process:

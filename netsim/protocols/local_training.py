@@ -11,7 +11,7 @@ from netsim.registry import Count, Positive, Table
 
 
 class LocalTraining(Table):
-    """How long local training of a round is.
+    """Length of local training of a round.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class LocalTraining(Table):
         return self
 
     def amount(self) -> dict[str, int]:
-        """How much to train: `steps` or `epochs`, as `node.train` takes it."""
+        """Amount of training: `steps` or `epochs`, as `node.train` takes it."""
         if self.local_steps is not None:
             return {"steps": self.local_steps}
         return {"epochs": self.local_epochs or 1}
@@ -82,7 +82,7 @@ class FallingRate(Table):
         return self
 
     def has_fallen(self, now_s: float) -> bool:
-        """Whether the lower rate holds at an instant."""
+        """Return whether the lower rate holds at an instant."""
         return self.switch_s is not None and now_s >= self.switch_s
 
     def learning_rate(self, now_s: float) -> float | None:

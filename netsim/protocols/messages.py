@@ -35,7 +35,7 @@ class Update(Message):
 
 @dataclass(frozen=True)
 class Share(Message):
-    """What a node puts into a mean: a model or a part of it, and its training samples.
+    """Contribution of a node to a mean: a model or a part of it, and its number of samples.
 
     Attributes
     ----------

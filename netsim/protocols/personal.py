@@ -44,7 +44,7 @@ def personal_processes(
     answers : callable
         Makes the values of the nodes `whose` from all messages, their own among these.
     sent, answer : type of Message
-        What a participant sends, what `answers` makes.
+        Message of a participant for `answers`.
 
     Returns
     -------
@@ -118,7 +118,7 @@ def own_means(
     shares : mapping of int to Message
         By node id, with a `theta` each.
     whose : sequence of int
-        Whose means to make.
+        Nodes whose means to make.
     graph : Ref
         W, (len(whose), len(shares)): rows like `whose`, columns like the sorted ids of `shares`.
 
@@ -145,7 +145,7 @@ def missing_part(node: Node, params: AbsenceParams, heard: int) -> float:
         A server, or a node among peers.
     params : AbsenceParams
     heard : int
-        How many nodes there are messages of, the node's own included.
+        Number of nodes with messages, the node's own included.
     """
     nodes = len(node.neighbours) + (node.role != "server")
     return (nodes - heard) / max(nodes - 1, 1) if params.absent == "self" else 0.0

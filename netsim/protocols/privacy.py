@@ -34,7 +34,7 @@ class PrivacyParams(Table):
     delta
         Probability with which the privacy of epsilon may fail, for which epsilon is counted.
     accountant
-        Which of Opacus's accountants counts epsilon.
+        Accountant of Opacus that counts epsilon.
     """
 
     sample_clip_norm: Positive = 1.0

@@ -35,11 +35,11 @@ class PushSumParams(Table):
     Attributes
     ----------
     graph
-        Whom a node pushes to in its k-th round: peers at random; or node i + 2^k (modulo the number
-        of nodes, 2^k taking all powers below it in turn), as in SGP ("exponential"). It pushes to
-        nobody in a round in which that is no peer.
+        Nodes to which a node pushes in its k-th round: peers at random; or node i + 2^k (modulo the
+        number of nodes, 2^k taking all powers below it in turn), as in SGP ("exponential"). It
+        pushes to nobody in a round in which that is no peer.
     receivers
-        How many peers at random a node pushes to.
+        Number of random peers to which a node pushes.
     largest_step
         The greatest 1 / w by which steps are enlarged. A large number is the printed algorithm:
         where nodes wake at random times w gets small at times, and steps so large that learning

@@ -32,7 +32,7 @@ class RoundParams(PlainTraining, AbsenceParams):
     Attributes
     ----------
     weights
-        What a node counts in a mean: its training samples ("sizes"), or as much as any other
+        Weight of a node in a mean: its training samples ("sizes"), or as much as any other
         ("equal").
     """
 
@@ -40,12 +40,12 @@ class RoundParams(PlainTraining, AbsenceParams):
 
 
 class PaceParams(Table):
-    """What nodes do that wake by themselves.
+    """Pace of nodes that wake by themselves.
 
     Attributes
     ----------
     pace
-        What a node does that wakes by itself, without a server: a local step a slot and the star
+        Work of a node that wakes by itself, without a server: a local step a slot and the star
         exchange ("slots"), or a round on waking ("rounds").
     """
 
@@ -71,7 +71,7 @@ ONLY_IN_ROUNDS = ("sampled", "local_epochs", "local_steps", "weights")
 
 
 def takes_rounds(node: Node, params: PaceParams) -> bool:
-    """Whether a node works in rounds rather than slots.
+    """Return whether a node works in rounds rather than slots.
 
     Raises
     ------
@@ -111,9 +111,9 @@ def round_processes(
     combine : callable, optional
         Makes the common value of all messages; None: `weighted_mean`.
     sent, common : type of Message
-        What a participant sends, what `combine` makes.
+        Message of a participant for `combine`.
     sampling : Sampling, optional
-        Who trains in a round; None: everybody.
+        Nodes that train in a round; None: everybody.
 
     Returns
     -------

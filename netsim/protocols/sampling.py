@@ -1,4 +1,4 @@
-"""Who takes part in a round where a part of the nodes does: the sampled clients of FedAvg."""
+"""Sampling of the nodes that take part in a round: the sampled clients of FedAvg."""
 
 from typing import Annotated
 
@@ -10,7 +10,7 @@ from netsim.registry import Table
 
 
 class SamplingParams(Table):
-    """Who takes part in a round; for the schedule `rounds`.
+    """Share of the nodes that take part in a round; for the schedule `rounds`.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class Sampling:
         self._drawn: list[frozenset[int]] = []
 
     def takes_part(self, i: int) -> bool:
-        """Whether node i takes part in the round that this node is in."""
+        """Return whether node i takes part in the round that this node is in."""
         if self._part is None:
             return True
         while len(self._drawn) < self._node.round:

@@ -1,4 +1,4 @@
-"""What secure aggregation adds to the size of messages: a model of sizes, not of cryptography.
+"""Message sizes of secure aggregation: a model of sizes, not of cryptography.
 
 Source: Bonawitz et al. 2017, "Practical Secure Aggregation for Privacy-Preserving Machine
 Learning" (CCS), Section 7: a user of n, with m values in [0, R_U), sends and receives
@@ -20,7 +20,7 @@ SHARE_BITS = 256
 
 
 def masked(value: Ref, users: int, bits_per_value: int = 16) -> Encoded:
-    """What a user sends: its masked values, keys and shares.
+    """Encode a user's masked values, keys and shares.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def masked(value: Ref, users: int, bits_per_value: int = 16) -> Encoded:
 
 
 def answered(value: Ref, users: int) -> Encoded:
-    """What the server sends to a user: a value in the clear, and what the user received on the way.
+    """Encode the server's answer: a value in the clear, and the messages for the user on the way.
 
     Parameters
     ----------

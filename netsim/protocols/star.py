@@ -28,7 +28,7 @@ STAR_SCHEDULES = ("star", "poisson", "periodic")
 
 
 class SlotParams(Table):
-    """Who trains during an exchange.
+    """Choice of the nodes that train during an exchange.
 
     Attributes
     ----------
@@ -47,12 +47,12 @@ class StarParams(AbsenceParams, SlotParams):
     Attributes
     ----------
     timeout_s
-        How long a star waits for answers before it asks again or goes on. Absent: four times what
+        Longest wait of a star for answers before it asks again or goes on. Absent: four times what
         the request and a model of each peer asked take on a quiet network, at least 1 s.
     tries
-        How many times a star asks, in all.
+        Number of times that a star asks, in all.
     broadcast
-        What a peer does with the model that a star broadcasts: takes it for its own (Algorithm 1,
+        Treatment of the model that a star broadcasts, by a peer: takes it for its own (Algorithm 1,
         line 18), or keeps it and mixes it in when it wakes itself ("cache").
     """
 
@@ -68,7 +68,7 @@ class Request(Message):
 
 @dataclass(frozen=True)
 class Heard:
-    """What a star has to mix.
+    """Models that a star mixes.
 
     Attributes
     ----------
@@ -129,7 +129,7 @@ class StarExchange(ABC, Generic[P]):
         if node.slots_per_exchange in (1, 2) and not params.uninvolved_train:
             raise UnsuitableError(
                 f"[exchange] slots_per_exchange = {node.slots_per_exchange}: every slot belongs "
-                "to an exchange, so nobody would ever train; take 3 or more, or "
+                "to an exchange, so no node would ever train; take 3 or more, or "
                 "uninvolved_train = true"
             )
         self.node, self.params = node, params
@@ -197,7 +197,7 @@ class StarExchange(ABC, Generic[P]):
 
 
 def trains_in(node: Node, params: SlotParams, slot: int) -> bool:
-    """Whether nodes that are not the star train in this slot.
+    """Return whether nodes that are not the star train in this slot.
 
     Parameters
     ----------

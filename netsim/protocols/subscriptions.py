@@ -17,15 +17,15 @@ from netsim.registry import Count, Positive
 
 
 class SubscriptionParams(AbsenceParams):
-    """How subscriptions are repeated until they are acknowledged.
+    """Repetition of subscriptions until they are acknowledged.
 
     Attributes
     ----------
     timeout_s
-        How long an acknowledgement is waited for before a subscription is repeated. Absent: four
-        times what the request and a model of each publisher take on a quiet network, at least 1 s.
+        Longest wait for an acknowledgement before a subscription is repeated. Absent: four times
+        what the request and a model of each publisher take on a quiet network, at least 1 s.
     tries
-        How many times a subscription is sent in a round, in all.
+        Number of times that a subscription is sent in a round, in all.
     """
 
     timeout_s: Positive | None = None
@@ -53,7 +53,7 @@ class Subscriptions:
     Attributes
     ----------
     publishers : sequence of int
-        Whom this node wants models from.
+        Nodes from which this node wants models.
 
     Examples
     --------
@@ -112,5 +112,5 @@ class Subscriptions:
         return own | models
 
     def listeners(self) -> list[Process]:
-        """What takes in models that come too late; add it to `processes`."""
+        """Return processes that take in models that come too late; add them to `processes`."""
         return self._inbox.listeners()

@@ -1,4 +1,4 @@
-"""What `import netsim` gives: scenarios, runs and sweeps as Python objects.
+"""Python interface of `import netsim`: scenarios, runs and sweeps as Python objects.
 
 `netsim/__init__.py` brings these names on first use; `docs/python.md` shows them at work.
 """

@@ -26,7 +26,7 @@ from netsim.scenario.algorithm_contract import contract_problems, with_own_param
 from netsim.scenario.draft import LISTS, KeyPath
 
 PREFIX = "netsim_objects_"
-"""How the modules are called that stand for algorithm classes."""
+"""Prefix of the modules that stand for algorithm classes."""
 
 BY_NAME = ("algorithm", "data", "model", "topology")
 """Tables for which a text stands that is a kind's name, and objects of other sorts."""
@@ -34,7 +34,7 @@ BY_NAME = ("algorithm", "data", "model", "topology")
 
 @dataclass(frozen=True)
 class Objects:
-    """What a scenario's kinds are that came as objects.
+    """Kinds of a scenario that came as objects.
 
     Attributes
     ----------
@@ -235,18 +235,18 @@ def _module_of(thing: type, name: str) -> ModuleType:
 
 
 def _is_entry(path: KeyPath) -> bool:
-    """Whether a key is a table of `BY_NAME`, or an entry of a list of them."""
+    """Return whether a key is a table of `BY_NAME`, or an entry of a list of them."""
     return bool(path) and path[0] in BY_NAME and all(isinstance(key, int) for key in path[1:])
 
 
 def _is_table(value: Any, path: KeyPath) -> bool:
-    """Whether a value is what a file has there: a table, a list of them, or nothing."""
+    """Return whether a value has the form of a table in a file: a table, a list, or nothing."""
     is_list = isinstance(value, list | tuple) and path in LISTS
     return value is None or isinstance(value, Mapping) or is_list
 
 
 def _called(thing: Any, table: str) -> str:
-    """What an object may be called in files and tables."""
+    """Return the name of an object in files and tables."""
     name = getattr(thing, "__name__", "")
     if isinstance(thing, ModuleType):
         return name.rpartition(".")[2]

@@ -58,7 +58,7 @@ class OwnData(DataSet):
     test_rows: ClassVar[Rows | None]
 
     def outline(self) -> Outline:
-        """What is known without reading anything."""
+        """Describe the data set without reading it."""
         samples = self.read(None)
         rows = len(samples.train), len(samples.test)
         return Outline(samples.input_shape, samples.num_classes, *rows, samples.input_limit)

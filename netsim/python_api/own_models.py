@@ -14,7 +14,7 @@ from netsim.models import ModelKind, Network
 from netsim.models._head import name_head, without_head
 
 GIVEN = ("input_shape", "num_classes")
-"""What a factory may ask for, by name."""
+"""Arguments that a factory may ask for, by name."""
 
 
 class OwnModel(ModelKind):

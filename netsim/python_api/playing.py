@@ -19,7 +19,7 @@ from netsim.recording.observers import EvaluationEvent, MessageEvent, Observers,
 from netsim.scenario.sweep import Sweep as SweepTable
 
 SWEEP = "netsim.sweep"
-"""What errors call the keywords of `sweep`."""
+"""Name of the keywords of `sweep` in errors."""
 
 
 class RunWarning(UserWarning):

@@ -62,9 +62,9 @@ class Plots:
         width : {"column", "text"} or float, optional
             Of a figure for a paper, or in inches.
         band : {"interval", "std", "nodes", "none"}, optional
-            What bands span: the 95 % interval or the standard deviation over seeds, that over
-            nodes, nothing. None: of several seeds the deviation over them (on paper the interval),
-            of one that over nodes.
+            Span of bands: the 95 % interval or the standard deviation over seeds, that over nodes,
+            nothing. None: of several seeds the deviation over them (on paper the interval), of one
+            that over nodes.
         paired_to : str, optional
             An algorithm; one panel more has the paired differences to it.
 
@@ -110,7 +110,7 @@ class Plots:
         return self._view("cdf", ask, _sheet(width or "column"))
 
     def graph(self, width: Width = "column") -> Figure:
-        """Who weighs whom at the end, alike nodes side by side: a panel an algorithm.
+        """Draw the final weights, alike nodes side by side: a panel an algorithm.
 
         Parameters
         ----------
@@ -219,7 +219,7 @@ class SweepPlots(Plots):
     folder : Path
         Of the sweep.
     design : SweepDesign
-        What it varies.
+        Keys that it varies.
     """
 
     def __init__(self, runs: Sequence[PlayedRun], folder: Path, design: SweepDesign) -> None:
@@ -258,5 +258,5 @@ class SweepPlots(Plots):
 
 
 def _sheet(width: Width) -> Sheet:
-    """What a figure of a width is drawn for."""
+    """Return the sheet for a figure of a width."""
     return SCREEN if width is None else paper(width_in(width))

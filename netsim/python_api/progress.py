@@ -1,4 +1,4 @@
-"""How runs are going, in one line that is written over: in a notebook, on a terminal."""
+"""Progress of runs, in one line that is written over: in a notebook, on a terminal."""
 
 import sys
 import time
@@ -20,7 +20,7 @@ EVERY_S = 0.5
 
 @contextmanager
 def line(shows: bool) -> Iterator[Watch | None]:
-    """What is told of the progress, or None if nothing is to be shown."""
+    """Open a line that shows progress, or give None if nothing is to be shown."""
     if not shows:
         yield None
         return
@@ -33,7 +33,7 @@ def line(shows: bool) -> Iterator[Watch | None]:
 
 
 class _Told:
-    """Writes the line now and then; algorithms that have ended stand before it."""
+    """Writer of the progress line; algorithms that have ended stand before it."""
 
     def __init__(self, write: Callable[[str, bool], None]) -> None:
         self._write = write
@@ -61,7 +61,7 @@ def _ending(name: str, step: "Progress") -> str:
 
 
 def _notebook_line() -> Callable[[str, bool], None] | None:
-    """What writes into the output of the cell that is being run; None outside of notebooks."""
+    """Return a writer into the output of the running notebook cell; None outside of notebooks."""
     ipython = sys.modules.get("IPython")
     shell = None if ipython is None else ipython.get_ipython()
     if shell is None or not hasattr(shell, "kernel"):

@@ -67,4 +67,4 @@ def resume(
 
 
 def _say_nothing(text: str) -> None:
-    """Where nobody wants to be told."""
+    """Drop a sentence that nobody wants to read."""

@@ -20,7 +20,7 @@ from netsim.results.sweep_comparison import SweepDesign, compare_points, tidy_ro
 
 
 class Run:
-    """What has been recorded of one or several algorithms in one world.
+    """Records of one or several algorithms in one world.
 
     Tables are pandas DataFrames, read from the folder when they are first asked for; their first
     columns say of which `seed` and `algorithm` a row is. Times are virtual.
@@ -28,7 +28,7 @@ class Run:
     Attributes
     ----------
     folder : Path
-        Where all of it lies.
+        Folder of all of it.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Run:
 
     @property
     def metrics(self) -> pd.DataFrame:
-        """What was measured of each node's published model, in long form.
+        """Measures of each node's published model, in long form.
 
         Columns `t_s` [s], `node`, `metric`, `stage`, `value` (shares in [0, 1]); and what the node
         had spent by then: `steps`, `bits_transmitted` [bit], `energy_j` [J].
@@ -103,7 +103,7 @@ class Run:
 
     @property
     def traffic(self) -> pd.DataFrame:
-        """What all nodes had spent by each evaluation at `t_s`: `bits_transmitted`, `airtime_s`."""
+        """Spending of all nodes by each evaluation at `t_s`: `bits_transmitted`, `airtime_s`."""
         return self._table("traffic")
 
     @property
@@ -138,7 +138,7 @@ class Run:
 
     @property
     def warnings(self) -> list[str]:
-        """What to know before reading the numbers: assumptions of links, slow paths, divergence."""
+        """Warnings before reading the numbers: assumptions of links, slow paths, divergence."""
         found = [
             warning
             for run in self._runs
@@ -220,7 +220,7 @@ class Sweep(Run):
     Attributes
     ----------
     design : SweepDesign
-        What is varied: points, seeds.
+        Keys that are varied: points, seeds.
     """
 
     def __init__(

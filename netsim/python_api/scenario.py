@@ -19,7 +19,7 @@ from netsim.scenario.labels import shown
 from netsim.traces.bounded_toml import require_plain
 
 STATED = "Scenario"
-"""What errors call a scenario that no file states."""
+"""Name in errors of a scenario that no file states."""
 
 Folders = str | Path | Iterable[str | Path]
 
@@ -177,7 +177,7 @@ def as_scenario(scenario: Scenario | str | Path, algorithms: Iterable[Any] | Non
 
 @contextmanager
 def kinds_for(scenario: Scenario) -> Iterator[Kinds]:
-    """What a scenario can name, its objects among it, for as long as it is entered."""
+    """Open the kinds that a scenario can name, its objects among them, while it is entered."""
     with _known(scenario._objects, scenario._folders) as kinds:
         yield kinds
 

@@ -198,7 +198,7 @@ def left_by(folder: Path) -> Holder | None:
 
 
 def is_lock(path: Path) -> bool:
-    """Whether a file is a lock: it is no result, so that a folder with it alone counts as empty."""
+    """Return whether a file is a lock: a folder with nothing else counts as empty."""
     return path.name.startswith(_PREFIX)
 
 

@@ -12,7 +12,7 @@ from netsim.recording.schema import COMPUTE, OFF, TRAIN, IntervalRow
 _PROCESSOR = (TRAIN, COMPUTE)
 
 Piece = tuple[int, int, float]
-"""From when to when, and how long of that at work [ns]."""
+"""Begin and end, and working time within them [ns]."""
 
 
 class Intervals:
@@ -51,7 +51,7 @@ class Intervals:
             self._add(now_ns, key, (from_ns, to_ns, to_ns - from_ns))
 
     def stops(self, now_ns: int, node: int) -> None:
-        """What a processor is at is dropped."""
+        """Drop the present work of a processor."""
         for what in _PROCESSOR:
             key = (node, what)
             self._emit_ended(now_ns, key)

@@ -1,4 +1,4 @@
-"""Who holds a lock: a process, told apart from others of its number on this and other machines."""
+"""Holder of a lock: a process, told apart from others of its number on this and other machines."""
 
 import json
 import os
@@ -58,7 +58,7 @@ def this_process() -> Holder:
 
 
 def read(path: Path) -> Holder | None:
-    """Whom a lock names; None if it has gone, nobody where it can't be read."""
+    """Return the holder that a lock names; None if it has gone, an unknown one if unreadable."""
     try:
         with opened(path, str(path)) as file:
             content = json.loads(file.read(4096))
@@ -71,7 +71,7 @@ def read(path: Path) -> Holder | None:
 
 
 def is_stale(path: Path, found: Holder) -> bool:
-    """Whether the process of a lock is dead, or silent on another machine for too long."""
+    """Return whether the process of a lock is dead, or silent on another machine for too long."""
     if found.pid and found.host == socket.gethostname() and found.machine == _machine():
         return not _is_alive(found)
     try:
@@ -115,7 +115,7 @@ def _is_alive(found: Holder) -> bool:
 
 
 def _started(pid: int) -> str:
-    """When a process started, `dead` for one that only waits to be reaped; empty if unknown."""
+    """Return the start time of a process, `dead` for a zombie; empty if unknown."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:

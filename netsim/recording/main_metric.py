@@ -12,7 +12,7 @@ SHARES = ("accuracy", "iou")
 
 @dataclass(frozen=True)
 class MainMetric:
-    """What a run's summary says of its task.
+    """Main metric of a task, as a run's summary has it.
 
     Attributes
     ----------
@@ -41,11 +41,11 @@ class MainMetric:
 
     @property
     def is_lower_better(self) -> bool:
-        """Whether lower values of it are better."""
+        """Return whether lower values of it are better."""
         return self.prefers_lower(self.name)
 
     def prefers_lower(self, metric: str) -> bool:
-        """Whether lower values of a metric are better, on whatever samples it was taken."""
+        """Return whether lower values of a metric are better, on any samples."""
         name = metric.removeprefix("malicious_")
         return (
             "loss" in name
@@ -59,7 +59,7 @@ class MainMetric:
 
 
 def is_share(metric: str) -> bool:
-    """Whether a metric is a share, from 0 to 1."""
+    """Return whether a metric is a share, from 0 to 1."""
     return any(word in metric for word in SHARES)
 
 

@@ -53,7 +53,7 @@ class MessageLog:
 
     @property
     def count(self) -> int:
-        """How many messages have ended so far."""
+        """Number of messages that have ended so far."""
         return self._taken + len(self._receivers)
 
     def message(self, *fields: Any, **named: Any) -> int:

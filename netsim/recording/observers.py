@@ -19,9 +19,9 @@ class MessageEvent(NamedTuple):
     Attributes
     ----------
     algorithm : str
-        Which algorithm of the scenario is being played.
+        Algorithm of the scenario that is being played.
     t_sent_s, t_done_s : float
-        When it was sent, and when it was delivered or given up, in virtual time [s].
+        Times at which it was sent, and delivered or given up, in virtual time [s].
     src, dst : int
         Sender and receiver.
     kind : str
@@ -103,7 +103,7 @@ class EvaluationEvent(NamedTuple):
 
 
 class TrafficEvent(NamedTuple):
-    """What the whole network has spent by an evaluation; told before what was measured.
+    """Spending of the whole network by an evaluation; reported before the metrics.
 
     Attributes
     ----------
@@ -133,7 +133,7 @@ ValuesTold = Callable[[int, Mapping[str, Mapping[int, float]]], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Observers:
-    """Who is told of what; an exception that one raises ends the run.
+    """Observers of a run; an exception that one raises ends the run.
 
     Attributes
     ----------

@@ -93,7 +93,7 @@ def takes_fields(
 
 
 class Extent(NamedTuple):
-    """How far a table has been written: its parts, and the rows in them."""
+    """Written part of a table: its files, and the rows in them."""
 
     parts: int
     rows: int
@@ -221,7 +221,7 @@ class Parts:
                 path.unlink(missing_ok=True)
 
     def extent(self) -> Extent:
-        """How far the table has been written; the names of its parts are on the disk itself."""
+        """Return the written part of the table; the names of its files are on the disk itself."""
         if self._folder is not None and self._synced < self._parts:
             sync_names(self._folder)
             self._synced = self._parts

@@ -17,7 +17,6 @@ import pyarrow as pa
 
 from netsim.recording import run_folder
 from netsim.recording.intervals import Intervals
-from netsim.recording.marks import Marks
 from netsim.recording.message_log import MessageLog, Watcher
 from netsim.recording.parquet_parts import (
     Column,
@@ -33,9 +32,9 @@ from netsim.recording.schema import (
     GRAPH_COLUMNS,
     HOP_COLUMNS,
     INTERVAL_COLUMNS,
-    MARK_COLUMNS,
     MESSAGE_COLUMNS,
     METRIC_COLUMNS,
+    OTHER_EVENT_COLUMNS,
     TRAFFIC_COLUMNS,
     USE_COLUMNS,
     WAKES,
@@ -55,7 +54,7 @@ _PARTS_A_STRETCH = 20
 
 
 class Recorder:
-    """Records the events and measurements of one run.
+    """Recorder of the events and measurements of one run.
 
     Parameters
     ----------
@@ -133,13 +132,13 @@ class Recorder:
         self._metrics = parts("metrics", METRIC_COLUMNS)
         self._spent = parts("traffic", TRAFFIC_COLUMNS)
         self._graph = parts("graph", GRAPH_COLUMNS)
-        marks = parts("wakes", MARK_COLUMNS, log_messages)
-        self._marks = Marks(marks)
+        other_events = parts("wakes", OTHER_EVENT_COLUMNS, log_messages)
+        self._other_events = OtherEvents(other_events)
         uses = parts("uses", USE_COLUMNS, log_messages)
         self.uses = Uses(uses)
         self._tables = {
             "messages": messages,
-            "wakes": marks,
+            "wakes": other_events,
             "metrics": self._metrics,
             "traffic": self._spent,
             "graph": self._graph,
@@ -215,7 +214,7 @@ class Recorder:
         self._mark(t_ns, node, "job", steps)
 
     def _mark(self, t_ns: int, node: int, what: str, count: int) -> None:
-        self._marks.add(OtherEventRow(self._log.count, t_ns, node, what, count))
+        self._other_events.add(OtherEventRow(self._log.count, t_ns, node, what, count))
 
     @takes_fields(MetricRow)
     def metric(self, row: MetricRow) -> None:
@@ -299,7 +298,14 @@ class Recorder:
         """
         if self._totals is None:
             self._write_all()
-            tables = (self._log, self._marks, self._metrics, self._spent, self._graph, self.uses)
+            tables = (
+                self._log,
+                self._other_events,
+                self._metrics,
+                self._spent,
+                self._graph,
+                self.uses,
+            )
             for table in tables:
                 table.close()
             if self._hops is not None:
@@ -327,7 +333,7 @@ class Recorder:
 
     @property
     def messages_ended(self) -> int:
-        """How many messages have ended so far, one for each receiver."""
+        """Number of messages that have ended so far, one for each receiver."""
         return self._log.count
 
     def watch_messages(self, told: Watcher) -> None:
@@ -348,8 +354,8 @@ class Recorder:
         self._written_at_s = time.monotonic()
 
     def _flushes(self) -> tuple[Callable[[], None], ...]:
-        """What writes the waiting rows of each table."""
-        tables = (self._log, self._marks, self._spent, self._graph, self.uses)
+        """Return the functions that write the waiting rows of each table."""
+        tables = (self._log, self._other_events, self._spent, self._graph, self.uses)
         flushes = (*(table.flush for table in tables), self._flush_metrics)
         if self._hops is not None:
             flushes = (*flushes, self._hops.flush)
@@ -368,7 +374,7 @@ class Recorder:
     def _count(self) -> dict[str, Any]:
         totals = self._log.totals(self.bits_transmitted, self.airtime_s())
         fingerprint = hashlib.sha256(self._log.digest(totals["outcomes"]))
-        fingerprint.update(self._marks.digest())
+        fingerprint.update(self._other_events.digest())
         return {
             **totals,
             "staleness": self.ages.summary(),

@@ -39,7 +39,7 @@ ADDED_OUTCOMES = frozenset({"asleep", "withdrawn"})
 """Outcomes that enter a fingerprint only where they occur, so that older fingerprints hold."""
 
 WAKES = ("woke", "skipped")
-"""What can become of a wake-up."""
+"""Possible fates of a wake-up."""
 
 TRAIN, COMPUTE, TRANSMIT, RECEIVE, OFF = "train", "compute", "transmit", "receive", "off"
 STATES = (TRAIN, COMPUTE, TRANSMIT, RECEIVE, OFF)
@@ -223,7 +223,7 @@ class OtherEventRow(NamedTuple):
     number: Annotated[int, Column("count", "count")]
 
 
-MARK_COLUMNS = columns_of(OtherEventRow)
+OTHER_EVENT_COLUMNS = columns_of(OtherEventRow)
 
 
 class IntervalRow(NamedTuple):
@@ -266,7 +266,7 @@ HOP_COLUMNS = columns_of(HopRow)
 
 TABLES = {
     "messages": MESSAGE_COLUMNS,
-    "wakes": MARK_COLUMNS,
+    "wakes": OTHER_EVENT_COLUMNS,
     "metrics": METRIC_COLUMNS,
     "traffic": TRAFFIC_COLUMNS,
     "graph": GRAPH_COLUMNS,

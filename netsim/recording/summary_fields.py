@@ -50,7 +50,7 @@ class Measure:
 
     @property
     def scale(self) -> float:
-        """What its numbers are multiplied by where they are shown."""
+        """Return the factor by which its numbers are shown."""
         return 100.0 if self.unit in ("%", "pp") else 1.0
 
     def spelled(self, value: float, half: float | None = None, sign: str = "") -> str:
@@ -251,7 +251,7 @@ _MEANINGS = {
 
 
 def meaning(name: str) -> str:
-    """What a measure counts; empty: its title says it.
+    """Definition of a measure; empty: its title says it.
 
     Parameters
     ----------
@@ -327,7 +327,7 @@ def row(summary: Summary) -> dict[str, Any]:
 
 
 def definitions(names: Iterable[str]) -> str:
-    """What some measures count, those whose titles do not say it, to stand below their table."""
+    """Return the definitions of measures whose titles do not say it, to stand below their table."""
     told: dict[str, str] = {}
     for name in names:
         measure = MEASURES[name]

@@ -34,7 +34,7 @@ _KINDS = {
 
 
 class TableCheck:
-    """Reads the parts of one table, which must fit each other.
+    """Reader of the parts of one table, which must fit each other.
 
     Parameters
     ----------

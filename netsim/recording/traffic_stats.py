@@ -123,7 +123,7 @@ class Traffic:
 
 
 class _Delays:
-    """How long messages took from sending to arrival: a histogram in bounded memory.
+    """Delays of messages from sending to arrival: a histogram in bounded memory.
 
     Mean, least and largest are exact. Delays are counted in classes whose width is at most 1/128
     of their values; a percentile is the middle of its class, and so is right to 0.4 %.

@@ -227,7 +227,7 @@ class Uses:
             return [(
                 "no message used",
                 f"of {arrived:,} messages with models or other values that arrived not one was "
-                f"used ({told}): what is measured is learned without them{_remedy(self.counts)}",
+                f"used ({told}): the measured models learned without them{_remedy(self.counts)}",
             )]  # fmt: skip
         found = []
         first_ns, last_ns = self._longest_gap_ns

@@ -1,1 +1,1 @@
-"""Reads what runs recorded: summaries, comparisons, tables and figures."""
+"""Summaries, comparisons, tables and figures of recorded runs."""

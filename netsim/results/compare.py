@@ -30,7 +30,7 @@ _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[+-]?(?:inf|nan
 
 
 def time_to_target(folder: Path, target: float | None) -> Row:
-    """When a run's main metric, its mean over nodes, first reached a target; what that had cost.
+    """Return the first time at which a run's mean main metric reached a target, and its cost.
 
     Parameters
     ----------

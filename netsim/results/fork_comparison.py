@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from rich import box
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -103,7 +102,7 @@ def _folders(pair: Pair) -> tuple[Path, Path]:
 
 
 def per_node(folder: Path, at_s: float, nodes: int) -> dict[str, NDArray[np.float64]]:
-    """What each node of a run came to from an instant on.
+    """Return each node's result of a run from an instant on.
 
     Parameters
     ----------
@@ -260,7 +259,7 @@ def _table(found: list[Difference], at_s: float) -> Table:
         f"means over nodes; messages are those sent from {at_s:g} s on, all else is at the end; "
         "± is the standard deviation over nodes of the paired difference"
     )
-    table.add_column("")
+    table.add_column("", no_wrap=True)
     for title in ("original", "fork", "difference", "nodes higher", "lower"):
         table.add_column(title, justify="right")
     for d in found:
@@ -268,7 +267,7 @@ def _table(found: list[Difference], at_s: float) -> Table:
         if d.measure not in UNITS and "accuracy" not in d.measure:
             unit, scale = "", 1.0
         table.add_row(
-            escape(f"{title} [{unit}]".replace(" []", "")),
+            Text(f"{title} [{unit}]".replace(" []", "")),
             f"{d.original * scale:,.4g}",
             f"{d.fork * scale:,.4g}",
             f"{d.difference * scale:+,.3g} ± {d.std_nodes * scale:,.2g}",

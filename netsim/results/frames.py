@@ -53,7 +53,7 @@ def table(runs: Sequence[PlayedRun], name: str) -> pd.DataFrame:
 
 
 def nodes(runs: Sequence[PlayedRun]) -> pd.DataFrame:
-    """Who the nodes are: a row a node of each world.
+    """Return the table of nodes: a row a node of each world.
 
     Algorithms of one scenario have the same nodes, which stand there once.
 
@@ -84,7 +84,7 @@ def nodes(runs: Sequence[PlayedRun]) -> pd.DataFrame:
 
 
 def summary(runs: Sequence[PlayedRun]) -> pd.DataFrame:
-    """What runs are compared by: a row a run, a column a measure that any of them has.
+    """Return the measures of runs: a row a run, a column a measure that any of them has.
 
     The measure that they are judged by is always there, nan where models were not finite.
 

@@ -113,7 +113,7 @@ def build(rows: Rows, nodes: Rows) -> Graph:
 
 
 def last_logged(rows: Rows, nodes: int) -> NDArray[np.int64]:
-    """Which rows hold the weight that was logged last for their pair, by node and then peer.
+    """Return the rows of the last weight of each pair, by node and then peer.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def last_logged(rows: Rows, nodes: int) -> NDArray[np.int64]:
 
 
 def summary_block(graph: Graph) -> dict[str, Any]:
-    """What `summary.json` says under `graph`.
+    """Return the `graph` block of `summary.json`.
 
     Returns
     -------
@@ -237,7 +237,7 @@ def _mutuality(graph: Graph, used: NDArray[np.bool_]) -> dict[str, float | None]
 
 
 _Relation = tuple[NDArray[np.bool_] | None, NDArray[np.int64] | None]
-"""Which peers count: those that are marked, or those with the node's own label; labels from 0."""
+"""Peers that count: those that are marked, or those with the node's own label; labels from 0."""
 
 
 def _same_task(graph: Graph) -> _Relation:

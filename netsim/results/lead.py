@@ -1,4 +1,4 @@
-"""How far a run is ahead of another one where both have made as many local steps."""
+"""Lead of one run over another where both have made as many local steps."""
 
 from pathlib import Path
 

@@ -30,7 +30,7 @@ def names(metrics: Rows) -> list[str]:
 
 
 def recorded(metrics: Rows) -> dict[str, dict[str, float]]:
-    """What algorithms recorded, by name: statistics over the last number of each node."""
+    """Return statistics over the last number of each node that algorithms recorded, by name."""
     if not metrics:
         return {}
     chosen = metrics["stage"] == RECORDED
@@ -343,7 +343,7 @@ def summary_block(
 
 
 def spent(folder: Path, t_s: NDArray[np.float64]) -> Rows | None:
-    """What the whole network, servers included, had spent by each time.
+    """Return the spending of the whole network, servers included, by each time.
 
     Parameters
     ----------

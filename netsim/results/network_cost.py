@@ -1,4 +1,4 @@
-"""What a network costs: the same algorithm in several worlds, as a table and in words.
+"""Cost of a network: the same algorithm in several worlds, as a table and in words.
 
 Entries of `[[algorithm]]` that differ in nothing but their `set` are one algorithm in several
 worlds, which share their draws. They are ordered by how much a `set` changes, so that each is the
@@ -36,7 +36,7 @@ CAUSES = {
     LATE: "too late",
     "withdrawn": "withdrawn by its sender",
 }
-"""What messages are lost to, by outcome, as it is told."""
+"""Words for the causes of lost messages, by outcome."""
 TITLES = {LATE: "late"}
 """Titles of columns that are not the outcome's name."""
 
@@ -50,7 +50,7 @@ class Difference:
 
     @property
     def is_clear(self) -> bool:
-        """Whether the interval leaves out nought."""
+        """Return whether the interval leaves out nought."""
         return self.half is not None and abs(self.mean) > self.half
 
 
@@ -80,7 +80,7 @@ class Played:
 
     @property
     def learned(self) -> bool:
-        """Whether its main metric was measured."""
+        """Return whether its main metric was measured."""
         return self.main.name in names(self.measured)
 
     @property
@@ -90,12 +90,12 @@ class Played:
 
     @property
     def sent(self) -> int:
-        """How many messages were sent, once a receiver."""
+        """Number of messages sent, once a receiver."""
         return int(self.summary["messages"]["sent"])
 
     @property
     def outcomes(self) -> Counter[str]:
-        """What became of them."""
+        """Number of messages by outcome."""
         found: Counter[str] = Counter()
         for by_outcome in self.summary["outcomes"].values():
             found.update(by_outcome)
@@ -139,7 +139,7 @@ class NetworkCost:
 
     @property
     def causes(self) -> list[str]:
-        """What any message was lost to."""
+        """Causes to which any message was lost."""
         met = set().union(*(run.outcomes for run in self.runs))
         return [cause for cause in CAUSES if cause in met]
 
@@ -181,7 +181,7 @@ def difference(run: Played, other: Played) -> Difference | None:
 
 
 def table(cost: NetworkCost) -> WrappedTable:
-    """What each world gave, what became of its messages, and what it took from the one above."""
+    """Return the table of each world's result, message fates, and loss to the one above."""
     runs, main = cost.runs, cost.runs[0].main
     columns = []
     if any(run.learned for run in runs):
@@ -206,7 +206,7 @@ def table(cost: NetworkCost) -> WrappedTable:
 
 
 def sentences(cost: NetworkCost) -> list[str]:
-    """What the table says, one sentence an algorithm; each is made of its numbers."""
+    """Return the table in words, one sentence an algorithm."""
     told = [_sentence(group) for group in cost.groups if len(group) > 1]
     silent = [g[-1] for g in cost.groups if g[-1].sent == 0 and len(g) == 1 and g[-1].learned]
     if len(silent) == 1:
@@ -220,7 +220,7 @@ def sentences(cost: NetworkCost) -> list[str]:
 
 
 def _sentence(group: Sequence[Played]) -> str:
-    """What one algorithm's own world did to messages, and what each world took from it."""
+    """Describe one algorithm's message fates in its own world, and the loss of each world."""
     here = group[-1]
     lost = [
         f"{100 * here.share(cause):.1f} % {text}"

@@ -24,7 +24,7 @@ from netsim.results.sweep_comparison import mean_and_half_width
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """What two runs have measured of the same nodes; a notebook shows `by_algorithm`.
+    """Comparison of the same nodes in two runs; a notebook shows `by_algorithm`.
 
     Attributes
     ----------

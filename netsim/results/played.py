@@ -1,4 +1,4 @@
-"""What a run folder says of itself, whether its run has ended or not."""
+"""State of a run folder, whether its run has ended or not."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,7 @@ from netsim.units import to_ns
 
 @dataclass(frozen=True)
 class Played:
-    """How far a run has come.
+    """Progress of a run.
 
     Attributes
     ----------
@@ -33,12 +33,12 @@ class Played:
 
     @property
     def end_ns(self) -> int:
-        """How far it came [ns]."""
+        """Time that the run has reached [ns]."""
         return to_ns(self.virtual_s)
 
     @property
     def label(self) -> str:
-        """What was played: scenario and algorithm, else the folder's name."""
+        """Label of the run: scenario and algorithm, else the folder's name."""
         told = [str(self.summary[key]) for key in ("name", "algorithm") if key in self.summary]
         return ", ".join(told) or self.folder.name
 
@@ -49,12 +49,12 @@ class Played:
 
     @property
     def is_lower_better(self) -> bool:
-        """Whether lower values of it are better."""
+        """Return whether lower values of it are better."""
         return MainMetric.of(self.summary).is_lower_better
 
 
 def look(folder: Path) -> Played:
-    """What a run folder says of itself.
+    """Read the state of a run folder.
 
     Raises
     ------
@@ -75,7 +75,7 @@ def look(folder: Path) -> Played:
 
 
 def _last_s(folder: Path) -> float:
-    """When something happened last, as far as it has been written."""
+    """Return the time of the last written event."""
     times = {"messages": "t_done_s", "wakes": "t_s", "metrics": "t_s", "intervals": "t_end_s"}
     found = 0.0
     for table, column in times.items():

@@ -1,4 +1,4 @@
-"""Where two runs of one scenario part: the first row of any table that differs."""
+"""Find the first row of any table in which two runs of one scenario differ."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -77,7 +77,7 @@ def first_differences(recorded: Path, again: Path) -> list[Difference]:
 
 
 def other_differences(recorded: Path, again: Path) -> Iterator[str]:
-    """What else differs in two run folders: the table of nodes, and the arrays that were kept."""
+    """Yield other differences of two run folders: the table of nodes, and the kept arrays."""
     one, two = (_nodes(folder) for folder in (recorded, again))
     if one.keys() != two.keys():
         yield f"nodes.parquet: columns {', '.join(sorted(one.keys() ^ two.keys()))}"

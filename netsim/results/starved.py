@@ -1,4 +1,4 @@
-"""Which nodes of a run starved: the one rule of all that says so."""
+"""Find the nodes of a run that starved: the one rule for all outputs."""
 
 from typing import Any
 

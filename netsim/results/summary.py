@@ -130,7 +130,7 @@ def run_folders(path: Path) -> list[Path]:
 
 
 def labels(folders: list[Path], summaries: list[dict[str, Any]]) -> list[str]:
-    """How to call runs beside each other: by algorithm, else by path, shortened to what differs."""
+    """Return the labels of runs: by algorithm, else by path, shortened to their differences."""
     found = [
         str(s.get("algorithm", folder.name)) for folder, s in zip(folders, summaries, strict=True)
     ]

@@ -34,7 +34,7 @@ LEVEL = 0.95
 
 @dataclass(frozen=True, slots=True)
 class SweepDesign:
-    """What a sweep varies and what of it is shown.
+    """Keys that a sweep varies, and the measures that it shows.
 
     Attributes
     ----------

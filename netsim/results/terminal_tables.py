@@ -15,7 +15,7 @@ from netsim.recording.summary_fields import MEASURES, definitions
 Row = dict[str, Any]
 """Cells by column name; None where a run does not say."""
 
-_FOLD = 26  # a row's name takes no more columns than this where room is short
+_FOLD = 48  # a row's name takes no more columns than this where room is short
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ _SHOWN = {
     "virtual_s": "",
     "wall_s": "",
 }
-"""What runs are compared by in the terminal, and where their spread is."""
+"""Measures by which the terminal compares runs, with the columns of their spread."""
 
 _OPTIONAL = (
     "accuracy_all_classes",
@@ -160,7 +160,8 @@ class WrappedTable:
                     break
             yield table
             rest = rest[end:]
-        yield Text(self._note, style="dim")
+        as_wide = options.update(no_wrap=False, overflow="fold")
+        yield from console.render(Text(self._note, style="dim"), as_wide)
 
     def _table(self, shown: Sequence[Column], folded: bool) -> Table:
         found = Table(box=box.SIMPLE_HEAD, pad_edge=False)

@@ -41,7 +41,7 @@ _HOMES = {
     "sweep": ("Draw", "Sweep"),
     "training": ("Training",),
 }
-"""Where names are that are not in `tables`."""
+"""Modules of the names that are not in `tables`."""
 
 
 def __getattr__(name: str) -> Any:

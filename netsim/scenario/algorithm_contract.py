@@ -1,4 +1,4 @@
-"""What makes a module an algorithm, and what is told of one that is none."""
+"""Requirements that make a module an algorithm, and errors about those that it misses."""
 
 import inspect
 from types import ModuleType
@@ -17,12 +17,12 @@ OLD_CONSTANTS = {
 
 
 def is_algorithm(module: ModuleType) -> bool:
-    """Whether a module means to be an algorithm."""
+    """Return whether a module means to be an algorithm."""
     return hasattr(module, "Params") or hasattr(module, "processes")
 
 
 def contract_problems(where: str, module: ModuleType) -> list[str]:
-    """What an algorithm's module lacks, one a line.
+    """List the faults of an algorithm's module, one a line.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def with_own_params(module: ModuleType) -> ModuleType:
 
 
 def _old_declarations(where: str, module: ModuleType) -> list[str]:
-    """What a module states in a way that nobody reads: it would play by the defaults."""
+    """List a module's declarations of a form that is not read; it would play by the defaults."""
     problems = []
     for name, keyword in OLD_CONSTANTS.items():
         if name in vars(module):

@@ -30,7 +30,7 @@ def tasks(module: ModuleType) -> tuple[str, ...] | None:
 
 
 def learns(module: ModuleType, task: type[Any]) -> bool:
-    """Whether an algorithm learns a task, as far as it says so.
+    """Return whether an algorithm learns a task, as far as it says so.
 
     One that learns classifications learns every task whose samples have classes.
     """
@@ -42,17 +42,17 @@ def learns(module: ModuleType, task: type[Any]) -> bool:
 
 
 def needs_values(module: ModuleType) -> bool:
-    """Whether the algorithm's course depends on computed values (so not with --timing-only)."""
+    """Return whether the algorithm's course depends on values (so not with --timing-only)."""
     return declaration_of(module.processes).needs_values
 
 
 def knows_servers(module: ModuleType) -> bool:
-    """Whether nodes of role `server` take part; if not, the others play without them."""
+    """Return whether nodes of role `server` take part; if not, the others play without them."""
     return declaration_of(module.processes).knows_servers
 
 
 def mixes_to_one(module: ModuleType) -> bool:
-    """Whether the weights of each row that the algorithm logs sum to one."""
+    """Return whether the weights of each row that the algorithm logs sum to one."""
     return declaration_of(module.processes).mixes_to_one
 
 

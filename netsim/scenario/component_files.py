@@ -24,13 +24,13 @@ from netsim.scenario.algorithm_contract import contract_problems, is_algorithm, 
 from netsim.scenario.shipped import CHECKOUT_NAME, INSTALLED_NAME, algorithms_package
 
 PREFIX = "netsim_components_"
-"""What the private packages of users' folders are called."""
+"""Prefix of the private packages of users' folders."""
 
 GROUP = "netsim.components"
 """The group of entry points by which an installed package names its own."""
 
 NOT_COMPONENTS = ("_", "test_", "conftest")
-"""How the names of modules begin that hold neither algorithms nor components."""
+"""Prefixes of modules that hold neither algorithms nor components."""
 
 _authors: set[str] = {CHECKOUT_NAME, INSTALLED_NAME}
 """Packages of algorithms and components: what is wrong in them their authors can mend."""
@@ -38,7 +38,7 @@ _authors: set[str] = {CHECKOUT_NAME, INSTALLED_NAME}
 
 @dataclass
 class Found:
-    """What has been found so far, and what is wrong with it.
+    """Components found so far, and their faults.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What the keys of a scenario mean: read from the docstrings of their tables, where it stands once.
+"""Meaning of the keys of a scenario: read from the docstrings of their tables.
 
 It appears in the JSON Schema, in `netsim list --keys`, in error messages and in `docs/scenario.md`.
 """
@@ -19,7 +19,7 @@ from netsim.units import unit_of
 
 @dataclass(frozen=True)
 class Description:
-    """What a docstring says of a key.
+    """Description of a key, from a docstring.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ _UNIT = re.compile(r" \[([A-Za-z0-9/^]+)\]")
 
 
 def in_short(key: str, description: str) -> str:
-    """What a key is, from its description in a JSON Schema: the first clause, with the unit."""
+    """Shorten a key's description in a JSON Schema to its first clause, with the unit."""
     clause = _END.split(description, maxsplit=1)[0].removesuffix(".")
     found = _CLAUSE.match(clause)
     clause = found[1] if found else clause
@@ -80,7 +80,7 @@ def summary(table: type[Table]) -> str:
 
 
 def descriptions(table: type[Table]) -> dict[str, Description]:
-    """What the docstrings of a table and of its bases say of its keys, in the order of the keys.
+    """Return the descriptions of keys of a table and of its bases, in the order of the keys.
 
     A key is an entry of the section `Attributes` (or `Parameters`) of the class that states it, or
     of one derived from that. Its unit follows from its name (`rate_bps`), or stands in the entry

@@ -115,7 +115,7 @@ def _merge(draft: Draft, base: Any, layer: Any, path: KeyPath, label: str, addre
 
 
 def _addresses(layer: Any) -> bool:
-    """Whether a file's table names entries of a list, and is no entry itself."""
+    """Return whether a file's table names entries of a list, and is no entry itself."""
     tables = isinstance(layer, dict) and all(isinstance(v, dict) for v in layer.values())
     return tables and bool(layer)
 
@@ -153,7 +153,7 @@ def _merge_entry(
 
 
 def _names(entry: Any) -> list[str]:
-    """What a list's entry may be called by: its name, else its kind."""
+    """Return the possible names of a list's entry: its name, else its kind."""
     if not isinstance(entry, dict):
         return []
     return [entry[key] for key in ("name", "kind") if isinstance(entry.get(key), str)]

@@ -20,7 +20,7 @@ from netsim.traces.bounded_toml import read_toml
 from netsim.traces.files import is_file
 
 OWN_KEYS = ("name", "paper")
-"""What a file says of itself alone, and not for those that extend it."""
+"""Keys of a file that do not pass to those that extend it."""
 
 
 def shipped() -> dict[str, Path]:

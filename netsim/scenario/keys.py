@@ -16,7 +16,7 @@ from netsim.scenario.kinds import Kinds
 from netsim.scenario.labels import shown
 
 TOP_LEVEL = "top"
-"""What the keys before the first table are listed under."""
+"""Name of the keys before the first table in lists."""
 
 _BOUNDS = {Ge: ("ge", ">="), Gt: ("gt", ">"), Le: ("le", "<="), Lt: ("lt", "<")}
 _NAMES = {bool: "true or false", int: "whole number", float: "number", str: "text"}
@@ -50,7 +50,7 @@ class Key(NamedTuple):
 
     @property
     def line(self) -> str:
-        """What it does, and what it can be where that is one of a few words."""
+        """Describe the key, and its values where they are a few words."""
         words = f" One of {self.values.replace(' or ', ', ')}." if " or " in self.values else ""
         return self.about.text + (words if '"' in words else "")
 
@@ -148,7 +148,7 @@ def _values(info: FieldInfo) -> str:
 
 
 def _named(annotation: Any, marks: tuple[Any, ...] = ()) -> str:
-    """What a type allows, in words.
+    """Describe the values that a type allows.
 
     Parameters
     ----------

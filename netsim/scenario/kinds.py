@@ -1,4 +1,4 @@
-"""What scenarios can name: the shipped kinds, a user's own, and those of installed packages."""
+"""Components that scenarios can name: shipped, a user's own, and those of installed packages."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -163,7 +163,7 @@ def objects_in_force(
 
 
 def kinds_of(folders: Iterable[Path] = ()) -> Kinds:
-    """What scenarios can name where these folders hold components of the user's own.
+    """Return the kinds that scenarios can name, with those of these folders of the user's own.
 
     Parameters
     ----------

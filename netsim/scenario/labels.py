@@ -35,7 +35,7 @@ def _first(values: Iterable[T]) -> Iterable[T]:
 
 
 def short_key(path: str) -> str:
-    """What a key path is called in labels: its last part, of a `kind` that before it."""
+    """Return a key path's name in labels: its last part, of a `kind` that before it."""
     table, _, last = path.rpartition(".")
     return table.rpartition(".")[2] if last in TAGS and table else last
 

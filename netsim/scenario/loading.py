@@ -16,17 +16,17 @@ from netsim.recording.main_metric import is_share
 from netsim.registry import Component, did_you_mean, family, in_force
 from netsim.scenario import algorithm_files
 from netsim.scenario import file as scenario_file
+from netsim.scenario.algorithm_overrides import algorithm_overrides
 from netsim.scenario.default_kinds import with_default_kinds
 from netsim.scenario.descriptions import DescribedSchema
 from netsim.scenario.draft import LISTS, Draft, parse_assignment, said
 from netsim.scenario.file_paths import with_absolute_paths
 from netsim.scenario.kinds import Kinds, State, as_kinds, keys_on_disk
 from netsim.scenario.labels import shown
-from netsim.scenario.later import later
 from netsim.scenario.nodes import SERVER, overridden
-from netsim.scenario.one_form import one_form
-from netsim.scenario.own_worlds import own_worlds
+from netsim.scenario.normalised import normalised
 from netsim.scenario.problems import described, line
+from netsim.scenario.scheduled_changes import scheduled_changes
 from netsim.scenario.schema import at
 from netsim.scenario.tables import (
     AlgorithmEntry,
@@ -177,7 +177,7 @@ def check(draft: Draft, modules: Mapping[str, ModuleType]) -> Scenario:
 def _checked(draft: Draft, kinds: Kinds) -> Scenario:
     state = kinds.state()
     model = _model(state)
-    raw = with_default_kinds(one_form(draft.raw), model)
+    raw = with_default_kinds(normalised(draft.raw), model)
     single = [key for (key,) in LISTS if isinstance(draft.raw.get(key), dict)]
     problems: list[str] = []
     checked: Scenario | None = None
@@ -214,9 +214,9 @@ def _checked(draft: Draft, kinds: Kinds) -> Scenario:
     fields = {key: getattr(checked, key) for key in Scenario.model_fields}
     scenario = kinds.tables().model_construct(**fields)
     if scenario.changes:
-        scenario._later = tuple(later(draft, scenario, lambda d: check(d, kinds)))
+        scenario._later = tuple(scheduled_changes(draft, scenario, lambda d: check(d, kinds)))
     if any(entry.set for entry in scenario.algorithm):
-        scenario._own = own_worlds(draft, scenario, lambda d: check(d, kinds))
+        scenario._own = algorithm_overrides(draft, scenario, lambda d: check(d, kinds))
     return scenario
 
 
@@ -313,7 +313,7 @@ def _against_problems(scenario: Scenario, draft: Draft) -> list[str]:
 
 
 def _task(raw: Mapping[str, Any]) -> type[Component] | None:
-    """What is learned; None where the file does not say it rightly."""
+    """Return the task's component; None where the file has a mistake there."""
     table = raw.get("task", {"kind": "classification"})
     kind = table.get("kind") if isinstance(table, dict) else None
     return family("netsim.learning.tasks").get(kind) if isinstance(kind, str) else None
@@ -322,7 +322,7 @@ def _task(raw: Mapping[str, Any]) -> type[Component] | None:
 def _across_tables(
     draft: Draft, raw: dict[str, Any], modules: Mapping[str, ModuleType]
 ) -> list[str]:
-    """What no table can see alone; read from the tables as written, so it shows beside the rest."""
+    """List faults across tables; read from the tables as written, so they show beside the rest."""
     problems = []
     groups = at(raw, ("nodes", "groups"))
     groups = [g for g in groups if isinstance(g, dict)] if isinstance(groups, list) else []

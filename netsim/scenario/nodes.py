@@ -64,15 +64,14 @@ class Group(Table):
     Attributes
     ----------
     name
-        What tables and figures call the group.
+        Name of the group in tables and figures.
     count
-        How many nodes it has.
+        Number of its nodes.
     role
-        What algorithms take its nodes for: "server" holds no data and serves the others; any other
+        Role of its nodes for algorithms: "server" holds no data and serves the others; any other
         word is a learner's.
     speed
-        How many times as fast as the others its nodes compute: a local step's time is divided by
-        it.
+        Speed of its nodes, as a multiple of the others': a local step's time is divided by it.
     tx_power_dbm
         Transmit power of its nodes. Absent: that of `[radio]`.
     uplink_bps
@@ -80,11 +79,11 @@ class Group(Table):
     downlink_bps
         Rate at which each of its nodes receives. Absent: that of `[link]`.
     churn
-        When its nodes are on. Absent: as `[churn]` says.
+        On and off times of its nodes. Absent: as `[churn]` says.
     mobility
-        How its nodes move. Absent: as `[mobility]` says.
+        Movement of its nodes. Absent: as `[mobility]` says.
     sleep
-        When the radios of its nodes sleep. Absent: as `[radio.sleep]` says.
+        Sleep of its nodes' radios. Absent: as `[radio.sleep]` says.
     battery_j
         Energy that each of its nodes starts with. Absent: that of `[energy]`.
     height_m
@@ -124,16 +123,16 @@ def overridden() -> dict[str, str]:
 
 
 class Nodes(Table):
-    """How many nodes, where they are, and which differ.
+    """Number of nodes, their positions, and groups that differ.
 
     Distances are those along the ground, unless heights are given; where some are, others are 0.
 
     Attributes
     ----------
     count
-        How many nodes there are, servers included.
+        Number of nodes, servers included.
     placement
-        Where nodes are: nowhere, so that all pairs have the same mean SNR ("iid_links"), uniformly
+        Places of nodes: nowhere, so that all pairs have the same mean SNR ("iid_links"), uniformly
         in a disc ("disc") or a square ("square"), or where `positions_m` says ("given").
     radius_m
         Radius of the disc, around [0, 0], in which nodes are placed and move.

@@ -33,7 +33,7 @@ _KINDS = {
     "tuple_type": "must be a list",
 }
 OWN = "or of your own (--components DIR; netsim new begins one)"
-"""What is said beside the kinds that there are."""
+"""Words after the list of the shipped kinds."""
 
 _BOUNDS = {
     "greater_than": ("must be greater than", "gt"),

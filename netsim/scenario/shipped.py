@@ -1,4 +1,4 @@
-"""What ships with netsim beside its code: algorithm files and scenario files.
+"""Shipped algorithm files and scenario files.
 
 Installed, both lie inside the package (`netsim/algorithms`, `netsim/_scenarios`); in a checkout,
 an editable one included, they are folders beside it (`algorithms`, `scenarios`).
@@ -6,6 +6,7 @@ an editable one included, they are folders beside it (`algorithms`, `scenarios`)
 
 import importlib
 import importlib.util
+import re
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -15,6 +16,8 @@ from netsim.errors import ScenarioError
 PACKAGE = Path(__file__).resolve().parents[1]
 INSTALLED_NAME = "netsim.algorithms"
 CHECKOUT_NAME = "algorithms"
+
+_SENTENCE_END = re.compile(r"(?<!\bFig\.)(?<!\bal\.)(?<!\b[A-Z]\.)(?<=[.?])\s+(?=[A-Z])")
 
 
 def scenarios_folder() -> Path:
@@ -28,10 +31,17 @@ def scenarios(folder: Path) -> dict[str, Path]:
     return {p.stem: p for p in sorted(folder.glob("*.toml")) if p.name[0] != "_"}
 
 
-def first_comment(path: Path) -> str:
-    """The first comment line of a scenario file: what it shows."""
+def first_sentence(path: Path) -> str:
+    """The first sentence of a scenario file's first comment: it says what the scenario shows."""
+    words: list[str] = []
     with path.open(encoding="utf-8") as lines:
-        return next((text.lstrip("# ").strip() for text in lines if text.startswith("#")), "")
+        for line in lines:
+            text = line.removeprefix("#")
+            if text == line or not text.strip() or text.startswith("    "):
+                break
+            words += text.split()
+    sentence = _SENTENCE_END.split(" ".join(words), maxsplit=1)[0]
+    return sentence.removesuffix(":") + "." * sentence.endswith(":")
 
 
 def algorithms_package() -> ModuleType:
@@ -65,12 +75,12 @@ def algorithms_package() -> ModuleType:
 
 
 def _is_at(folder: Path, file: str | None) -> bool:
-    """Whether a package's `__init__.py` lies in the folder."""
+    """Return whether a package's `__init__.py` lies in the folder."""
     return file is not None and Path(file).resolve() == folder / "__init__.py"
 
 
 def _name_is_free_or_ours(folder: Path) -> bool:
-    """Whether `import algorithms` could give no package but the one in the folder."""
+    """Return whether `import algorithms` could give no package but the one in the folder."""
     if CHECKOUT_NAME in sys.modules:
         return False
     spec = importlib.util.find_spec(CHECKOUT_NAME)

@@ -1,4 +1,4 @@
-"""What somebody meant who wrote a key or a number otherwise than netsim reads it.
+"""Suggest the meaning of a key or a number that netsim reads otherwise.
 
 Units belong to keys and numbers stand without quotes, so `"5 ms"` and `latency_ms = 5` are
 answered with what to write instead; a key that a table does not know with the nearest one.
@@ -130,7 +130,7 @@ def _table_of(name: str, raw: Any, schema: dict[str, Any]) -> str:
 
 
 def _home(key: str, here: KeyPath, raw: Any, schema: dict[str, Any]) -> str:
-    """Where a key that exists elsewhere should stand."""
+    """Name the place of a key that exists elsewhere."""
     top = properties((), raw, schema)
     if here and key in top and not isinstance(raw.get(key), dict):
         return f"at the top of the file, before the first [table]: {key}"

@@ -14,7 +14,7 @@ MOST_RUNS = 10_000
 
 
 class Draw(Table):
-    """What a search chooses one key from: a range, or a list of values.
+    """Range or list from which a search chooses the value of one key.
 
     In a file a list stands for itself: `"training.batch_size" = [10, 20, 50]`.
 
@@ -60,14 +60,14 @@ class Sweep(Table):
     seeds
         Seeds that every point is played with. Empty: the scenario's. Example: `[0, 1, 2, 3, 4]`
     trials
-        How many points a search plays. Absent: there is no search.
+        Number of points that a search plays. Absent: there is no search.
     draw
         Key paths and what a search chooses each from: a range or a list. Example: `{
         "training.learning_rate" = { low = 0.001, high = 0.1, log = true } }`
     search
-        How a search (Optuna's) chooses the values of a trial: by those that did well so far
-        ("optuna"), or without regard to them ("random"). Absent: "optuna". Source: Akiba et al.,
-        "Optuna", KDD 2019.
+        Choice of a trial's values by a search (Optuna's): by those that did well so far ("optuna"),
+        or without regard to them ("random"). Absent: "optuna". Source: Akiba et al., "Optuna", KDD
+        2019.
     prune
         Whether a trial ends early that is worse than half of those before it were by then. Absent:
         true with a search that learns from trials, false with a random one.
@@ -76,7 +76,7 @@ class Sweep(Table):
         Absent: of trials the task's main metric on validation samples, such as
         `accuracy_validation`; of a grid nothing is chosen.
     jobs
-        How many runs are played at a time. Absent: one a core; `--jobs` comes first.
+        Number of runs that are played at a time. Absent: one a core; `--jobs` comes first.
     show
         Numbers of `summary.json` that table and figure show; empty: the main ones. Example:
         `["accuracy", "delay_s", "energy_j"]`
@@ -150,5 +150,5 @@ class Sweep(Table):
 
     @property
     def prunes(self) -> bool:
-        """Whether a search ends bad runs early: one that learns from others does, unless told."""
+        """Return whether a search ends bad runs early: by default if it learns from others."""
         return self.search != "random" if self.prune is None else self.prune

@@ -53,27 +53,27 @@ def _default(kind: str) -> Any:
 
 
 class Metrics(Table):
-    """What is measured when.
+    """Times, samples and kinds of measurements.
 
     Attributes
     ----------
     every_s
         Virtual time between two evaluations of all nodes. Absent: a twentieth of `horizon_s`.
     common_test_samples
-        How many samples of the test set, the same for all nodes, models are measured on beside each
-        node's own: they show how models do on every class.
+        Number of samples of the test set, the same for all nodes, on which models are measured
+        beside each node's own: they show how models do on every class.
     stages
-        Which published models are measured, by the names that algorithms give them; empty: what
-        each node published last. Example: `["received", "mixed", "trained"]`
+        Published models that are measured, by the names that algorithms give them; empty: what each
+        node published last. Example: `["received", "mixed", "trained"]`
     weights
         Whether each evaluation logs the weights that nodes give each other (`graph/`).
     ties
-        Which of a node's evaluations with equal validation accuracy is its best: the first (as in
+        Choice of a node's best among evaluations with equal validation accuracy: the first (as in
         pFedGraph) or the last (as in DPFL).
     keep
-        What is kept, at the end, of the models published last: the whole model (`theta`), what the
-        head takes for each of a node's test samples, with their labels (`features`), or the
-        parameters of the `head`. They lie in `kept/`, a file for each name.
+        Values that are kept, at the end, of the models published last: the whole model (`theta`),
+        what the head takes for each of a node's test samples, with their labels (`features`), or
+        the parameters of the `head`. They lie in `kept/`, a file for each name.
     timeline
         Whether the run folder tells when every node trains, sends, receives and is off
         (`intervals/`), from which `netsim export RUN --as timeline` draws.
@@ -89,14 +89,14 @@ class Metrics(Table):
 
 
 class Run(Table):
-    """Where and how the tensor work is done; changes no result's meaning.
+    """Device and backend of the tensor work; changes no result's meaning.
 
     Attributes
     ----------
     device
-        Where tensors are: "cpu", "cuda" or "cuda:1"; "auto" takes a GPU where there is one.
+        Device of tensors: "cpu", "cuda" or "cuda:1"; "auto" takes a GPU where there is one.
     backend
-        What does the learning: node after node in PyTorch ("sequential"), many nodes in one call
+        Backend of the learning: node after node in PyTorch ("sequential"), many nodes in one call
         ("stacked"), or the compiled kernel ("native"). "auto" takes for each model what is fastest.
     threads
         Cores that the native kernel takes; no bit of a result depends on it. "auto": all that the
@@ -108,8 +108,7 @@ class Run(Table):
     log_messages
         Whether every message and wake-up is logged (`messages/`, `wakes/`).
     routes
-        Which backend runs which models' jobs, by signature; a finished run's scenario holds those
-        that it took.
+        Routes of models' jobs, by signature; a finished run's scenario holds those that it took.
     """
 
     device: str = "auto"
@@ -133,16 +132,16 @@ class AlgorithmEntry(Table):
     Attributes
     ----------
     kind
-        Which algorithm: the name of its file.
+        Algorithm: the name of its file.
     name
-        What results call it: the name of its folder. Absent: its `kind`. Needed where one
-        algorithm is played several times with different keys.
+        Name in results: the name of its folder. Absent: its `kind`. Needed where one algorithm is
+        played several times with different keys.
     params
         The keys of its own.
     training
         Keys of `[training]` that differ for it. Example: `{ learning_rate = 0.01, momentum = 0.9 }`
     stages
-        Which of its published models are measured, where methods report different ones; empty: as
+        Its published models that are measured, where methods report different ones; empty: as
         `[metrics] stages` says. Example: `["mixed"]`
     set
         Key paths of the scenario, as `--set` takes them, that have other values for it: the same
@@ -166,7 +165,7 @@ class DataKeys(Table):
         Folder of the data sets' files. Absent: `--data`, else the environment variable
         `NETSIM_DATA`.
     partition
-        Which node has which samples.
+        Division of samples among nodes.
     validation
         Part of each node's training samples that is set aside for validation: methods choose by
         them, and searches judge by them.
@@ -224,7 +223,7 @@ else:
 
 
 class Paper(Table):
-    """What of a paper a scenario plays.
+    """Table or figure of a paper that the scenario reproduces.
 
     A file speaks for itself: those that extend it do not inherit this.
 
@@ -255,25 +254,25 @@ class Scenario(Table):
     data : DataSet
         The samples, and which node has which.
     task : Task
-        What is learned: the loss, and the metrics that models are judged by.
+        Task of learning: the loss, and the metrics that models are judged by.
     later : tuple of (float, Scenario)
         What holds after each of the `changes`, and from when on [s].
     name
         Name of the run: its folder, and what tables and figures call it. Absent: that of the file.
     paper
-        What of a paper this plays. Absent: nothing.
+        Table or figure of a paper that this plays. Absent: nothing.
     seed
-        Where all randomness comes from: the same scenario and seed give the same run.
+        Source of all randomness: the same scenario and seed give the same run.
     horizon_s
         Virtual time at which the run ends.
     nodes
-        How many nodes there are, where they are, and which differ.
+        Number of nodes, their places, and groups that differ.
     topology
-        Who may talk to whom.
+        Neighbours of nodes.
     churn
-        When nodes are switched on and off.
+        On and off times of nodes.
     mobility
-        How nodes move.
+        Movement of nodes.
     link
         Wires, or links of a fixed rate, latency and loss, between nodes. Absent: `radio` carries
         all; where neither is named, links are ideal.
@@ -281,7 +280,7 @@ class Scenario(Table):
         Whether all messages arrive whole and at once, whatever `radio` and `link` say: a scenario
         played both ways shows what its network costs.
     exchange
-        When nodes wake: in rounds with a barrier, or each by a clock of its own.
+        Wake-up times of nodes: in rounds with a barrier, or each by a clock of its own.
     training
         Local training: optimizer, learning rate, minibatches.
     compute
@@ -291,11 +290,11 @@ class Scenario(Table):
     algorithm
         The method, or a list of several, each played on the same world with the same draws.
     attack
-        What malicious nodes do. Absent: nobody is malicious.
+        Behaviour of malicious nodes. Absent: nobody is malicious.
     metrics
-        What is measured when.
+        Times, samples and kinds of measurements.
     run
-        Where and how the tensor work is done; changes no result's meaning.
+        Device and backend of the tensor work; changes no result's meaning.
     changes
         Keys that have other values from an instant of the run on.
     sweep

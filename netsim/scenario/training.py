@@ -30,15 +30,15 @@ class Training(Table):
         that local training goes by, those that a method sets itself included. Example:
         `{ kind = "cosine", over = 500 }`
     batch_size
-        How many samples a minibatch has.
+        Number of samples of a minibatch.
     momentum
         Part of the last step's direction that SGD keeps for the next one; Adam does not read it.
     weight_decay
         Factor of the parameters that is added to their gradient (L2 penalty).
     beta1
-        What Adam keeps of its mean of gradients from step to step.
+        Share of its mean of gradients that Adam keeps from step to step.
     beta2
-        What Adam keeps of its mean of squared gradients from step to step.
+        Share of its mean of squared gradients that Adam keeps from step to step.
     clip_norm
         Largest L2 norm of a gradient over all that is trained: a longer one is scaled down to it.
         Absent: gradients are not clipped.
@@ -49,7 +49,7 @@ class Training(Table):
     parameter_bits
         Size of one number of a model in a message. It counts bits and rounds no value.
     on_arrival
-        What a model does that arrives while its receiver trains: it replaces the result when the
+        Treatment of a model that arrives while its receiver trains: it replaces the result when the
         training has ended ("wait"), or then has the change made by it added ("rebase"), or replaces
         the model at once and drops that training ("discard_step").
     """
@@ -87,9 +87,9 @@ class OwnTraining(Table):
     weight_decay
         Its L2 penalty. Absent: as in `[training]`.
     beta1
-        What its Adam keeps of the mean of gradients. Absent: as in `[training]`.
+        Share of the mean of gradients that its Adam keeps. Absent: as in `[training]`.
     beta2
-        What its Adam keeps of the mean of squared gradients. Absent: as in `[training]`.
+        Share of the mean of squared gradients that its Adam keeps. Absent: as in `[training]`.
     clip_norm
         Largest norm of its gradients. Absent: as in `[training]`.
     parameter_bits

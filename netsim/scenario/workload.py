@@ -1,4 +1,4 @@
-"""How often things happen in a scenario, counted before it is played.
+"""Count the events of a scenario before it is played.
 
 What would never end is refused. Keys that say how often something happens again carry the mark
 `netsim.registry.Recurs`; what they come to over the horizon follows from their values. Keys in
@@ -19,7 +19,7 @@ MOST_TURNS = 1e9
 
 
 def workload_problems(scenario: Scenario, draft: Draft) -> list[str]:
-    """What would happen too often to ever be played, one problem a line.
+    """List the events that would happen too often to ever be played, one problem a line.
 
     Parameters
     ----------

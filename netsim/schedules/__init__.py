@@ -1,4 +1,4 @@
-"""When nodes wake; one schedule a file, its name is its `schedule` in a scenario.
+"""Wake-up times of nodes; one schedule a file, its name is its `schedule` in a scenario.
 
 Wake-up times are a function of (seed, node, count) alone, whatever happens in the run; except under
 `rounds`, whose barrier the engine keeps.
@@ -11,7 +11,7 @@ from netsim.registry import Component, Duration, Recurs
 from netsim.rng import Streams
 
 LISTED_AS = "exchange"
-"""What `netsim list` calls this family: the scenario table that chooses from it."""
+"""Name of this family in `netsim list`: the scenario table that chooses from it."""
 
 
 class Wake(NamedTuple):
@@ -40,7 +40,7 @@ class Clock(Protocol):
         """(time in ns, number) of its last wake-up up to `now_ns`; (-1, 0) before the first."""
 
     def number(self, node: int, now_ns: int) -> int:
-        """How far the numbers that wake-ups of the node bear have come up to `now_ns`."""
+        """Return the number of the node's last wake-up up to `now_ns`."""
 
 
 class Schedule(Component):

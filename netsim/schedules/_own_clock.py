@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from netsim.units import to_ns
 
 AHEAD = 16
-"""How many wake-ups of a node are drawn in one call."""
+"""Number of wake-ups of a node in one draw."""
 
 
 class OwnClock:

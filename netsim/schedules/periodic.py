@@ -16,7 +16,7 @@ class Periodic(Schedule):
     period_s
         Virtual time between two wake-ups of a node.
     drift
-        How far a node's own period is off at most, as a part of it: 0.01 spreads periods uniformly
+        Greatest difference of a node's own period, as a part of it: 0.01 spreads periods uniformly
         over +- 1 %.
     """
 

@@ -13,10 +13,10 @@ from netsim.schedules import Clock, Schedule
 from netsim.schedules._own_clock import OwnClock
 
 TOGETHER = 64
-"""How many nodes' wake-ups are drawn in one call: all advance at about the same pace."""
+"""Number of nodes whose wake-ups are drawn in one call: all advance at about the same pace."""
 
 KEPT = 4
-"""How many calls' draws are kept for each group of nodes."""
+"""Number of calls whose draws are kept for each group of nodes."""
 
 
 class Poisson(Schedule):

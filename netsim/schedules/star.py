@@ -48,7 +48,7 @@ class StarClock:
     ----------
     streams : Streams
     nodes : int
-        How many nodes there are.
+        Number of nodes.
     interval_ns : int
         Time between two exchanges.
     """

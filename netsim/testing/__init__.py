@@ -1,4 +1,4 @@
-"""What components must pass: for tests of one's own, in three lines.
+"""Checks of components: for tests of one's own, in three lines.
 
     from netsim import testing
 

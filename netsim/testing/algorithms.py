@@ -1,4 +1,4 @@
-"""What an algorithm must pass, whoever wrote it."""
+"""Checks that every algorithm must pass."""
 
 import inspect
 import re
@@ -57,12 +57,12 @@ class AlgorithmCase:
 
     @property
     def needs_values(self) -> bool:
-        """Whether it can't be played without learning."""
+        """Return whether it can't be played without learning."""
         return algorithm_files.needs_values(self.module)
 
     @property
     def asks_for_numbers(self) -> bool:
-        """Whether it reads computed values in mid-run, or chooses by them."""
+        """Return whether it reads computed values in mid-run, or chooses by them."""
         source = Path(str(self.module.__file__)).read_text(encoding="utf-8")
         return any(verb in source for verb in (".value(", ".select("))
 

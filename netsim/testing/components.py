@@ -1,4 +1,4 @@
-"""What a component must pass, of whatever family it is."""
+"""Checks that a component of any family must pass."""
 
 import importlib
 import importlib.util
@@ -27,7 +27,7 @@ def keeps_the_contract(case: ComponentCase) -> None:
 
 
 def keeps_what_its_family_promises(case: ComponentCase) -> None:
-    """What `netsim.testing.families` has for its family, if it has anything."""
+    """Run the check of its family in `netsim.testing.families`, if there is one."""
     name = f"netsim.testing.families.{case.package.removeprefix('netsim.').replace('.', '_')}"
     if importlib.util.find_spec(name) is not None:
         made = case.made(case.scenario())

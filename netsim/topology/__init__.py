@@ -1,4 +1,4 @@
-"""Who may talk to whom; one topology a file, its name is its `kind` in a scenario."""
+"""Neighbours of nodes; one topology a file, its name is its `kind` in a scenario."""
 
 from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
@@ -20,7 +20,7 @@ from netsim.units import FOREVER_NS
 
 @dataclass(frozen=True, eq=False)
 class Site:
-    """What a topology is drawn over.
+    """Positions and roles over which a topology is drawn.
 
     Attributes
     ----------
@@ -95,14 +95,14 @@ class Topology(Component):
         return {}
 
     def meetings(self, site: Site) -> Meetings | None:
-        """When each pair of neighbours is in contact; None: always."""
+        """Return the contact times of each pair of neighbours; None: always in contact."""
         return None
 
 
 def component_sizes(
     neighbours: Sequence[Sequence[int]], left_out: Collection[int] = ()
 ) -> list[int]:
-    """How many nodes each connected component has, largest first; some nodes are not counted."""
+    """Return the sizes of connected components, largest first; some nodes are not counted."""
     seen = set(left_out)
     sizes = []
     for start in range(len(neighbours)):

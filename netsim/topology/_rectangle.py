@@ -1,4 +1,4 @@
-"""How nodes fill a rectangle."""
+"""Spread nodes over a rectangle."""
 
 import math
 

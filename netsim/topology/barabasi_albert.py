@@ -15,7 +15,7 @@ class BarabasiAlbert(Topology):
     Parameters
     ----------
     links : int
-        How many links each new node brings, under the number of nodes.
+        Number of links of each new node, under the number of nodes.
     """
 
     kind: Literal["barabasi_albert"] = "barabasi_albert"

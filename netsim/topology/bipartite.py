@@ -18,7 +18,7 @@ class Bipartite(Topology):
     Parameters
     ----------
     links : int
-        How many neighbours each node has.
+        Number of neighbours of each node.
     """
 
     kind: Literal["bipartite"] = "bipartite"

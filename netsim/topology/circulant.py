@@ -18,8 +18,7 @@ class Circulant(Topology):
     Parameters
     ----------
     offsets : tuple of int
-        How many places further along the circle a node's neighbours are, each in 1 .. n/2. Example:
-        `[1, 2]`
+        Distances along the circle to a node's neighbours, each in 1 .. n/2. Example: `[1, 2]`
     """
 
     kind: Literal["circulant"] = "circulant"

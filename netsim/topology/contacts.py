@@ -25,19 +25,19 @@ class Contacts(Topology):
         The trace: lines `t i j`, `i j start end`, `t CONN i j up|down`, or Konect's `i j weight t`;
         may be `.gz`, or a `.zip` that holds it. Beside the scenario, else below the data folder.
     member : str
-        Which file of a zip. Absent: the only one.
+        File of a zip. Absent: the only one.
     columns : tuple of str, optional
-        What the columns are: t, i, j, start, end, or _ for one that is not read; empty: as a header
+        Order of the columns: t, i, j, start, end, or _ for one that is not read; empty: as a header
         says, else four columns of numbers are `i j start end` and all else `t i j`, and a file that
         may have another order is refused. Example: `["t", "i", "j"]`
     sample_s : float
-        How long before t the contact of a line `t i j` began (SocioPatterns: 20 s).
+        Time before t at which the contact of a line `t i j` began (SocioPatterns: 20 s).
     start_s : float, optional
         Time of the trace at which the run starts. Absent: that of its first contact.
     speedup : float
         Seconds of the trace in one virtual second.
     assign : {"most_active", "permutation"}
-        Which people become nodes 0, 1, ...: those longest in contact first, or as drawn by the seed
+        People that become nodes 0, 1, ...: those longest in contact first, or as drawn by the seed
         ("permutation").
     people : tuple of str, optional
         The ids that become nodes 0, 1, ..., in place of `assign`; empty: `assign` says which.
@@ -63,11 +63,11 @@ class Contacts(Topology):
         return self
 
     def neighbours(self, site: Site) -> list[tuple[int, ...]]:
-        """Whom every node ever meets; see the base class."""
+        """Return the nodes that each node ever meets; see the base class."""
         return self.meetings(site).neighbours()
 
     def meetings(self, site: Site) -> Meetings:
-        """When the pairs are in contact; see the base class."""
+        """Return the contact times of the pairs; see the base class."""
         text = read_text(self.path, site.folder, "topology", member=self.member)
         spans = read_contacts(text, self.columns, self.sample_s)
         clients = [i for i in range(site.nodes) if i not in site.servers]
@@ -78,7 +78,7 @@ class Contacts(Topology):
             min(own[0][0] for own in spans.values()),
             max(own[-1][1] for own in spans.values()),
             self.start_s,
-            "nobody is in contact",
+            "no two people are in contact",
             self.speedup,
             clear=True,
         )

@@ -24,11 +24,11 @@ class GraphFile(Topology):
         The graph, in any format of `docs/formats.md`, of which values of links are not read; may be
         `.gz`, or a `.zip` that holds it. Beside the scenario, else below the data folder.
     member : str, optional
-        Which file of a zip. Absent: the only one.
+        File of a zip. Absent: the only one.
     nodes : {"all", "first", "largest_component"}
-        Which of the file's nodes there are: "all", so that the file has as many as the scenario;
-        the first ones of it, with the links between them; or as many of its largest component, from
-        its best linked node outwards, so that they are connected.
+        Nodes of the file that exist in the scenario: "all", so that the file has as many as the
+        scenario; the first ones of it, with the links between them; or as many of its largest
+        component, from its best linked node outwards, so that they are connected.
     drop_self_loops : bool
         Whether links of a node to itself are left out; otherwise they are an error.
     drop_directions : bool
@@ -73,7 +73,7 @@ class GraphFile(Topology):
         return [tuple(sorted(peers)) for peers in found]
 
     def _numbers(self, graph: Graph, nodes: int) -> dict[str, int]:
-        """Which node each id of the file is."""
+        """Return the node of each id of the file."""
         names = list(graph.nodes)
         whole = all(whole_number(name) is not None for name in names)
         if whole:

@@ -15,7 +15,7 @@ class RandomRegular(Topology):
     Parameters
     ----------
     degree : int
-        How many neighbours each node has.
+        Number of neighbours of each node.
     """
 
     kind: Literal["random_regular"] = "random_regular"

@@ -18,7 +18,7 @@ class StochasticBlock(Topology):
     Parameters
     ----------
     blocks : int
-        How many blocks there are.
+        Number of blocks.
     within : float
         Probability of a link inside a block.
     between : float

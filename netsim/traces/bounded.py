@@ -34,7 +34,7 @@ _MOST_DIRECTORY_BYTES = 1 << 24
 _CHUNK = 1 << 20
 
 BROKEN = (OSError, EOFError, RuntimeError, zlib.error, zipfile.BadZipFile, ValueError)
-"""What reading and unpacking a broken or encrypted file raises."""
+"""Errors of reading and unpacking a broken or encrypted file."""
 
 _KINDS = (
     (stat.S_ISLNK, "a link"),

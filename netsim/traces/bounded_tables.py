@@ -24,7 +24,7 @@ MOST_COLUMNS = 10_000
 _MOST_CELLS = MOST_TABLE_BYTES // 16
 """Cells of CSV, which may become numbers of 8 bytes or texts with 8 bytes around them."""
 _MOST_FOOTER_BYTES, _MOST_PIECES = 1 << 26, 1 << 17
-"""Of what a file says of itself: bytes; and row groups, columns or pages in one list."""
+"""Limits of a file's own lists: bytes; and row groups, columns or pages in one list."""
 _ALONE_JSON = pa.json.ReadOptions(use_threads=False, block_size=1 << 30)
 """One thread: Arrow's own, once started, can end the process in SIGABRT when it exits after torch.
 
@@ -34,7 +34,7 @@ _ROWS_AT_ONCE, _FEWEST_ROWS_AT_ONCE = 8192, 16
 _BYTES_AT_ONCE = 1 << 29
 
 BROKEN = (*bounded.BROKEN, pa.ArrowException, MemoryError, KeyError)
-"""What reading a broken table raises."""
+"""Errors of reading a broken table."""
 
 
 def read_parquet(

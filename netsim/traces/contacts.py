@@ -33,7 +33,7 @@ _DATE_AND_TIME = re.compile(r"\b(\d{4}-\d\d-\d\d) (\d\d?:\d\d)")
 
 
 class Meetings:
-    """When pairs of nodes are in contact, as a function of time.
+    """Contact times of pairs of nodes, as a function of time.
 
     A contact holds from its first nanosecond to just before its last.
 
@@ -71,7 +71,7 @@ class Meetings:
         return self._peers[node][bisect_right(self._times[node], time_ns) - 1]
 
     def left_ns(self, i: int, j: int, time_ns: int) -> int:
-        """For how long a pair stays in contact from an instant on.
+        """Return the time [ns] for which a pair stays in contact from an instant on.
 
         Parameters
         ----------

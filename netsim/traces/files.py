@@ -139,7 +139,7 @@ def spelt_out(path: str) -> Path:
 
 
 def is_file(path: Path) -> bool:
-    """Whether a file is there; False for a path that no file can have."""
+    """Return whether a file is there; False for a path that no file can have."""
     try:
         return path.is_file()
     except (OSError, ValueError):  # a name too long, or with a zero in it
@@ -215,7 +215,7 @@ def fields(line: str) -> list[str]:
 
 
 def is_comment(line: str) -> bool:
-    """Whether a line is empty or a comment with `#` or `%`."""
+    """Return whether a line is empty or a comment with `#` or `%`."""
     stripped = line.strip()
     return not stripped or stripped[0] in "#%"
 

@@ -77,7 +77,7 @@ class Gains:
 
     @property
     def moving(self) -> bool:
-        """Whether any gain ever changes."""
+        """Return whether any gain ever changes."""
         return len(self.starts_ns) > 1
 
     def step(self, time_ns: int) -> int:
@@ -93,7 +93,7 @@ class Gains:
         return max(0, bisect_right(self.starts_ns, time_ns) - 1)
 
     def holds_until_ns(self, time_ns: int) -> int | None:
-        """When gains may next change; None: never."""
+        """Return the next time [ns] at which gains may change; None: never."""
         round_ns = -self.offset_ns
         if self.period_ns is not None:
             round_ns = time_ns - (time_ns + self.offset_ns) % self.period_ns

@@ -1,4 +1,4 @@
-"""Which files from outside a world was made of, and their checksums.
+"""Files from outside that a world was made of, and their checksums.
 
 Whoever finds a file that it reads calls `note`; whoever wants to know calls what reads inside
 `noting`. Files are hashed once they have been read: they are in the system's cache by then, and

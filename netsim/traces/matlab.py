@@ -28,15 +28,15 @@ _NUMERIC = {
 _COMPLEX = 0x0800
 _DEEPEST = 32
 _BYTES_A_VALUE = 256
-"""What an array takes beside its numbers."""
+"""Bytes of an array beside its numbers."""
 
 
 class BrokenError(ValueError):
-    """What is wrong with a file, in words."""
+    """Fault of a file, in words."""
 
 
 class _Budget:
-    """How many bytes of memory the values of a file may still take."""
+    """Number of bytes that the values of a file may still take."""
 
     def __init__(self, most_bytes: int) -> None:
         self._left = most_bytes

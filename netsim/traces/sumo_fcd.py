@@ -28,7 +28,7 @@ _MOVERS = ("vehicle", "person", "container")
 _MOST_TAG_BYTES = 1 << 22
 _MOST_NAMES = 10_000
 _DEEPEST = 100
-"""What the parser keeps: an unfinished tag, every name of a tag or key, every open tag."""
+"""Limits of the parser: an unfinished tag, every name of a tag or key, every open tag."""
 _GEO = re.compile(r"fcd-output\.geo\s+value=\"(\w+)\"")
 """In the comment at the head of what SUMO writes: its options."""
 
@@ -51,7 +51,7 @@ class Mover:
 
 @dataclass
 class Fcd:
-    """What was read.
+    """Contents of the file.
 
     Attributes
     ----------
@@ -195,7 +195,7 @@ def _number(text: Text, line: int, tag: str, key: str, word: str | None) -> floa
 
 
 class _Movers:
-    """Takes time steps and places in the order of a file."""
+    """Movers of a file: takes time steps and places in their order."""
 
     def __init__(self, text: Text, most: int, start_s: float | None) -> None:
         self._text, self._most = text, most
@@ -244,7 +244,7 @@ class _Movers:
 
 
 class _Reader:
-    """Takes what the parser of XML meets."""
+    """Reader of the XML parser's events."""
 
     def __init__(self, text: Text, most: int, start_s: float | None) -> None:
         self.text = text

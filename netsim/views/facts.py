@@ -1,4 +1,4 @@
-"""What was played, and how it came out, in one line of numbers."""
+"""Facts of a run and its result, in one line of numbers."""
 
 from netsim.recording.main_metric import is_share
 from netsim.recording.summary_fields import MEASURES, row

@@ -1,4 +1,4 @@
-"""How messages ended, over time, by kind."""
+"""Fates of messages over time, by kind."""
 
 from typing import Any
 

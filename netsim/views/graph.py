@@ -30,7 +30,7 @@ _MOST_COMPARED = 4000
 
 @dataclass(frozen=True, eq=False)
 class Order:
-    """How nodes lie on the axes.
+    """Order of nodes on the axes.
 
     Attributes
     ----------
@@ -204,7 +204,7 @@ def _draw_panel(
 def _about(
     every: Mapping[str, Run], having: Mapping[str, Run], first: tuple[Order, Any, int]
 ) -> str:
-    """What is drawn, in which order, and what is not."""
+    """Describe the drawing, its order, and its omissions."""
     order, _, block = first
     kinds = list(dict.fromkeys(weights_of(run.folder)[1] for run in having.values()))
     told = [f"{' or '.join(kinds)} weights at the end; grey: none given"]
@@ -238,7 +238,7 @@ def _rows(name: str, run: Run) -> list[Row]:
 
 
 def _short(name: str, run: Run) -> Row:
-    """What the summary says of the graph."""
+    """Return the graph's row of the summary."""
     told = run.summary.get("graph") or {}
     numbers = {
         key: told.get(key) for key in ("collaborators", "sparsity", "asymmetry", "own_weight")

@@ -177,7 +177,7 @@ def _last_changes(pair: Ints, moment: Ints, weight: Floats) -> tuple[Ints, Ints]
 
 
 def _strongest(node: Ints, moment: Ints, weight: Floats) -> NDArray[np.bool_]:
-    """Which weights to keep: all, or of each node and moment the greatest."""
+    """Choose the weights to keep: all, or of each node and moment the greatest."""
     kept = np.ones(len(node), dtype=np.bool_)
     if len(node) <= MOST_WEIGHTS:
         return kept
@@ -190,7 +190,7 @@ def _strongest(node: Ints, moment: Ints, weight: Floats) -> NDArray[np.bool_]:
 
 
 def _off(run: RunTables, ends_s: Floats) -> list[list[int]]:
-    """Who is off at each moment; empty where nobody ever is."""
+    """Return the nodes that are off at each moment; empty where none ever is."""
     if "what" not in run.wakes:
         return []
     switched = run.wakes["what"].among(("on", "off"))

@@ -62,7 +62,7 @@ def _words(word: str, chosen: NDArray[np.bool_]) -> _Cells:
 
 
 def _starved(run: RunTables) -> NDArray[np.bool_]:
-    """Which nodes starved."""
+    """Return the mask of nodes that starved."""
     if not run.messages:
         return np.zeros(run.count, dtype=np.bool_)
     came = run.messages["outcome"].among(ARRIVED)

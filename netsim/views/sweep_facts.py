@@ -1,4 +1,4 @@
-"""What a sweep varied, and how much of it has been played."""
+"""Keys that a sweep varied, and the number of runs that were played."""
 
 from netsim.views import OnPage, Panel, Shown
 from netsim.views.gathering.sweep_tables import SweepTables

@@ -1,4 +1,4 @@
-"""Where virtual time went, by node."""
+"""Use of virtual time, by node."""
 
 from typing import Any
 
@@ -128,7 +128,7 @@ def union(node: NDArray[Any], begin: Floats, end: Floats, end_s: float) -> Spans
 
 
 def _off(run: RunTables) -> Spans:
-    """When nodes were off."""
+    """Return the times at which nodes were off."""
     nothing = np.zeros(0)
     if "what" not in run.wakes:
         return nothing.astype(np.int64), nothing, nothing
@@ -150,7 +150,7 @@ def _off(run: RunTables) -> Spans:
 
 
 def _training(run: RunTables, off: Spans) -> Spans:
-    """When nodes trained: jobs one after another, each as long as its steps take on average."""
+    """Return the training times of nodes: jobs in turn, each of its steps' average length."""
     nothing = np.zeros(0)
     if "what" not in run.wakes or "step_s" not in run.nodes:
         return nothing.astype(np.int64), nothing, nothing

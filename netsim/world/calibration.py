@@ -1,4 +1,4 @@
-"""Which radio makes "5 peers reachable on average": transmit power against threshold.
+"""Radio for "5 peers reachable on average": transmit power against threshold.
 
 A peer is reachable while its SNR is at or over the threshold. Everything here is for Rayleigh
 fading, under which a link of mean SNR m is reachable with probability exp(-threshold / m).

@@ -1,4 +1,4 @@
-"""How far a radio reaches, and which threshold makes a given number of nodes reachable.
+"""Range of a radio, and the threshold that makes a given number of nodes reachable.
 
 Both are found numerically from the distribution of a link's SNR around its mean, by fading and by
 shadowing, whatever the models of either.
@@ -156,7 +156,7 @@ def _survival(
 def _variations(
     radio: Radio, step: float
 ) -> tuple[tuple[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]:
-    """By how much the SNR differs from its mean [dB], with and without sight, and how often."""
+    """Return the SNR's deviations from its mean [dB], with and without sight, and their shares."""
     faded = radio.fading.kind != "none"
     tail = np.exp(-np.arange(0.5 * step, 30.0, step)) if faded else np.ones(1)
     share = tail / tail.sum()  # tail: the probability of a stronger gain

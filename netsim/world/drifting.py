@@ -1,4 +1,4 @@
-"""Which shards there are in the course of a run, and when each node goes over to which."""
+"""Shards in the course of a run, and the times at which nodes change theirs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -77,7 +77,7 @@ class Course:
 def course_of(
     scenario: Scenario, learners: Sequence[int], parts: Sequence[Shard], pool: Pool
 ) -> Course:
-    """What nodes hold in the course of a run.
+    """Return the nodes' data in the course of a run.
 
     Parameters
     ----------

@@ -134,7 +134,7 @@ def _require_kept(scenario: Scenario, where: str, layout: Architecture) -> None:
 
 
 def _named(kind: ModelKind) -> str:
-    """How errors name a model."""
+    """Name a model in errors."""
     return f'[model] kind = "{kind.kind}"'  # type: ignore[attr-defined]
 
 

@@ -38,7 +38,7 @@ def open_budget(
         Transmit powers that groups state for their nodes.
     streams : Streams
     track : Track or None
-        How nodes move.
+        Movement of nodes.
     folder : Path or None
         The data folder, where gains may lie.
 
@@ -166,7 +166,7 @@ def _gap_db(scenario: Scenario) -> float:
     if radio.fading.kind == "none" and not radio.shadowing.drawn:
         raise ScenarioError(
             f"[radio] reachable = {radio.reachable:g}: without fading, shadowing or places all "
-            "links are equal, and everybody is reachable or nobody"
+            "links are equal, so all nodes are reachable or none"
         )
     return coverage.share_over_mean(radio, radio.reachable / (nodes - 1))
 

@@ -1,4 +1,4 @@
-"""What each node learns from, and when: partition, drift, validation samples, wrong labels."""
+"""Data of each node over time: partition, drift, validation samples, wrong labels."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Whom each node may talk to, and when."""
+"""Neighbours of each node over time."""
 
 from netsim.scenario.tables import Scenario
 from netsim.topology import Site

@@ -1,4 +1,4 @@
-"""Where the nodes of a scenario are, and how they move."""
+"""Positions of the nodes of a scenario, and their movements."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ from netsim.traces.geodesy import degrees_problem
 def placed(
     scenario: Scenario, streams: Streams, folder: Path | None
 ) -> tuple[NDArray[np.float64] | None, Track | None]:
-    """Where nodes start, and how they move from there.
+    """Return the first positions of nodes, and their movements from there.
 
     Parameters
     ----------

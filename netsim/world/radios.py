@@ -20,7 +20,7 @@ from netsim.world.link_budget import open_budget
 
 
 class Radios(NamedTuple):
-    """What a world knows of its radios; the defaults are those of a scenario without a radio.
+    """Radios of a world; the defaults are those of a scenario without a radio.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ def radios(
         Where nodes start; None for `iid_links`.
     streams : Streams
     track : Track or None
-        How nodes move.
+        Movement of nodes.
     folder : Path or None
         The data folder, where files that the radio names may lie.
 

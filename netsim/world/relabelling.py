@@ -32,7 +32,7 @@ class Copies(NamedTuple):
 
 
 def with_labels(y: Rows, num_classes: int, wanted: Sequence[tuple[Rows, Rows]]) -> Copies:
-    """Where samples have the labels that are wanted; each is copied once for each other label.
+    """Return samples with the wanted labels; each is copied once for each other label.
 
     Parameters
     ----------

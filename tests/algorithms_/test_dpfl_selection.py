@@ -144,7 +144,7 @@ def test_theorem_1_both_algorithms_select_the_same_sets():
 @pytest.mark.thinned(2)
 @pytest.mark.parametrize("per_batch", [1, 2, 4, 9])
 def test_selection_in_batches_is_algorithm_3(per_batch):
-    """What `node.pool` and `node.select` run, against the pseudocode; shares are those of p."""
+    """Compare jobs of `node.pool` and `node.select` with the pseudocode; shares are those of p."""
     for number in range(60):
         models, sizes, order, coins, loss, budget = instance(number)
         rows = {j: torch.tensor(w) for j, w in models.items()}

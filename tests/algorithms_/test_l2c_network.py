@@ -1,4 +1,4 @@
-"""What L2C and meta-L2C send, and what becomes of them where links and clocks are not ideal."""
+"""Messages of L2C and meta-L2C, and their fates where links and clocks are not ideal."""
 
 import dataclasses
 from pathlib import Path

@@ -77,7 +77,7 @@ def in_rounds(kinds=METHODS):
 
 
 def symbols(run, i):
-    """What the formulas name, of node i."""
+    """Symbols of the formulas, of node i."""
     whole = run.parts[i].training.initial()
     kept = METHODS[run.entry.kind].parameters
     per_epoch = run.world.shards.batches_per_epoch(i)

@@ -90,7 +90,7 @@ CHANGES = {
     "switch_s": ({"switch_s": 120.0}, {}, FALLS),
     "fine_tune_learning_rate": ({"fine_tune_learning_rate": 0.02}, {}, FALLS),
 }
-"""What to change for a parameter, in which world (beside `WORLD`), and from which other values."""
+"""Changed parameters, their world (beside `WORLD`), and the values that they replace."""
 
 OWN = {
     "ad_psgd": {"timeout_s": ({"timeout_s": 0.005}, LATE)},
@@ -398,7 +398,7 @@ def what_shows(run, folder):
 
 
 def differ(one, other):
-    """Whether two runs show another thing; numbers by more than rounding."""
+    """Return whether two runs show another thing; numbers by more than rounding."""
     if one[0] != other[0] or one[1].keys() != other[1].keys():
         return True
     pairs = [(one[1][key], other[1][key]) for key in one[1]]
@@ -406,7 +406,7 @@ def differ(one, other):
 
 
 PLAYED = {}
-"""What runs showed; several parameters of a method are changed from the same one."""
+"""Results of runs; several parameters of a method are changed from the same one."""
 
 
 @pytest.mark.thinned(64)

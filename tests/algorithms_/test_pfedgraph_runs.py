@@ -75,7 +75,7 @@ def pack(model):
 
 
 def nearness(flat, direction, metric):
-    """What Eq. (3) makes larger, by the metric of Table 5."""
+    """Similarity that Eq. (3) makes larger, by the metric of Table 5."""
     if metric == "cosine":
         return F.cosine_similarity(flat, direction, dim=0) * direction.norm()
     if metric == "inner":

@@ -91,7 +91,7 @@ def test_without_threshold_and_compression_it_is_gossip(play):
 
 
 def states(run):
-    """What each node knows, out of its waiting process."""
+    """Return the state of each node, out of its waiting process."""
     found = {}
     for i, processes in enumerate(run._processes):
         guarded = dict(processes)["on_round"]._generator.gi_frame.f_locals["generator"]

@@ -11,7 +11,7 @@ IN_REACH = [1, 2, 3]
 
 
 class Named(NamedTuple):
-    """Stands in for a Ref."""
+    """Stand-in for a Ref."""
 
     name: str
 

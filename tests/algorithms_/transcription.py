@@ -1,4 +1,4 @@
-"""What transcriptions of published algorithms are given, and the plain PyTorch that they share.
+"""Inputs of transcriptions of published algorithms, and the plain PyTorch that they share.
 
 They use no part of the simulator: the initial model, each node's samples and the order in which it
 takes them are data.

@@ -1,4 +1,4 @@
-"""Who is malicious, and what each kind of attack does to labels and to values."""
+"""Malicious nodes, and the effect of each kind of attack on labels and values."""
 
 import numpy as np
 import pytest

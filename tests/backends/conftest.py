@@ -1,4 +1,4 @@
-"""Plays one small program of learning verbs on either backend and keeps what it gives."""
+"""Small program of learning verbs, played on either backend, and its values."""
 
 import dataclasses
 import random
@@ -43,7 +43,7 @@ BASE = {
 
 @dataclass
 class Played:
-    """What a program gave: its values by (node, name), and the run."""
+    """Result of a program: its values by (node, name), and the run."""
 
     values: dict[tuple[int, str], torch.Tensor]
     simulation: engine.Simulation

@@ -1,4 +1,4 @@
-"""Which backend runs what: rules, the user's own table, and what a run keeps of it."""
+"""Choice of backends: rules, the user's own table, and the record in a run."""
 
 import json
 import tomllib
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from pydantic import ValidationError
 from typer.testing import CliRunner
 
 from netsim import world
@@ -40,7 +41,7 @@ kind = "local"
 
 @pytest.fixture
 def table(tmp_path, monkeypatch):
-    """Where the user's own table would lie; there is none yet."""
+    """Return the path of the user's own table; there is none yet."""
     path = tmp_path / "configuration" / "routes.toml"
     monkeypatch.setenv("NETSIM_ROUTES", str(path))
     return path
@@ -72,7 +73,7 @@ def write(path, name, **keys):
 
 
 def run(netsim, name, *arguments):
-    """Plays a scenario; (environment, resolved scenario, summary)."""
+    """Play a scenario; give (environment, resolved scenario, summary)."""
     result = netsim("run", *arguments, "--out", name, "--quiet", "--no-figures")
     assert result.exit_code == 0, result.output
     folder = next(Path(name).rglob("environment.json")).parent
@@ -101,12 +102,12 @@ def test_the_shipped_rules_go_by_nodes_and_model(nodes, model, batch_size, way):
     assert chosen.train == way
 
 
-def test_a_known_model_runs_natively_but_a_few_small_ones_are_looked_at_one_by_one():
+def test_a_known_model_runs_natively_but_a_few_small_ones_are_evaluated_one_by_one():
     tables = tomllib.loads(SCENARIO.format(nodes=3))
     architecture = world.build(from_dict(tables)).architectures[0]
-    for nodes, look in ((1, "sequential"), (4, "sequential"), (5, "native"), (100, "native")):
+    for nodes, infer in ((1, "sequential"), (4, "sequential"), (5, "native"), (100, "native")):
         route = route_tables.ruled(architecture, nodes, 10, knows_native=True)
-        assert (route.train, route.look) == ("native", look)
+        assert (route.train, route.infer) == ("native", infer)
 
 
 @pytest.mark.parametrize(
@@ -130,8 +131,8 @@ def test_a_backend_is_chosen_over_a_preferred_one_only_where_it_is_faster_than_n
 def test_a_table_measured_without_this_kernel_does_not_hold_and_its_user_is_told(
     netsim, table, signature, native
 ):
-    write(table, signature, train="sequential", loss="sequential", look="sequential")
-    keys = {"train": "sequential", "loss": "sequential", "look": "sequential", **native}
+    write(table, signature, train="sequential", loss="sequential", infer="sequential")
+    keys = {"train": "sequential", "loss": "sequential", "infer": "sequential", **native}
     lines = [f'[route."{signature}"]', *(f"{k} = {json.dumps(v)}" for k, v in keys.items())]
     table.write_text("\n".join(lines) + "\n")
     environment, _, _ = run(netsim, "a", "s.toml")
@@ -152,24 +153,24 @@ def test_every_shipped_rule_can_be_read_and_the_last_ones_hold_for_any_model():
 def test_a_run_tells_where_its_routes_come_from(netsim, table, signature):
     environment, resolved, _ = run(netsim, "a", "s.toml")
     assert environment["routes"][signature]["source"] == "shipped rules"
-    write(table, signature, train="sequential", loss="sequential", look="sequential")
+    write(table, signature, train="sequential", loss="sequential", infer="sequential")
     environment, resolved, _ = run(netsim, "b", "s.toml")
     assert environment["routes"][signature]["source"] == "netsim tune"
     assert environment["backend"] == "sequential"
     environment, resolved, _ = run(netsim, "c", "s.toml", "--set", "run.backend=stacked")
     assert environment["routes"][signature]["source"] == "[run] backend"
     kept = tomllib.loads(resolved.read_text())["run"]["routes"]
-    assert kept == {signature: {"train": "stacked", "loss": "stacked", "look": "stacked"}}
+    assert kept == {signature: {"train": "stacked", "loss": "stacked", "infer": "stacked"}}
 
 
 @pytest.mark.slow
 def test_a_rerun_goes_the_way_of_the_first_run_whatever_the_table_says_by_then(
     netsim, table, signature
 ):
-    write(table, signature, train="stacked", loss="stacked", look="stacked", lanes=3)
+    write(table, signature, train="stacked", loss="stacked", infer="stacked", lanes=3)
     first, resolved, summary = run(netsim, "first", "s.toml")
     assert first["routes"][signature]["source"] == "netsim tune"
-    write(table, signature, train="sequential", loss="sequential", look="sequential")
+    write(table, signature, train="sequential", loss="sequential", infer="sequential")
     again, _, summary_again = run(netsim, "again", str(resolved))
     assert again["routes"][signature]["source"] == "[run.routes]"
     without = {k: v for k, v in first["routes"][signature].items() if k != "source"}
@@ -224,7 +225,7 @@ def test_tune_measures_and_keeps_what_it_knew_of_other_models(
     assert found[signature].native == (load().variant().name if has else None)
     said = " ".join(result.output.split())
     assert "job native stacked sequential chosen" in said
-    assert all(purpose in said for purpose in ("train", "loss", "look"))
+    assert all(purpose in said for purpose in ("train", "loss", "infer"))
     environment, _, _ = run(netsim, "tuned", "s.toml")
     assert environment["routes"][signature]["source"] == "netsim tune"
     assert not list(table.parent.glob("*.part"))
@@ -234,7 +235,7 @@ def test_tune_measures_and_keeps_what_it_knew_of_other_models(
 def test_lanes_that_train_at_once_do_not_show_in_the_results(netsim, table, signature):
     hashes = set()
     for lanes in (1, 2, 3, 64):
-        write(table, signature, train="stacked", look="stacked", lanes=lanes)
+        write(table, signature, train="stacked", infer="stacked", lanes=lanes)
         _, _, summary = run(netsim, f"lanes {lanes}", "s.toml")
         hashes.add(summary["parameters_sha256"])
     assert len(hashes) == 1
@@ -259,3 +260,9 @@ def test_losses_of_an_algorithms_own_run_natively_where_that_pays(
     routes = choose({layout: nodes}, 10, backend, {}, {layout: "plain"})
     (route,) = routes.by_signature().values()
     assert route.loss == way
+
+
+def test_a_route_of_an_earlier_version_is_read():
+    assert Route.model_validate({"train": "native", "look": "sequential"}).infer == "sequential"
+    with pytest.raises(ValidationError, match="look and infer are one key; state infer alone"):
+        Route.model_validate({"infer": "stacked", "look": "sequential"})

@@ -65,7 +65,7 @@ def scale_many(signature, jobs, resources):
     return Call(run, 4)
 
 
-register(Scale, scale_one, stacked=GroupKernel(same_length, scale_many, purpose="look"))
+register(Scale, scale_one, stacked=GroupKernel(same_length, scale_many, purpose="infer"))
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ register(Halve, lambda job, plain: [job.inputs[0].tensor() / 2])
 
 
 def recorded(node, work):
-    """What a verb of a node does with such work."""
+    """Record such work by a verb of a node."""
     theta = node.initial()
     scheduler = theta.cell.scheduler
     cell = Cell(scheduler, theta.shape, theta.architecture)

@@ -1,4 +1,4 @@
-"""What becomes of frozen parameters and of whole numbers: in optimisers, in sums, in messages."""
+"""Frozen parameters and whole numbers: in optimisers, in sums, in messages."""
 
 import pytest
 import torch

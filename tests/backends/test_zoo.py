@@ -52,7 +52,7 @@ def local_training(node):
 
 
 class Algorithm:
-    """Stands for the module."""
+    """Stand-in for the module."""
 
     Params = Params
     processes = staticmethod(processes)

@@ -362,7 +362,7 @@ class CumulativeNorm(Two):
 
 
 class Counting(Two):
-    """Counts the passes in training, and what it gives depends on the count."""
+    """Layer that counts the passes in training; its output depends on the count."""
 
     first: torch.Tensor = torch.tensor(0)
 
@@ -724,7 +724,7 @@ class Branches(Two):
 
 @animal()
 class BranchesOnItsStatistics(nn.Module):
-    """Takes another way from its third step on; all its layers are known to every backend."""
+    """Model that branches from its third step on; all its layers are known to every backend."""
 
     def __init__(self):
         super().__init__()
@@ -813,7 +813,7 @@ class InPlace(Two):
 
 @animal()
 class InPlaceOnInputs(Two):
-    """Writes over its samples, which other nodes look at, too."""
+    """Layer that writes over its samples, which other nodes read, too."""
 
     def forward(self, x):
         return super().forward(x.mul_(2.0).add_(0.1))
@@ -959,7 +959,7 @@ class ComputedTwice(Two):
 
 @animal()
 class EvaluationInTraining(Two):
-    """Keeps its normalisation in evaluation mode, as fine-tuning often does."""
+    """Model that keeps its normalisation in evaluation mode, as fine-tuning often does."""
 
     def odd(self):
         self.n = nn.BatchNorm1d(8)

@@ -110,7 +110,7 @@ def folder(tmp_path):
 
 @pytest.fixture
 def play(folder, monkeypatch):
-    """Plays the tables into a folder, with trouble of a kind at a node's wake-up."""
+    """Play the tables into a folder, with trouble of a kind at a node's wake-up."""
 
     def call(name, at=None, kind="SIGINT", tables=TABLES, timing_only=False):
         scenario = from_dict(tables, algorithms_folder=folder / "own")
@@ -129,7 +129,7 @@ def play(folder, monkeypatch):
 
 @pytest.fixture
 def resume(folder):
-    """Lets the run in a folder go on; what is told."""
+    """Resume the run in a folder; return its messages."""
 
     def call(name):
         told = []

@@ -1,4 +1,4 @@
-"""Which runs a sweep makes, and how trials are scored."""
+"""Runs that a sweep makes, and scores of trials."""
 
 from pathlib import Path
 

@@ -25,7 +25,7 @@ def generator(seed: int) -> Generator:
 
 
 class Untouchable:
-    """Stands in for a generator that must not be used."""
+    """Stand-in for a generator that must not be used."""
 
     def __getattr__(self, name: str) -> None:
         raise AssertionError(f"rng.{name} was used")
@@ -64,7 +64,7 @@ def oracle(arq: Arq, rng, packets, blocks) -> Transfer:
 
 
 def observed(transfer: Transfer) -> tuple[float, ...]:
-    """What must have the right distribution: counts, duration, and the places of the holes."""
+    """Return the numbers to compare: counts, duration, and the places of the holes."""
     attempt_s = (1.0, 0.3, 2.5, 0.7, 1.9)  # a segment's own attempt time tells its attempts apart
     missing = np.flatnonzero(~transfer.arrived)
     return (
@@ -104,7 +104,7 @@ def sampled(arq: Arq, rng, packets: int, blocks) -> Transfer:
 
 
 def differing(arq: Arq, packets: int, blocks, replicas: int, seed: int, way=sampled) -> set[str]:
-    """What a two-sample Kolmogorov-Smirnov test tells apart at the 1 % level.
+    """Return the numbers that a two-sample Kolmogorov-Smirnov test tells apart at the 1 % level.
 
     The bound on the distance is 1.628 sqrt(2/n), or 0.0163 at n = 20,000. The level holds for
     continuous data; for counts, as here, the test errs on the safe side.

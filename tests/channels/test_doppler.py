@@ -1,4 +1,4 @@
-"""How fast a channel changes, and what may be said about it."""
+"""Speed of a channel's changes, and the remarks about it."""
 
 import math
 

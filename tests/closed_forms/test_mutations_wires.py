@@ -55,7 +55,7 @@ def test_bursts_that_always_start_in_the_good_state(monkeypatch, caught):
     stays = Bursts.stays
 
     class Sure:
-        """Draws as the generator does, but its first uniform is never under a share."""
+        """Generator whose first uniform is never under a share."""
 
         def __init__(self, rng):
             self.geometric, self.random = rng.geometric, lambda: 1.0
@@ -95,7 +95,7 @@ def test_a_queue_that_forgets_who_is_before(monkeypatch, caught):
 
 
 def test_equal_split_in_place_of_max_min(monkeypatch, caught):
-    """What a flow cannot use at its narrowest point is given to nobody."""
+    """Give a flow's unused share at its narrowest point to nobody."""
 
     def equal(paths, capacity):
         crowd = {r: sum(r in path for path in paths.values()) for r in capacity}

@@ -1,4 +1,4 @@
-"""What wires must give by theory; `test_mutations_wires` asks it of broken ones.
+"""Laws of wires by theory; `test_mutations_wires` tries them on broken wires.
 
 Each check raises AssertionError where a model is wrong.
 """
@@ -26,7 +26,7 @@ LETTER = Message()
 
 
 def ends_s(nodes, wire, sent, up_bps=None, down_bps=None):
-    """When messages (time in s, src, dst, bits) end over the link that a scenario would get."""
+    """Return the ends of messages (time in s, src, dst, bits) over a scenario's link."""
     none, streams, env = [None] * nodes, Streams(0), Clock()
     wire = Wire(**wire)
     made = plan.read(wire, up_bps or none, down_bps or none, [True] * nodes, streams, None)

@@ -1,4 +1,4 @@
-"""Plays small algorithms on a small world and keeps what they saw beside the message log."""
+"""Play small algorithms on a small world and keep their observations beside the message log."""
 
 import functools
 import importlib
@@ -54,7 +54,7 @@ class Played:
     handed: int
 
     def saw(self, what: str, node: int | None = None) -> list[Any]:
-        """What was seen under one name, in order of time; of one node if asked."""
+        """Return the values seen under one name, in order of time; of one node if asked."""
         return [s for s in self.seen if s.what == what and node in (None, s.node)]
 
     def kind(self, name: str) -> pd.DataFrame:

@@ -319,7 +319,7 @@ def play(scenario: Scenario, built: World, timing_only: bool) -> dict[str, Any]:
 
 
 def kinds(scenario: Scenario) -> list[str]:
-    """What a scenario is made of, for a table of what was covered."""
+    """Return the kinds of a scenario, for a table of coverage."""
     found = [scenario.exchange.schedule, scenario.algorithm[0].kind, scenario.topology.kind]
     if scenario.radio is not None:
         r = scenario.radio

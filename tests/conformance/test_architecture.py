@@ -144,7 +144,7 @@ def test_no_files_import_each_other_in_a_circle():
 
 
 def test_no_folders_import_each_other_in_a_circle():
-    """Of what lies side by side in any folder, a folder in it taken as one thing."""
+    """Check the folders side by side in any folder, a folder in it taken as one thing."""
     graphs = defaultdict(lambda: defaultdict(set))
     for module, others in inside().items():
         for found in others:

@@ -1,4 +1,4 @@
-"""What docs/data.md shows works as shown."""
+"""Examples of docs/data.md work as shown."""
 
 import re
 import tomllib

@@ -1,10 +1,23 @@
-"""What takes three arguments or more says what they are: shapes, units, meaning."""
+"""First lines of docstrings, and the arguments that docstrings describe."""
 
+import ast
 import importlib
 import inspect
 import pkgutil
+import re
+from collections.abc import Iterator
+from pathlib import Path
 
 import netsim
+
+ROOT = Path(__file__).resolve().parents[2]
+ROOMS = ("algorithms", "benchmarks", "examples", "netsim", "tests", "tools")
+CLAUSE = re.compile(
+    r"\W*((by|in|for|from|with|at|on|of|since|until|up to|to|under|after|before|as) )?"
+    r"(what|how|whether|when|where|who|whom|whose|which)\b",
+    re.IGNORECASE,
+)
+"""Beginning of a first line that is neither an imperative nor a noun phrase."""
 
 LEAST = 3
 SKIPPED = {"netsim.__main__", "netsim.console.app"}
@@ -24,7 +37,7 @@ def arguments(function) -> int:
 
 
 def explains(function) -> bool:
-    """Whether a docstring has the section, or names the verb of `Node` that has it."""
+    """Return whether a docstring has the section, or names the verb of `Node` that has it."""
     text = inspect.getdoc(function) or ""
     return "Parameters\n---" in text or text.startswith("See `Node.")
 
@@ -52,3 +65,47 @@ def test_a_function_of_three_arguments_says_what_they_are():
         if arguments(function) >= LEAST and not any(explains(each) for each in [function, *bases])
     ]
     assert silent == []
+
+
+def docstrings(path: Path) -> Iterator[tuple[int, str]]:
+    """Line and text of every docstring of a file, those of constants included."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        body = getattr(node, "body", None)
+        for statement in body if isinstance(body, list) else ():
+            value = statement.value if isinstance(statement, ast.Expr) else None
+            if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                yield statement.lineno, value.value
+
+
+def test_no_docstring_begins_with_a_clause():
+    """An imperative ("Sample ...") or a noun phrase says at once what a thing does or is."""
+    paths = [path for room in ROOMS for path in (ROOT / room).rglob("*.py")]
+    found = [
+        (path, *each) for path in [*paths, ROOT / "hatch_build.py"] for each in docstrings(path)
+    ]
+    assert len(found) > 8_000
+    clauses = [
+        f"{path.relative_to(ROOT)}:{line}: {text.strip().splitlines()[0]}"
+        for path, line, text in found
+        if text.strip() and CLAUSE.match(text.strip())
+    ]
+    assert clauses == []
+
+
+def test_clauses_are_known_from_noun_phrases():
+    clauses = (
+        "What a flight has.",
+        "How many",
+        "`Whether` it is",
+        "By how much",
+        "Whom to send to",
+    )
+    phrases = (
+        "Whatever comes.",
+        "Share of a flight.",
+        "Return whether it is.",
+        "Howl.",
+        "To whoms",
+    )
+    assert all(CLAUSE.match(text) for text in clauses)
+    assert not any(CLAUSE.match(text) for text in phrases)

@@ -1,4 +1,4 @@
-"""What a run draws, by hand, and nodes whose batteries run empty."""
+"""Energy of a run, computed by hand, and nodes whose batteries run empty."""
 
 import itertools
 

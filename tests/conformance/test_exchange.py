@@ -1,4 +1,4 @@
-"""What an exchange hands over, when, and where the rest goes."""
+"""Messages that an exchange hands over, their times, and the fates of the rest."""
 
 import pytest
 import torch

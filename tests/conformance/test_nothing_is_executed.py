@@ -15,9 +15,9 @@ MODULES = {
     "pickle", "cPickle", "_pickle", "cloudpickle", "dill", "shelve", "marshal", "joblib", "yaml",
     "code", "codeop", "runpy", "imp",
 }  # fmt: skip
-"""What unpickles, or executes what it reads."""
+"""Modules that unpickle, or execute their input."""
 BY_PATH = {"spec_from_file_location", "SourceFileLoader", "SourcelessFileLoader", "exec_module"}
-"""How a file becomes a module."""
+"""Functions that load a file as a module."""
 SHELLS = {("os", "system"), ("os", "popen"), ("subprocess", "getoutput"),
           ("subprocess", "getstatusoutput")}  # fmt: skip
 OWN_CODE = "netsim/scenario/shipped.py"
@@ -27,7 +27,7 @@ BY_NAME = {"netsim/results/trackers/tracker.py", "netsim/views/__init__.py"}
 
 
 def executing(text: str) -> list[str]:
-    """What in a module executes text or unpickles: line and name of each."""
+    """List the calls in a module that execute text or unpickle: line and name of each."""
     found = []
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
@@ -55,7 +55,7 @@ def executing(text: str) -> list[str]:
 
 
 def _called(call: ast.Call) -> list[str]:
-    """What is wrong with one call."""
+    """Describe the fault of one call."""
     given = {word.arg: word.value for word in call.keywords}
     name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
     owner = call.func.value if isinstance(call.func, ast.Attribute) else None

@@ -1,4 +1,4 @@
-"""What docs/tasks.md shows works as shown."""
+"""Examples of docs/tasks.md work as shown."""
 
 import re
 import sys

@@ -140,8 +140,8 @@ def test_a_ref_taken_for_its_numbers(play_source, line):
 def test_a_value_where_a_model_is_needed(play_source, line):
     with pytest.raises(
         ProtocolError,
-        match=r"a whole model is needed here, not a part or another value; what node.compute "
-        r"gives is a model if it is told so: like=theta",
+        match=r"a whole model is needed here, not a part or another value; node.compute "
+        r"gives a model if you pass like=theta",
     ):
         play_source(START + f"        {line}\n")
     play_source(START + "        node.publish(node.compute(torch.relu, theta, like=theta), 'x')\n")

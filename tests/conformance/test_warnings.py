@@ -1,4 +1,4 @@
-"""What goes wrong without a crash is told: by an error, or by a warning in the summary."""
+"""Faults without a crash are reported: by an error, or by a warning in the summary."""
 
 import re
 

@@ -92,7 +92,7 @@ def here(tmp_path: Path, algorithms: Path, monkeypatch: pytest.MonkeyPatch) -> P
 def once(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Callable[[str, Path, Callable[[], None]], None]:
-    """Makes a folder by a function the first time, and by copying what that made later on."""
+    """Make a folder by a function the first time, and by a copy later on."""
     made: dict[str, Path] = {}
 
     def give(name: str, folder: Path, make: Callable[[], None]) -> None:
@@ -117,7 +117,7 @@ def netsim(here: Path) -> Callable[..., Result]:
 
 @pytest.fixture
 def written(here: Path) -> Callable[[], set[str]]:
-    """What has been written into the working folder since the test began."""
+    """Return the files written into the working folder since the test began."""
 
     def everything() -> set[str]:
         return {str(p.relative_to(here)) for p in here.rglob("*") if "__pycache__" not in p.parts}

@@ -233,7 +233,7 @@ def test_a_value_of_the_files_own_sweep_is_named_by_the_file(refused, here):
     [line] = refused("run", "s.toml")
     assert line == (
         "s.toml: [sweep] nodes.count = 0: [nodes] count = 0: must be at least 1 "
-        "(how many nodes there are, servers included)"
+        "(number of nodes, servers included)"
     )
 
 

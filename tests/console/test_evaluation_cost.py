@@ -1,4 +1,4 @@
-"""What a run says that its evaluations cost."""
+"""Sentences of a run about the cost of its evaluations."""
 
 import json
 from types import SimpleNamespace

@@ -50,7 +50,7 @@ def explained(netsim, *arguments):
 
 
 def test_a_healthy_run_is_said_to_be_so(netsim, run):
-    result = explained(netsim, "done")
+    result = explained(netsim, "done", "--queries")
     assert result.exit_code == 0, result.output
     lines = result.stdout.splitlines()
     assert lines[0] == "done: s, chatty"
@@ -58,13 +58,13 @@ def test_a_healthy_run_is_said_to_be_so(netsim, run):
     assert any(line.startswith("Nothing stands out") for line in lines)
     assert "    (path.t_end_s - path.t_begin_s)" in result.stdout
     assert 'wakes = pd.read_parquet(run / "wakes")' in result.stdout
-    plain = explained(netsim, "done", "--no-queries").stdout
+    plain = explained(netsim, "done").stdout
     assert "read_parquet" not in plain
     assert len(plain.splitlines()) < len(lines)
 
 
 def test_one_node_has_a_story(netsim, run):
-    result = explained(netsim, "done", "--node", "2", "--no-queries")
+    result = explained(netsim, "done", "--node", "2")
     assert result.exit_code == 0, result.output
     told = result.stdout
     assert "done: s, chatty, node 2" in told
@@ -99,7 +99,7 @@ def test_a_killed_run_is_explained_as_far_as_it_came(netsim, run):
     (run / "summary.json").unlink()
     (run / "checksums.json").unlink()
     (run / "status.json").write_text(json.dumps({"state": "running"}))
-    result = explained(netsim, "done", "--no-queries")
+    result = explained(netsim, "done")
     assert result.exit_code == 0, result.output
     assert "the run is not done (running): as far as it came" in result.stdout
     shutil.rmtree(run / "messages")

@@ -1,4 +1,4 @@
-"""What goes wrong on the way ends a run clearly: nothing that looks whole is not."""
+"""Faults on the way end a run clearly: no incomplete result looks whole."""
 
 import errno
 import json

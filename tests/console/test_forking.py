@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from netsim.console.app import app
 from netsim.recording import run_folder
-from netsim.scenario.later import CHANGEABLE, LASTING
+from netsim.scenario.scheduled_changes import CHANGEABLE, LASTING
 
 SCENARIO = """\
 name = "tiny"
@@ -78,7 +78,7 @@ def test_a_fork_is_its_original_until_then_and_is_compared_with_it(call, origina
     assert 0.2 < lost["fork"] < 0.8
     assert lost["difference"] == lost["fork"]
     assert (lost["nodes"], lost["higher"], lost["lower"]) == (4, 4, 0)
-    assert "equal to a before 5 s" in text
+    assert "Before 5 s all rows are equal: " in text
     log = run_folder.read(Path("b"), "messages")
     assert set(log["outcome"][log["t_sent_s"] < 5.0].astype(str)) == {"delivered"}
     sent = [run_folder.read(Path(name), "messages")["t_sent_s"] >= 5.0 for name in "ab"]

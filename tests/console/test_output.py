@@ -93,7 +93,7 @@ def test_what_is_wrong_with_a_command_line_ends_it_with_2_over_every_stream(step
 
 @pytest.mark.slow
 def test_what_every_command_does_is_done_over_every_stream(here):
-    """What each does, and its exit code, are those over streams that take everything."""
+    """Compare outputs and exit codes with those over streams that take everything."""
     (here / "s.toml").write_text((here / "s.toml").read_text().replace("alone", "local"))
     each = {
         "run": ["s.toml", "--out", "RUN$"],

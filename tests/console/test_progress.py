@@ -1,4 +1,4 @@
-"""How the progress of a run is shown."""
+"""Progress of a run on the terminal."""
 
 import io
 import os

@@ -27,7 +27,7 @@ FAMILY = family("netsim.data.sets")
 
 
 def check(samples):
-    """What every data set must be."""
+    """Check the properties of every data set."""
     assert samples.x.dtype == np.float32
     assert samples.y.dtype == samples.train.dtype == samples.test.dtype == np.int64
     assert samples.x.shape == (len(samples.y), *samples.input_shape)

@@ -55,7 +55,7 @@ def devices(law, battery_j=2.0, nodes=1, step_j=0.0, timeline=None, rhythms=()):
 
 
 def balance(meter, node, now_ns):
-    """What is stored, drawn and spilled beyond what there was and was harvested [J]."""
+    """Return the energy stored, drawn and spilled beyond the initial and the harvested [J]."""
     charge = meter.charge(node, now_ns)
     got = meter.held_j(node) + charge.harvested_j
     return charge.stored_j + meter.spent_j(node, now_ns) + charge.spilled_j - got

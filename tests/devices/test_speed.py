@@ -1,4 +1,4 @@
-"""How long a local step takes on which node."""
+"""Time of a local step on each node."""
 
 import json
 import statistics

@@ -13,7 +13,7 @@ from netsim.links.wired.wire import Wire
 from netsim.recording import run_folder
 from netsim.registry import family
 from netsim.scenario import from_dict
-from netsim.scenario.later import LASTING
+from netsim.scenario.scheduled_changes import LASTING
 from netsim.scenario.tables import Training
 
 POISSON = {"schedule": "poisson", "rate_hz": 1.0, "slot_s": 0.5}

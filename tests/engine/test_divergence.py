@@ -132,7 +132,7 @@ def test_a_run_of_sound_models_says_nothing(tmp_path, backend):
 
 
 class Masked(torch.nn.Module):
-    """Has a buffer of which a half is one large number."""
+    """Model with a buffer of which a half is one large number."""
 
     masked = -1e9
 
@@ -282,7 +282,7 @@ def test_a_paired_comparison_has_no_mean_where_a_node_has_no_number():
 
 
 def test_a_sweep_has_no_mean_over_the_seeds_that_did_not_diverge():
-    """What is counted of every run, and a target that was not reached, are another matter."""
+    """Counts over every run, and a target that was not reached, are another matter."""
     sound = {"accuracy": 0.9, "best": 0.9, "delay_s": 1.0, "time_to_target_s": 5.0}
     sound |= {"nodes_diverged": 0, "nodes_caught": 0}
     broken = {"accuracy": None, "best": 0.5, "delay_s": 1.0, "time_to_target_s": None}

@@ -1,4 +1,4 @@
-"""What is said of a run that failed."""
+"""Messages about a run that failed."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""What a run keeps of the models that were published last."""
+"""Last published models that a run keeps."""
 
 import numpy as np
 import pytest

@@ -36,7 +36,7 @@ from netsim.traces.bounded_toml import read_toml
 from . import seeds
 
 MOST_S = 10.0
-"""What takes longer hangs."""
+"""Time after which a test counts as hanging [s]."""
 
 
 class Hang(BaseException):

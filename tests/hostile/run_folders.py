@@ -365,7 +365,7 @@ def _nested(folder: Path, draw: random.Random) -> str:
 
 
 class Readers:
-    """Gives folders to everything that takes a run.
+    """Callers of everything that takes a run's folder.
 
     Parameters
     ----------
@@ -408,7 +408,7 @@ class Readers:
         return found
 
     def play(self, make: Callable[[], Path], kind: str, draw: random.Random | None) -> list[str]:
-        """What goes wrong when all commands and `netsim.open` read a folder.
+        """List the faults of all commands and `netsim.open` on a folder.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""What was found once to hang, to fill the memory, to crash or to lie: each is refused in words."""
+"""Inputs that once hung, filled the memory, crashed or lied: each is refused in words."""
 
 # ruff: noqa: E501 - one case a line reads better than a tidy margin
 
@@ -41,7 +41,7 @@ def soon():
 
 @pytest.fixture
 def netsim(tmp_path, monkeypatch):
-    """Calls the command line in an empty folder; gives exit code and lines of standard error."""
+    """Call the command line in an empty folder; give exit code and lines of standard error."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "300")
     monkeypatch.delenv("NETSIM_DATA", raising=False)
@@ -55,7 +55,7 @@ def netsim(tmp_path, monkeypatch):
 
 @pytest.fixture
 def refused(tmp_path):
-    """Says why a good scenario of four nodes and 4 s is refused with some options."""
+    """Return the reason why a good scenario of four nodes and 4 s is refused with some options."""
     path = tmp_path / "s.toml"
     path.write_text(tomli_w.dumps({**seeds.BASE, **seeds.RADIO}))
 

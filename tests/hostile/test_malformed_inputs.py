@@ -43,7 +43,7 @@ def test_a_malformed_input_is_read_or_refused(name):
 
 
 def memory_kib(field):
-    """What Linux says of this process: `VmRSS` it holds, `VmHWM` was its peak."""
+    """Return Linux's figure for this process: `VmRSS` it holds, `VmHWM` was its peak."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return int(dict(line.split(":", 1) for line in lines)[field].split()[0])
 

@@ -217,7 +217,7 @@ def test_what_can_not_be_written_is_no_failed_run(ended):
 
 
 def test_an_input_is_read_no_further_than_it_was_long(ended):
-    """What a folder names may be a file of the system that never ends, of size 0."""
+    """Read a system file that never ends and has size 0, named by a folder."""
     for size, told in ((5, "changed"), (0, "changed")):
         path = ended / "environment.json"
         made = json.loads(path.read_text())

@@ -776,7 +776,7 @@ def cases() -> list[Case]:
 
 
 def play(case: Case, folder: Path) -> list[float]:
-    """What a case says, once it is written down."""
+    """Play a written case and return its numbers."""
     path = folder / f"file{case.suffix}"
     path.write_bytes(case.content)
     by = _gains if case.kind == "gains" else KINDS[case.kind].play
@@ -784,7 +784,7 @@ def play(case: Case, folder: Path) -> list[float]:
 
 
 def expected(case: Case) -> list[float]:
-    """What it must say if it is not refused."""
+    """Return the numbers of a case that is not refused."""
     if isinstance(case.outcome, list):
         return case.outcome
     return GAINS if case.kind == "gains" else KINDS[case.kind].says

@@ -15,7 +15,7 @@ def named(mac):
 
 
 def takes_turns(mac):
-    """Whether senders wait for each other's whole messages, or have slots of their own."""
+    """Return whether senders wait for each other's whole messages, or have slots of their own."""
     of = FAMILY[mac["kind"]]
     return of.exclusive or of.model_validate(mac).turns(2) is not None
 

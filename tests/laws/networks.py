@@ -112,7 +112,7 @@ def scenario_of(row: Row, **radio: Any) -> Scenario:
 
 
 def allowed(row: Row) -> bool:
-    """Whether a row is a scenario."""
+    """Return whether a row is a scenario."""
     try:
         scenario_of(row)
     except ScenarioError:

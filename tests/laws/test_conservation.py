@@ -1,4 +1,4 @@
-"""What no network can exceed, and what a run keeps whatever else fails."""
+"""Bounds that no network can exceed, and records that a run keeps whatever else fails."""
 
 import subprocess
 import sys

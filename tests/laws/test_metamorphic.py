@@ -1,4 +1,4 @@
-"""What must not matter to a network, or only in a known way."""
+"""Changes that must not matter to a network, or only in a known way."""
 
 import numpy as np
 import pytest

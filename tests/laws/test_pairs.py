@@ -27,7 +27,7 @@ def levels(row):
 
 
 def broken(rows, most=2):
-    """What went wrong in rows, each played at so many levels; and how many messages were sent."""
+    """Return the faults of rows, each played at so many levels, and the number of messages."""
     wrong, sent = [], 0
     for number, row in enumerate(rows):
         found = levels(row)

@@ -1,4 +1,4 @@
-"""What passes of a module keep in Python is found wherever they can reach it."""
+"""State that passes of a module keep in Python is found wherever they can reach it."""
 
 import itertools
 import random

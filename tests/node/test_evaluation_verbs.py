@@ -1,4 +1,4 @@
-"""What a function finds of a model on one of the node's splits."""
+"""Values that a function gives of a model on one of the node's splits."""
 
 import numpy as np
 import pytest

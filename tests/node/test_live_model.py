@@ -30,7 +30,7 @@ def arrival_in_mid_training(node, found):
 
 @pytest.fixture
 def reference(learn):
-    """What the step alone makes of the initial model."""
+    """Apply the step alone to the initial model."""
 
     def process(node, found):
         yield node.train(node.initial(), steps=1)

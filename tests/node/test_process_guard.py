@@ -1,4 +1,4 @@
-"""What a guarded process keeps alive."""
+"""Objects that a guarded process keeps alive."""
 
 import weakref
 from types import SimpleNamespace
@@ -10,7 +10,7 @@ from netsim.node.process_guard import guarded_process
 
 
 class Model:
-    """Stands for a value that takes memory."""
+    """Stand-in for a value that takes memory."""
 
 
 def test_a_waiting_process_does_not_hold_what_it_was_sent_before() -> None:

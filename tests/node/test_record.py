@@ -1,4 +1,4 @@
-"""What an algorithm records of its own."""
+"""Values that an algorithm records of its own."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What is wrong in a file or an argument is named, and nothing that was kept is lost."""
+"""Faults in a file or an argument are named, and no kept result is lost."""
 
 import json
 

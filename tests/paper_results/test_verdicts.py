@@ -1,4 +1,4 @@
-"""What is said of a method's lead: the rule, its sentence, the variants that compete."""
+"""Words for a method's lead: the rule, its sentence, the variants that compete."""
 
 import pytest
 

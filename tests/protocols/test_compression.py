@@ -156,7 +156,7 @@ class FakeNode:
 
 
 class Sums:
-    """Adds Refs at once."""
+    """Node that adds Refs at once."""
 
     def weighted_sum(self, terms):
         return made(sum(weight * ref.tensor() for ref, weight in terms))
@@ -168,7 +168,7 @@ def made(tensor):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_with_error_feedback_everything_is_sent_in_the_end(kind):
-    """What has been sent is the sum of all values less what the memory holds."""
+    """Compare the sum of sent values with the sum of all values less the memory."""
     node, compressor = FakeNode(), KINDS[kind](**{"fraction": 0.2} if "_k" in kind else {})
     feedback, dimension = ErrorFeedback(node, compressor), 25
     received, wanted, memory = np.zeros(dimension), np.zeros(dimension), np.zeros(dimension)

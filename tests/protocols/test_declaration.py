@@ -1,4 +1,4 @@
-"""What an algorithm and its losses declare, and what is said where that is misspelt."""
+"""Declarations of an algorithm and its losses, and errors for misspelt ones."""
 
 import pytest
 
@@ -27,7 +27,7 @@ def processes(node, params):
 
 @pytest.fixture
 def problems(tmp_path):
-    """What is wrong with an algorithm file."""
+    """List the faults of an algorithm file."""
 
     def refused(above="", below=""):
         (tmp_path / "mine.py").write_text(MODULE.format(above=above, below=below))

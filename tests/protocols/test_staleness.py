@@ -22,7 +22,7 @@ WITHOUT = {"baa", "dfedpgp", "local", "ncota", "sgp"}
 UNLOGGED = {"fedproto", "pfedhn"}
 """Methods whose messages are no shares of a mixture of models."""
 FIRST = ("dpsgd",)
-"""What the fast suite plays."""
+"""Methods that the fast suite plays."""
 CLOCK = {"schedule": "periodic", "period_s": 5.0, "slot_s": 1.0}
 
 

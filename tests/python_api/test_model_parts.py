@@ -142,5 +142,5 @@ def test_a_model_that_draws_is_told_where_results_are_read(small, here):
     with pytest.warns(netsim.RunWarning, match="draws random numbers"):
         run = played(small, here, Noisy, "local", "auto")
     (route,) = json.loads((run.folder / "environment.json").read_text())["routes"].values()
-    assert route["train"] == route["look"] == "sequential"
+    assert route["train"] == route["infer"] == "sequential"
     assert any("draws random numbers" in warning for warning in run.warnings)

@@ -68,7 +68,7 @@ def test_a_run_that_fails_does_so_too(small, tmp_path):
 
 @pytest.fixture
 def nodes_alive():
-    """Counts the nodes that were not freed, while Python does not look for garbage by itself."""
+    """Count the nodes that were not freed, while Python does not look for garbage by itself."""
     gc.collect()
     before = {id(o) for o in gc.get_objects() if type(o) is Node}
     gc.disable()
@@ -77,7 +77,7 @@ def nodes_alive():
 
 
 def test_a_run_is_freed_at_its_end(small, tmp_path, nodes_alive):
-    """What was left of one would be frozen by the next, and stay."""
+    """Count the objects of a run after its end; the next run would freeze them."""
     netsim.run(small, out=tmp_path / "run")
     assert nodes_alive() == 0
 

@@ -1,4 +1,4 @@
-"""What was interrupted goes on from Python, with the numbers of a run that was not."""
+"""Resume interrupted runs from Python, with the numbers of a run that was not interrupted."""
 
 import signal
 

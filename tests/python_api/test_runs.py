@@ -1,4 +1,4 @@
-"""What a run gives: tables, summaries, figures, comparisons, old folders."""
+"""Results of a run: tables, summaries, figures, comparisons, old folders."""
 
 import math
 

@@ -39,7 +39,7 @@ def start(folder, take_over=False):
 
 
 def race(processes):
-    """What each of several processes says when all go at once."""
+    """Return the answers of several processes that go at once."""
     for process in processes:
         process.stdin.write("\n")
         process.stdin.flush()

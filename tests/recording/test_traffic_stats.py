@@ -1,4 +1,4 @@
-"""What was sent by kind, how many models that is, and how old messages were when used."""
+"""Messages by kind, the number of models that they make, and their ages at use."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What is exported can be played again: the same places, gains, packet errors and fades."""
+"""Exports can be played again: the same places, gains, packet errors and fades."""
 
 import numpy as np
 import pytest

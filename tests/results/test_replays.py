@@ -1,4 +1,4 @@
-"""What ns-3 is given of a run is what the run was and did."""
+"""Inputs of ns-3 equal the events of the run."""
 
 import json
 

@@ -71,7 +71,7 @@ def trace(folder: Path, tmp_path: Path) -> dict[str, Any]:
 
 
 def require_chrome_trace(found: dict[str, Any]) -> None:
-    """What the Trace Event Format demands of the events that are used here."""
+    """Check the rules of the Trace Event Format on the events that are used here."""
     needed = {
         "X": {"name", "pid", "tid", "ts", "dur"},
         "i": {"name", "pid", "tid", "ts", "s"},

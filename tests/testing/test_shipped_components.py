@@ -1,4 +1,4 @@
-"""What ships passes what is asked of components of one's own."""
+"""Shipped components pass the checks for components of one's own."""
 
 import pytest
 

@@ -67,7 +67,7 @@ def test_no_word_of_a_foreign_file_stands_in_an_error(tmp_path, reader, foreign)
 
 
 def refused(tables):
-    """What is said of a scenario that can't be built; nothing where it can be."""
+    """Return the refusal of a scenario that can't be built; nothing where it can be."""
     try:
         world.build(scenario.from_dict(tables))
     except ScenarioError as error:

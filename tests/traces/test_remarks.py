@@ -1,4 +1,4 @@
-"""When of a file a run begins, and what its user is told of how far the file reaches."""
+"""Start times of runs in a file, and remarks on how far the file reaches."""
 
 import pytest
 

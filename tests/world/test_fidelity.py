@@ -1,4 +1,4 @@
-"""At which level a radio is played whose scenario leaves it open."""
+"""Level at which a radio is played whose scenario leaves it open."""
 
 import json
 import tomllib

@@ -36,7 +36,7 @@ def built(nodes=None, path_loss=None):
 
 
 def loss_db(made, src, dst) -> float:
-    """What is lost between two nodes without fading."""
+    """Return the loss between two nodes without fading."""
     radio = made.scenario.radio
     snr_db = linear_to_db(made.budget.mean_snr.pair(src, dst, 0))
     return made.tx_power_dbm[src] - radio.noise_dbm - snr_db
@@ -58,7 +58,7 @@ def test_no_height_or_one_height_is_the_plane():
 
 
 def test_heights_of_groups_and_of_all():
-    """What a group says is its own; others have that of all, or 0."""
+    """Check that a group's own value wins; others have that of all, or 0."""
     groups = [{"name": "drones", "count": 2, "height_m": 50.0}]
     assert built({"groups": groups}).heights_m == (50.0, 50.0, 0.0, 0.0)
     assert built({"groups": groups, "height_m": 2.0}).heights_m == (50.0, 50.0, 2.0, 2.0)

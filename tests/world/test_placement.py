@@ -1,4 +1,4 @@
-"""Where nodes are placed: uniformly in a disc or a square, and what goes with neither."""
+"""Places of nodes: uniformly in a disc or a square, and errors where neither fits."""
 
 import numpy as np
 import pytest

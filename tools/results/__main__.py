@@ -1,4 +1,4 @@
-"""Plays the tables of the papers and writes docs/results: `python -m tools.results --help`.
+"""Play the tables of the papers and write docs/results: `python -m tools.results --help`.
 
     python -m tools.results list --runs FOLDER
     python -m tools.results estimate TABLE --runs FOLDER

@@ -49,12 +49,12 @@ class Run:
 
     @property
     def is_done(self) -> bool:
-        """Whether nothing of it is left to play."""
+        """Return whether nothing of it is left to play."""
         return sweep_folder.state(self.own) == "done"
 
 
 def run_of(table: PaperTable, cell: Cell, seed: int, rounds: int | None, runs: Path) -> Run:
-    """Where a run of a cell is.
+    """Return the run of a cell.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def job_of(table: PaperTable, run: Run, threads: int = 1) -> Job:
 
 
 def said_in(table: PaperTable, cell: Cell) -> str:
-    """Where a cell's keys and entry are said, for messages."""
+    """Name the place of a cell's keys and entry, for messages."""
     where = f'tables/{table.name}.toml: column "{cell.column.name}", row "{cell.row.name}"'
     return f'{where}, reading "{cell.reading.name}"' if cell.reading else where
 
@@ -111,7 +111,7 @@ def wanted(table: PaperTable, run: Run) -> Scenario:
 
 
 def other_settings(table: PaperTable, run: Run) -> list[str]:
-    """What of a run's scenario is not as the table has it now; empty: all is."""
+    """List the settings of a run's scenario that differ from the table's; empty: none."""
     now = _flat(wanted(table, run))
     path = str(run.own / "scenario.toml")
     then = _flat(check(draft_of(path, (), MODULES), MODULES))

@@ -23,7 +23,7 @@ from tools.results.tables import Cell, PaperTable, cells
 
 @dataclass
 class Found:
-    """What the folders of a table's runs give.
+    """Contents of the folders of a table's runs.
 
     Attributes
     ----------

@@ -37,7 +37,7 @@ def write_csv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]])
 def parsed(
     path: Path, columns: Sequence[str], parse: Callable[[Mapping[str, str]], tuple[K, T]]
 ) -> dict[K, T]:
-    """What the lines of a CSV say, by what they are of.
+    """Parse the lines of a CSV, by their keys.
 
     Parameters
     ----------

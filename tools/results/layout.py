@@ -33,7 +33,7 @@ class Head:
 
     @property
     def short(self) -> str:
-        """What is left where the group is told elsewhere."""
+        """Return the rest of a name where the group is shown elsewhere."""
         return self.text.removeprefix(f"{self.group}, ")
 
 

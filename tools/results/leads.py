@@ -1,4 +1,4 @@
-"""What a lead is: a method against its best baseline, by differences of runs that share a seed."""
+"""Leads: a method against its best baseline, by differences of runs that share a seed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -49,14 +49,14 @@ class Lead:
 
     @property
     def word(self) -> Word:
-        """What the difference says."""
+        """Return the word for the difference."""
         if self.difference is None:
             return "not played"
         return word(self.difference)
 
     @property
     def is_below_printed(self) -> bool:
-        """Whether the paper's lead is above the whole interval."""
+        """Return whether the paper's lead is above the whole interval."""
         difference = self.difference
         if difference is None or difference.half is None or self.printed is None:
             return False
@@ -64,7 +64,7 @@ class Lead:
 
 
 def word(difference: Difference) -> Word:
-    """What a difference says of a lead."""
+    """Return the word for a difference of a lead."""
     mean, half = difference.mean, difference.half
     if half is None:
         return "one seed"

@@ -22,7 +22,7 @@ _DIGITS = 6
 
 @dataclass(frozen=True)
 class Result:
-    """What one run gave.
+    """Result of one run.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class CurvePoint:
 
 
 def where(cell: Cell, rounds: int | None = None) -> Where:
-    """Where a cell's results are."""
+    """Return the place of a cell's results."""
     return (*cell.id, rounds)
 
 
@@ -161,7 +161,7 @@ def kept_curves(table: PaperTable) -> Curves:
 
 
 def counted(table: PaperTable, numbers: Numbers) -> tuple[Numbers, list[str]]:
-    """What is kept of cells and settings that the table has now; a line for each that is not.
+    """Return the kept results of the table's present cells and settings; a line for each other one.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ def _settings(table: PaperTable, cell: Cell, rounds: int | None) -> str | None:
 
 
 def drawn(curve: Curve, cell: Cell) -> bool:
-    """Whether a curve is drawn of a cell."""
+    """Return whether a curve is drawn of a cell."""
     own = cell.reading is None and cell.column.name == curve.column
     return own and (not curve.rows or cell.row.name in curve.rows)
 
@@ -230,7 +230,7 @@ def curve_points(curves: Curves) -> list[CurvePoint]:
 
 
 def has(table: PaperTable, numbers: Numbers, run: cell_runs.Run) -> bool:
-    """Whether all numbers of a run are kept, and of the settings that the table has now.
+    """Return whether all numbers of a run are kept, and of the table's present settings.
 
     Parameters
     ----------

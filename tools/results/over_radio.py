@@ -96,7 +96,7 @@ def _search(folder: Path) -> list[Any]:
 
 
 def choices(folder: Path) -> dict[str, Any]:
-    """What the validation samples have chosen for each method whose search is played."""
+    """Return the validation samples' choices for each method whose search is played."""
     rows: dict[str, dict[float, Any]] = {}
     for job in _search(folder):
         if (job.folder / "row.json").is_file():
@@ -207,7 +207,7 @@ def _change(found: Worlds, method: str, others: dict[str, str | None]) -> Differ
 
 
 def _clear_leads(found: Worlds) -> str:
-    """Which methods have a clear lead over their best baseline, by world."""
+    """Name the methods that have a clear lead over their best baseline, by world."""
     parts, judged = [], 0
     for world, called in (("rounds", "in the ideal world"), ("radio", "over radio")):
         leads = {

@@ -1,4 +1,4 @@
-"""Which methods `over_radio` plays, as what, and which papers claim what of them.
+"""Methods of `over_radio`, their settings, and the papers' claims about them.
 
 The cases are those of `benchmarks/_methods.py`, and some that the papers' comparisons need beside.
 """
@@ -18,7 +18,7 @@ __all__ = ["CASES", "PAPERS", "Paper", "_methods", "methods_table"]
 BY_LABEL = {case.label: case for case in _methods.CASES}
 KD_PDFL = BY_LABEL["kd_pdfl"]
 IN_ROUNDS, IN_RADIO = {"switch_s": 100.0}, {"switch_s": 150.0}
-"""Where a rate falls: halfway, over stars and over radio."""
+"""Times at which a rate falls: halfway, over stars and over radio."""
 
 FALLS = replace(
     KD_PDFL,

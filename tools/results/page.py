@@ -98,7 +98,7 @@ _HEADINGS = {
 
 
 def _played(table: PaperTable, numbers: Numbers) -> Iterable[str]:
-    """How far it is, by which program, in which time."""
+    """Yield progress, program and time of the runs."""
     results = [result for seeds in numbers.values() for result in seeds.values()]
     commits = dict.fromkeys(result.commit for result in results if result.commit)
     parts = [_how_many(table, numbers)]
@@ -119,7 +119,7 @@ def _played(table: PaperTable, numbers: Numbers) -> Iterable[str]:
 
 
 def _how_many(table: PaperTable, numbers: Numbers) -> str:
-    """How many runs are played of those that are planned, and of others."""
+    """Describe the number of played runs, of those planned, and of others."""
     planned = {(cell.id, seed) for cell in cells(table) for seed in cell.seeds}
     whole = {(w[:3], seed) for w, seeds in numbers.items() if w[3] is None for seed in seeds}
     count = len(whole & planned)
@@ -133,7 +133,7 @@ def _how_many(table: PaperTable, numbers: Numbers) -> str:
 
 
 def hours(results: Sequence[Result]) -> str:
-    """What runs took and were thought to take, in CPU hours."""
+    """Describe the hours that runs took and were estimated to take, in CPU hours."""
     took = [r.cpu_s for r in results if r.cpu_s is not None]
     both = [r for r in results if r.cpu_s is not None and r.estimated_s is not None]
     told = f"{_hours(sum(took))} h of one core"
@@ -187,7 +187,7 @@ def _cells(
 
 
 def _only_printed(table: PaperTable, columns: Sequence[Column]) -> Iterable[str]:
-    """What the paper has in columns of which nothing is played."""
+    """Yield the paper's numbers in columns of which nothing is played."""
     for why in sorted({column.missing for column in columns}):
         some = [column for column in columns if column.missing == why]
         lines = [
@@ -262,7 +262,7 @@ def _leads(verdict: Verdict) -> Iterable[str]:
 
 
 def _choice(verdict: Verdict) -> Iterable[str]:
-    """By which number the variants of a method compete."""
+    """Name the number by which the variants of a method compete."""
     table = verdict.table
     leads = [lead for lead in verdict.leads() if lead.difference is not None]
     if table.choose and leads and any(_has_variants(table, row.competes_as) for row in table.rows):

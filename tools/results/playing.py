@@ -119,7 +119,7 @@ def check_all(table: PaperTable, some: Iterable[Run]) -> None:
 
 @dataclass(frozen=True)
 class Played:
-    """What became of a run.
+    """Outcome of a run.
 
     Attributes
     ----------
@@ -172,7 +172,7 @@ def play(table: PaperTable, run: Run, runs: Path, commit: str, threads: int = 1)
 
 
 def _is_others(run: Run) -> bool:
-    """Whether another process plays a run."""
+    """Return whether another process plays a run."""
     return run.folder.is_dir() and folder_lock.holder(run.folder) is not None
 
 
@@ -203,6 +203,6 @@ def estimated_s(
 
 
 def estimate_key(table: PaperTable, cell: Cell, rounds: int | None) -> str:
-    """Under what a cell's estimate is kept: its folder's path in the table's."""
+    """Key of a cell's estimate: its folder's path in the table's."""
     folder = run_of(table, cell, cell.seeds[0], rounds, Path()).folder.parent
     return str(folder.relative_to(table.name))

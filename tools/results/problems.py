@@ -1,4 +1,4 @@
-"""What is wrong with a table's file or with a name that was asked for, in a line each."""
+"""Faults of a table's file or of a name that was asked for, in a line each."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields

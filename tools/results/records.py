@@ -1,4 +1,4 @@
-"""What lies beside a table's runs: who played which, and what each was estimated to take."""
+"""Files beside a table's runs: their players, and their estimated times."""
 
 import json
 import math
@@ -64,7 +64,7 @@ def keep_estimates(table: PaperTable, runs: Path, estimates: Mapping[str, float]
 
 
 def kept_estimates(table: PaperTable, runs: Path) -> dict[str, float]:
-    """What `keep_estimates` has kept.
+    """Return the estimates that `keep_estimates` has kept.
 
     Raises
     ------

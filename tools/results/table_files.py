@@ -24,7 +24,7 @@ from tools.results.tables import (
 )
 
 WHOLE = "table"
-"""What the table itself is called where readings have a group and a folder."""
+"""Name of the table itself where readings have a group and a folder."""
 
 NOT_PAGES = ("over_radio", "readme")
 """Files of docs/results that are no table's page."""

@@ -235,7 +235,7 @@ class PaperTable:
         return named(name, self.rows, f"{self.name}: rows")
 
     def can_be_cut(self, rounds: int) -> bool:
-        """Whether the table says what a number of rounds changes, and has more itself."""
+        """Return whether the table has a number of rounds for cuts, and more rounds itself."""
         return bool(self.by_rounds) and self.rounds is not None and 0 < rounds <= self.rounds
 
     def printed(self, row: Row, column: Column) -> float | None:

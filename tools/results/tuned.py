@@ -1,4 +1,4 @@
-"""What a search has found, as the algorithms of the scenario that is played with it."""
+"""Results of a search, as the algorithms of the scenario that is played with them."""
 
 import json
 from collections.abc import Mapping

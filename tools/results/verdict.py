@@ -1,4 +1,4 @@
-"""What the numbers of a table say of the paper's claim, by one rule for all tables.
+"""Verdict of a table's numbers on the paper's claim, by one rule for all tables.
 
 The lead of a method in a column is the mean over seeds of the difference to its best baseline, run
 by run with the same seed, and its 95 % interval (Student's). The best baseline is the one that
@@ -67,7 +67,7 @@ class Verdict:
         return fmean(values.values()) if values else None
 
     def _printed(self, row: Row, column: Column) -> float | None:
-        """What the paper has of the measure."""
+        """Return the paper's number of the measure."""
         return self.table.printed(row, column) if self.measure.printed else None
 
     def leads(self, against: Literal["paper", "all"] = "paper") -> Iterator[Lead]:
@@ -163,7 +163,7 @@ class Verdict:
         return any(self.seeds(column, row) for row in self.table.rows)
 
     def order(self) -> str:
-        """How many pairs of rows are in the order of the paper."""
+        """Describe the number of pairs of rows that are in the order of the paper."""
         same = pairs = 0
         for column in self.table.columns:
             both = []
@@ -178,7 +178,7 @@ class Verdict:
         return f"Order: {same} of {pairs} pairs of rows as in the paper." if pairs else ""
 
     def distance(self) -> str:
-        """How far the cells are from the printed ones."""
+        """Describe the distance of the cells from the printed ones."""
         far = []
         for column in self.table.columns:
             for row in self.table.rows:
@@ -252,7 +252,7 @@ def _gap(difference: float, baseline: str) -> str:
 
 
 def _seeds(leads: Sequence[Lead]) -> str:
-    """How many seeds leads have."""
+    """Describe the number of seeds of leads."""
     pairs = [lead.difference.pairs for lead in leads if lead.difference]
     fewest, most = min(pairs), max(pairs)
     return f"{most} seeds" if fewest == most else f"{fewest} to {most} seeds"

@@ -1,1 +1,1 @@
-"""Plays sweeps that pages tell of, and writes these pages."""
+"""Play the sweeps of pages, and write these pages."""

@@ -1,4 +1,4 @@
-"""Plays sweeps that pages tell of, and writes these pages: `python -m tools.sweep_pages --help`.
+"""Play the sweeps of pages, and write these pages: `python -m tools.sweep_pages --help`.
 
     python -m tools.sweep_pages play whatifs --runs FOLDER
     python -m tools.sweep_pages page whatifs --runs FOLDER

@@ -1,4 +1,4 @@
-"""Writes docs/results/fashion.md: all methods in one world, over radio and over ideal links."""
+"""Write docs/results/fashion.md: all methods in one world, over radio and over ideal links."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path

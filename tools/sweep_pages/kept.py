@@ -24,7 +24,7 @@ FIRST = ("point", "algorithm", "seed")
 
 @dataclass(frozen=True)
 class Played:
-    """By which program the runs of a sweep were played, and what that took."""
+    """Program that played the runs of a sweep, and their time."""
 
     commits: tuple[str, ...]
     cpu_s: float
@@ -63,7 +63,7 @@ class Sweep:
 
 
 def design_of(name: str) -> SweepDesign:
-    """What a shipped sweep varies and shows."""
+    """Return the design of a shipped sweep."""
     loaded = scenario.load(name)
     assert loaded.sweep is not None
     found: SweepDesign = design(Path(), loaded.sweep, loaded.seed)

@@ -49,7 +49,7 @@ def row(cells: Iterable[str]) -> str:
 
 
 def played_line(sweep: Sweep) -> str:
-    """How many runs, by which commit, in which time."""
+    """Describe the number of runs, their commit and their time."""
     runs = sum(len(by_seed) for of_point in sweep.rows.values() for by_seed in of_point.values())
     by = ", ".join(f"`{commit}`" for commit in sweep.played.commits)
     minutes = sweep.played.cpu_s / 60

@@ -1,4 +1,4 @@
-"""Plays sweeps, each in a folder of its own, seed after seed, and notes what that took."""
+"""Play sweeps, each in a folder of its own, seed after seed, and note their times."""
 
 import datetime
 import json
@@ -59,7 +59,7 @@ def _parts(names: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def ledger(runs: Path) -> dict[str, list[dict[str, Any]]]:
-    """What was noted of each sweep."""
+    """Return the notes of each sweep."""
     found: dict[str, list[dict[str, Any]]] = {}
     for text in (runs / LEDGER).read_text(encoding="utf-8").splitlines():
         line = json.loads(text)

@@ -15,7 +15,7 @@ NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight",
 
 
 class Told:
-    """What one algorithm of a sweep has come to.
+    """Result of one algorithm of a sweep.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class Told:
         return Difference(*mean_and_half_width(both), len(both))
 
     def change(self, what: str, to: str, point: str) -> str:
-        """What becomes of accuracy from one point to another.
+        """Describe the change of accuracy from one point to another.
 
         Parameters
         ----------
@@ -77,7 +77,7 @@ class Told:
         return told.get(word(found), unclear)
 
     def leads(self) -> str:
-        """Where it is ahead of local training of as many steps."""
+        """Describe the points at which it is ahead of local training of as many steps."""
         by_word: dict[str, list[str]] = {}
         pairs = 0
         for point, name in self._names.items():

@@ -1,4 +1,4 @@
-"""Writes docs/whatifs.md, the gallery of the what-ifs, and its figures."""
+"""Write docs/whatifs.md, the gallery of the what-ifs, and its figures."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -75,7 +75,7 @@ def _anchor(title: str) -> str:
 
 def _section(what_if: WhatIf, sweep: Sweep, told: Sequence[str]) -> Iterable[str]:
     name = f"whatif_{what_if.name}"
-    question = shipped.first_comment(shipped.scenarios(shipped.scenarios_folder())[name])
+    question = shipped.first_sentence(shipped.scenarios(shipped.scenarios_folder())[name])
     yield from (f"## {what_if.title}", "", question, "", f"    netsim sweep {name}", "")
     about = f"{what_if.title}: accuracy and lead; accuracy by bits transmitted and by airtime"
     yield from (f"![{about}](whatifs/{what_if.name}.png)", "")
@@ -85,13 +85,13 @@ def _section(what_if: WhatIf, sweep: Sweep, told: Sequence[str]) -> Iterable[str
 
 
 def point_names(what_if: WhatIf, sweep: Sweep) -> dict[str, str]:
-    """What each point of the sweep is called."""
+    """Return the name of each point of the sweep."""
     names = [name for _, name, _ in what_if.points]
     return dict(zip(sweep.design.points, names, strict=True))
 
 
 def sentences(what_if: WhatIf, sweep: Sweep) -> list[str]:
-    """What answers the question."""
+    """Return the sentences that answer the question."""
     names = point_names(what_if, sweep)
     told = Told(sweep, what_if.algorithm, names)
     points = list(sweep.design.points)

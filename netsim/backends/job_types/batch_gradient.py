@@ -69,4 +69,4 @@ def _prepare(
     return Call(run, len(jobs))
 
 
-register(BatchGradient, _run_one, stacked=GroupKernel(_signature, _prepare, purpose="look"))
+register(BatchGradient, _run_one, stacked=GroupKernel(_signature, _prepare, purpose="infer"))

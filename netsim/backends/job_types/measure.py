@@ -46,7 +46,7 @@ class Measure:
 
 @torch.no_grad()
 def _run_one(job: Job[Measure], plain: Plain) -> Sequence[Tensor]:
-    """What the function says of one model."""
+    """Evaluate the function on one model."""
     work = job.work
     model, *given = job.inputs
     values = [r.tensor() for r in given]
@@ -90,4 +90,4 @@ def _prepare(_: Signature, jobs: Sequence[Job[Measure]], resources: Resources) -
     return Call(run, len(jobs))
 
 
-register(Measure, _run_one, stacked=GroupKernel(_signature, _prepare, purpose="look"))
+register(Measure, _run_one, stacked=GroupKernel(_signature, _prepare, purpose="infer"))

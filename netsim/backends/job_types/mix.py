@@ -62,7 +62,7 @@ def _signature(job: Job[Mix], _: Resources) -> Signature | None:
 
 
 def _prepare(_: Signature, jobs: Sequence[Job[Mix]], resources: Resources) -> Call:
-    """Sums over the rows of one slab, or a recipe for a sum of few rows."""
+    """Prepare sums over the rows of one slab, or a recipe for a sum of few rows."""
 
     def run(some: Sequence[Job[Mix]], _: int) -> None:
         mixtures = [_mixture(job, resources) for job in some]

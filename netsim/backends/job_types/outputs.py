@@ -62,4 +62,4 @@ def _prepare(_: Signature, jobs: Sequence[Job[Outputs]], resources: InferenceRes
     return Call(run, len(jobs))
 
 
-register(Outputs, _run_one, stacked=GroupKernel(_signature, _prepare, purpose="look"))
+register(Outputs, _run_one, stacked=GroupKernel(_signature, _prepare, purpose="infer"))

@@ -106,7 +106,7 @@ def _run_one(job: Job[PrivateTrain], plain: Plain) -> Sequence[Tensor]:
 
 
 def taken(streams: Streams, key: BatchKey, count: int, share: float) -> np.ndarray:
-    """Which of a node's samples a step takes, each with probability `share`.
+    """Draw the node's samples for a step, each with probability `share`.
 
     Parameters
     ----------

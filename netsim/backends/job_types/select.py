@@ -140,4 +140,4 @@ def _losses(
     return found
 
 
-register(Select, _run_one, stacked=GroupKernel(_signature, _prepare, purpose="look"))
+register(Select, _run_one, stacked=GroupKernel(_signature, _prepare, purpose="infer"))

@@ -79,7 +79,7 @@ class Native:
 
     @property
     def one_by_one(self) -> dict[str, str]:
-        """What could not be run in groups, and why; what failed natively is named, too."""
+        """Return the jobs that did not run in groups, with reasons; native failures, too."""
         return {**self._declined, **self._stacked.one_by_one}
 
     def execute(self, jobs: Sequence[Job[Any]]) -> int:
@@ -92,7 +92,7 @@ class Native:
         for i, (ref, _) in enumerate(asked):
             architecture = ref.architecture
             assert architecture is not None
-            native = self._routes.way(architecture, "look") == self.name
+            native = self._routes.way(architecture, "infer") == self.name
             groups.setdefault(architecture if native else None, []).append(i)
         found: dict[int, Tensor] = {}
         for architecture, numbers in groups.items():

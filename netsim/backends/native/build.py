@@ -76,7 +76,7 @@ def fingerprint() -> str:
 
 
 def is_built(folder: Path = HERE) -> bool:
-    """Whether a folder has the library, from the present sources: it holds their fingerprint."""
+    """Return whether a folder has the library, built from the present sources (by fingerprint)."""
     path = folder / library_name()
     return path.exists() and fingerprint().encode() in path.read_bytes()
 

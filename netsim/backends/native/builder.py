@@ -46,7 +46,7 @@ class Builder:
         return self.values[-1]
 
     def read(self, x: Any, name: str, is_flat: bool = False) -> Value:
-        """What a layer reads; the input becomes a value when it first is.
+        """Return the input value of a layer; the input becomes a value when it first is read.
 
         Parameters
         ----------

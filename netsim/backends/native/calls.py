@@ -32,7 +32,7 @@ class Plans:
         self.offsets: Numbers = np.zeros(1, dtype=np.int64)
 
     def numbers(self, sizes: Numbers) -> Numbers:
-        """Which table serves minibatches of these sizes; makes those that are missing."""
+        """Return the table for minibatches of these sizes; make those that are missing."""
         wanted, which = np.unique(sizes, return_inverse=True)
         for size in wanted.tolist():
             if size not in self._number:

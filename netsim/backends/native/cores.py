@@ -1,4 +1,4 @@
-"""How many cores this process may use."""
+"""Number of cores that this process may use."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import os
 from pathlib import Path
 
 QUOTA = Path("/sys/fs/cgroup/cpu.max")
-"""Where Linux keeps a container's limit: microseconds of CPU time (or `max`) in so many."""
+"""Linux's file of a container's limit: microseconds of CPU time (or `max`) in so many."""
 
 _processes = [1]
-"""How many processes share the cores, this one among them."""
+"""Number of processes that share the cores, this one among them."""
 
 
 def available() -> int:

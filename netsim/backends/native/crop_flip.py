@@ -9,7 +9,7 @@ from netsim.backends.native.library import load, why_missing
 
 
 def is_possible(x: Tensor, draws: Tensor) -> bool:
-    """Whether the library can do it."""
+    """Return whether the library supports crop and flip."""
     return (
         x.dtype in (torch.float32, torch.float64)
         and draws.dtype == x.dtype

@@ -52,7 +52,7 @@ class OtherLossError(Exception):
 
 
 class Followed(TorchFunctionMode):
-    """What a loss does with a model that gives `outputs`; a context around one call of it.
+    """Calls that a loss makes of a model that gives `outputs`; a context around one call of it.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class Followed(TorchFunctionMode):
             raise OtherLossError
 
     def is_alone(self, value: Tensor) -> bool:
-        """Whether a result is the cross-entropy itself."""
+        """Return whether a result is the cross-entropy itself."""
         return value is self._sums[0]
 
     def _is_sum(self, value: Any) -> bool:
@@ -184,7 +184,7 @@ class CrossEntropyOf:
         self.has_terms = not followed.is_alone(value)
 
     def samples(self, x: Tensor, y: Tensor, uniforms: Tensor | None, *given: Tensor) -> Tensor:
-        """What the model is called with.
+        """Samples with which the loss calls the model.
 
         Parameters
         ----------
@@ -219,7 +219,7 @@ class CrossEntropyOf:
     def samples_and_terms(
         self, rows: Tensor, x: Tensor, y: Tensor, uniforms: Tensor | None, *given: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """What the model is called with, and the gradient of the terms.
+        """Return the samples with which the loss calls the model, and the gradient of the terms.
 
         Parameters
         ----------

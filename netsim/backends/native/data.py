@@ -1,4 +1,4 @@
-"""What a call of the kernel is given: samples, minibatches, rows of models."""
+"""Arguments of a call of the kernel: samples, minibatches, rows of models."""
 
 from __future__ import annotations
 

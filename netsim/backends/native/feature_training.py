@@ -22,7 +22,7 @@ from netsim.rng import Streams
 
 
 class FeatureTraining:
-    """Trains jobs by a loss of the algorithm's own.
+    """Trainer of jobs by a loss of the algorithm's own.
 
     Parameters
     ----------

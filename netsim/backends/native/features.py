@@ -24,7 +24,7 @@ from netsim.backends.parameter_store import padded
 
 
 def parts_of(module: nn.Module) -> list[nn.Module]:
-    """What losses call in a model: its features, or their first part if it has all parameters."""
+    """Return the modules that losses call: features, or the part with all parameters."""
     features = getattr(module, "features", None)
     if not isinstance(features, nn.Module):
         return []

@@ -24,7 +24,7 @@ class UnsupportedError(Exception):
 
 @dataclass(frozen=True)
 class Slice:
-    """Where one named tensor lies in a model's row."""
+    """Place of one named tensor in a model's row."""
 
     name: str
     start: int
@@ -46,7 +46,7 @@ def slices_of(module: nn.Module) -> tuple[tuple[Slice, ...], int]:
 
 @dataclass
 class Value:
-    """What flows between layers: a map (C, H, W), or dense values (K,) or (T, E).
+    """Value that flows between layers: a map (C, H, W), or dense values (K,) or (T, E).
 
     Attributes
     ----------
@@ -118,7 +118,7 @@ class Graph:
 
     @property
     def reads_numbers(self) -> bool:
-        """Whether samples are numbers of words, int64."""
+        """Return whether samples are numbers of words, int64."""
         return any(layer.kind is Kind.EMBEDDING for layer in self.layers)
 
     @property
@@ -130,7 +130,7 @@ class Graph:
         return sum(self.values[v].size for v in self.exports)
 
     def samples_at_once(self, samples: int) -> int:
-        """How many of `samples` go through at a time where models are only looked at.
+        """Return the number of `samples` that go through at a time in inference.
 
         A function of the graph and of their number alone, so that the bits of a result are, too.
         """

@@ -114,7 +114,7 @@ class NativeInference:
 
 
 def _sizes(share: Tensor) -> Numbers:
-    """How many of the samples are no padding."""
+    """Return the number of real samples (not padding) of each shard."""
     return (share > 0).sum(1).numpy()
 
 

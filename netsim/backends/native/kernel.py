@@ -1,4 +1,4 @@
-"""What the rest of the program calls: train, look at and differentiate many models at once.
+"""Interface of the kernel: train, evaluate and differentiate many models at once.
 
 Models, anchors and optimiser states are rows of 2-d tensors, one a row, of which a call names those
 that its jobs read and write. Minibatches are tables of row numbers of one data set.

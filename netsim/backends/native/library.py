@@ -19,7 +19,7 @@ VARIANT_VARIABLE = "NETSIM_NATIVE_VARIANT"
 
 
 class LibraryMissingError(Exception):
-    """There is no library that can be used; says why, and what to do."""
+    """Error: there is no library that can be used; it gives the reason and the remedy."""
 
 
 class Variant(NamedTuple):
@@ -152,7 +152,7 @@ def described() -> str:
 
 
 def identity() -> str:
-    """Which kernel it is: its instruction set and the fingerprint of its sources."""
+    """Return the kernel's identity: its instruction set and the fingerprint of its sources."""
     try:
         return f"{load().variant().name} {load().sources}"
     except LibraryMissingError:

@@ -4,7 +4,7 @@ from netsim.backends.native.records import Loss
 from netsim.learning.tasks import Task
 
 LOSSES = {"cross_entropy": Loss.CROSS_ENTROPY, "mean_squared": Loss.MEAN_SQUARED}
-"""By what a task calls its `kernel_loss`."""
+"""Losses by the `kernel_loss` of a task."""
 
 
 def loss_of(task: Task) -> Loss:

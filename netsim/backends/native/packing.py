@@ -1,4 +1,4 @@
-"""How a model's row lies in a workspace of the kernel."""
+"""Layout of a model's row in a workspace of the kernel."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def row_pitch(columns: int, lanes: int) -> int:
 
 
 class Packing:
-    """How a model's row lies in a workspace, each row of a matrix padded to whole vectors.
+    """Layout of a model's row in a workspace, each row of a matrix padded to whole vectors.
 
     Parameters
     ----------

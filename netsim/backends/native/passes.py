@@ -274,6 +274,6 @@ class Passes:
 
 
 def _begins(lengths: Numbers) -> Numbers:
-    """Where ranges of these lengths begin, one after another."""
+    """Return the begins of ranges of these lengths, one after another."""
     begins: Numbers = np.cumsum(lengths) - lengths
     return begins

@@ -120,7 +120,7 @@ class Table:
         )
 
     def _gradient_for(self, number: int) -> int:
-        """Where a reader of a value puts its gradient; -1 if nobody wants it."""
+        """Return the place where a reader of a value puts its gradient; -1 if nobody wants it."""
         if number not in self._gradients:
             return -1
         if self._readers[number] == 1:
@@ -208,13 +208,13 @@ class Table:
         self._records[-1]["flags"] |= int(Flag.FINAL)
 
     def add_offsets(self, offsets: Sequence[int]) -> int:
-        """Adds to the kernel's table of offsets; gives where they begin."""
+        """Add to the kernel's table of offsets; give where they begin."""
         at = len(self._offsets)
         self._offsets.extend(offsets)
         return at
 
     def conv(self, layer: Layer, record: dict[str, Any]) -> None:
-        """Where a convolution's input is staged, and what its kernel's entries meet there."""
+        """Plan the staging of a convolution's input, and the inputs of its kernel's entries."""
         r, samples = record, self.samples
         height, pitch, step = r["height"], r["pitch"], samples
         staged = 0
@@ -246,7 +246,7 @@ class Table:
         )
 
     def linear(self, layer: Layer, record: dict[str, Any]) -> None:
-        """Where a linear layer's rows begin."""
+        """Plan the begins of a linear layer's rows."""
         rows = range(record["out_channels"])
         record["offsets"] = self.add_offsets([n * record["pitch"] for n in rows])
 
@@ -269,7 +269,7 @@ class Table:
         record["aux"] = self._room(record["count"] * record["width"])
 
     def unused(self, layer: Layer, record: dict[str, Any]) -> None:
-        """How long the tensor is, padded."""
+        """Plan the padded length of the tensor."""
         record["count"] = self._packing.lengths[layer.tensors["weight"].name]
 
 

@@ -24,7 +24,7 @@ from netsim.learning.shards import Shards
 from netsim.rng import Streams
 
 PORTION_BYTES = 16 << 20
-"""Of what is made for a portion, unless a single step of each job needs more."""
+"""Bytes of a portion, unless a single step of each job needs more."""
 
 
 class Portion(NamedTuple):
@@ -52,7 +52,7 @@ class Portion(NamedTuple):
 
 
 class Portions:
-    """Makes the portions of jobs of one signature.
+    """Maker of the portions of jobs of one signature.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class Portions:
 
     @property
     def are_needed(self) -> bool:
-        """Whether rows of the data set are not all that the kernel needs."""
+        """Return whether the kernel needs more than rows of the data set."""
         return self._loss is not None or bool(self._mask_shapes)
 
     def of(self, jobs: Sequence[Job[LossSteps]], steps: Steps, models: Tensor) -> Iterator[Portion]:
@@ -143,7 +143,7 @@ class Portions:
         return found
 
     def _given(self, jobs: Sequence[Job[LossSteps]]) -> list[Tensor]:
-        """What the loss is given, (n, ...) each."""
+        """Return the arguments of the loss, (n, ...) each."""
         count = jobs[0].work.num_given
         return [torch.stack([j.inputs[1 + k].tensor() for j in jobs]) for k in range(count)]
 

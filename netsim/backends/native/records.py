@@ -58,7 +58,7 @@ class Kind(IntEnum):
 
 
 class Flag(IntFlag):
-    """What a layer is told beside its sizes."""
+    """Option of a layer beside its sizes."""
 
     DENSE = 1
     TRAINING = 2
@@ -71,7 +71,7 @@ class Flag(IntFlag):
 
 
 class Mode(IntEnum):
-    """What a call is for."""
+    """Purpose of a call."""
 
     LOOK = 0
     GRADIENT = 1
@@ -79,7 +79,7 @@ class Mode(IntEnum):
 
 
 class Loss(IntEnum):
-    """What is made small."""
+    """Loss that training minimises."""
 
     NONE = 0
     CROSS_ENTROPY = 1

@@ -1,4 +1,4 @@
-"""What the native kernels of job types share during a run."""
+"""Resources that the native kernels of job types share during a run."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ class NativeResources:
 
     @property
     def store(self) -> ParameterStore:
-        """Where models lie."""
+        """Store of the models."""
         return self._stacked.store
 
     def infers(self, ref: Ref) -> bool:
-        """Whether the kernel knows the architecture of a model."""
+        """Return whether the kernel supports the architecture of a model."""
         return id(ref.architecture) in self._variants
 
     def inference(self, ref: Ref) -> NativeInference:

@@ -1,9 +1,9 @@
-"""Whether threads pay: on a busy machine one that is interrupted holds up all others."""
+"""Decide on threads: on a busy machine one that is interrupted holds up all others."""
 
 from __future__ import annotations
 
 FADING = 0.9
-"""What earlier calls still count for, from call to call."""
+"""Factor by which the weight of earlier calls falls, from call to call."""
 
 FIRST_PAUSE, LONGEST_PAUSE = 16, 256
 """Calls by one thread after threads have not paid: twice as many each time, half as many after each
@@ -23,7 +23,7 @@ class Sharing:
         self._left, self._resumes = 0, False
 
     def pays(self) -> bool:
-        """Whether the next call is worth several threads."""
+        """Return whether the next call is worth several threads."""
         if self._left:
             self._left -= 1
             return False

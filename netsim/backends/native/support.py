@@ -1,4 +1,4 @@
-"""Which models the native kernel can run here, and why not the others."""
+"""Support of models by the native kernel, and reasons where there is none."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from netsim.learning.tasks import Task
 
 
 class Support(NamedTuple):
-    """What the native kernel can do for the models of a run.
+    """Support of the native kernel for the models of a run.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Support(NamedTuple):
 def native_support(
     architectures: Iterable[Architecture], input_shape: tuple[int, ...], task: Task
 ) -> Support:
-    """What the native kernel can do for some models.
+    """Return the native kernel's support for some models.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def native_support(
     input_shape : tuple of int
         Of one sample.
     task : Task
-        What is learned.
+        Task of learning.
     """
     try:
         library = load()

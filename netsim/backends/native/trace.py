@@ -19,7 +19,7 @@ from netsim.backends.native.graph import Graph, Layer, UnsupportedError, Value, 
 from netsim.backends.native.records import Kind
 
 Entry = Callable[[nn.Module, Tensor], Any]
-"""What is run: outputs of a module and samples, one tensor or several."""
+"""Entry that is run: outputs of a module and samples, one tensor or several."""
 
 
 def _call(module: nn.Module, x: Tensor) -> Any:

@@ -27,7 +27,7 @@ from netsim.learning.shards import Shards
 
 
 class NativeTraining:
-    """Trains jobs of one architecture, each node whole by one core.
+    """Trainer of jobs of one architecture, each node whole by one core.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ class NativeTraining:
                     cell.defer(StateAfter(self, job, plan_key, width))
 
     def _sums(self, jobs: Sequence[Job[LossSteps]]) -> Sums | None:
-        """Where jobs start if all of them start from mixtures that were left for later."""
+        """Return the mixtures from which jobs start, if all of them were left for later."""
         recipes = [job.inputs[0].cell.recipe for job in jobs]
         mixtures = [recipe for recipe in recipes if isinstance(recipe, mixing.Mixture)]
         if len(mixtures) < len(jobs):
@@ -188,7 +188,7 @@ class NativeTraining:
         return sums
 
     def _gathered(self, jobs: Sequence[Job[LossSteps]], width: int) -> Tensor:
-        """Where jobs start, rows (n, padded D); mixtures left for later are computed there."""
+        """Return the starts of jobs, rows (n, padded D); postponed mixtures are computed there."""
         columns = padded(self._kernel.num_values)
         if self._starts is None or len(self._starts) < len(jobs):
             self._starts = None  # its memory is free before new memory is asked for
@@ -210,7 +210,7 @@ class NativeTraining:
 
 
 class _How(NamedTuple):
-    """What the jobs of a call have in common, and their rates."""
+    """Options that the jobs of a call share, and their rates."""
 
     optimizer: Optimizer
     rates: NDArray[np.float64]
@@ -244,7 +244,7 @@ class _Results:
 
     @property
     def rows(self) -> Rows:
-        """Where the kernel writes; to be asked for when nothing more is taken from the slab."""
+        """Rows for the kernel to write to; ask for them when nothing more is taken of the slab."""
         return Rows(self._slab.storage, np.array(self._numbers, dtype=np.int64))
 
     def write(self, rows: Tensor) -> None:

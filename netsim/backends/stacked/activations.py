@@ -1,4 +1,4 @@
-"""How many values the forward pass of a model keeps for the backward pass."""
+"""Number of values that the forward pass of a model keeps for the backward pass."""
 
 from __future__ import annotations
 

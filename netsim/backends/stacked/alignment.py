@@ -23,7 +23,7 @@ def aligned_empty(like: Tensor, columns: int) -> Tensor:
 
 
 def is_aligned(x: Tensor) -> bool:
-    """Whether contiguous matrices (W, rows, columns) are all at aligned addresses."""
+    """Return whether contiguous matrices (W, rows, columns) are all at aligned addresses."""
     return x.shape[1] * x.shape[2] * x.element_size() % ALIGNMENT_BYTES == 0
 
 

@@ -78,7 +78,7 @@ class Stacked:
 
     @property
     def splits(self) -> int:
-        """How often a call ran out of memory and was halved."""
+        """Number of calls that ran out of memory and were halved."""
         return self._groups.splits
 
     def execute(self, jobs: Sequence[Job[Any]]) -> int:
@@ -93,7 +93,7 @@ class Stacked:
             architecture = ref.architecture
             assert architecture is not None
             stacks = (
-                self.resources.routes.stacks(architecture, "look")
+                self.resources.routes.stacks(architecture, "infer")
                 and self.resources.stacked_module_of(ref) is not None
             )
             key = (architecture, padded_size(len(rows))) if stacks else None

@@ -149,7 +149,7 @@ def _is_of_batches(
     momentum: float | None = 0.1,
     eps: float = 1e-5,
 ) -> bool:
-    """Whether batch statistics are used, of a batch that torch does not refuse."""
+    """Return whether batch statistics are used, of a batch that torch does not refuse."""
     return training and momentum is not None and x[:, 0].numel() > 1
 
 

@@ -42,7 +42,7 @@ class Link(Protocol):
 
 
 class Saved:
-    """What one layer's forward pass saves for its backward pass, as attributes."""
+    """Values that one layer's forward pass saves for its backward pass, as attributes."""
 
 
 class FlattenLink(Link):

@@ -23,7 +23,7 @@ WARM_UPS = 3
 
 
 def is_captured(architecture: Architecture) -> bool:
-    """Whether steps are CUDA graphs: if asked for, on a GPU, for models without random layers."""
+    """Return whether steps are CUDA graphs: if asked for, on a GPU, without random layers."""
     is_possible = architecture.device.type == "cuda" and not architecture.is_random
     return is_possible and os.environ.get("NETSIM_CUDA_GRAPHS") == "1"
 

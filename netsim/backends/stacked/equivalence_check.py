@@ -85,7 +85,7 @@ class _Detector(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        """Keeps torch from importing its compiler, which takes a second."""
+        """Keep torch from importing its compiler, which takes a second."""
         return False
 
     def __torch_dispatch__(
@@ -123,7 +123,7 @@ def _checked(a: Architecture, x: Tensor) -> tuple[str | None, bool, bool]:
 
 
 def _agrees(probe: StackedModule, x: Tensor) -> bool:
-    """Whether the chain of a stacked module computes what the module does."""
+    """Return whether the chain of a stacked module computes the same as the module."""
     try:
         return differs(probe, x) is None
     except Exception:  # the module itself ran, so the chain is wrong
@@ -133,7 +133,7 @@ def _agrees(probe: StackedModule, x: Tensor) -> bool:
 def differs(
     stacked: StackedModule, x: Tensor, watch: AbstractContextManager[object] | None = None
 ) -> str | None:
-    """How lanes differ from the models that they stand for; None if they agree.
+    """Describe the difference of lanes from the models that they stand for; None if they agree.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ def measure(
     samples: Batch,
     inputs: Sequence[Tensor],
 ) -> list[Tensor]:
-    """What a function says of many models, each on its own samples.
+    """Evaluate a function on many models, each on its own samples.
 
     Parameters
     ----------

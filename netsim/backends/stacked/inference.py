@@ -36,7 +36,7 @@ class StackedInference:
         self._module, self._shards, self._store = module, shards, store
 
     def models_at_once(self, samples: int) -> int:
-        """How many models one pass takes, with `samples` samples each."""
+        """Return the number of models in one pass, with `samples` samples each."""
         values = self._shards.x[0].numel() * samples + self._module.architecture.num_values
         return max(LEAST_LANES, VALUES_AT_ONCE // values)
 

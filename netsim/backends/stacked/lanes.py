@@ -22,7 +22,7 @@ LEAST_LANES = 2
 
 
 class Layer(Protocol):
-    """What lanes need of a layer, as `netsim.backends.stacked.layers.StackedLayer` has it."""
+    """Interface of a layer for lanes, as `netsim.backends.stacked.layers.StackedLayer` has it."""
 
     def bind(self, rows: Tensor, sinks: Mapping[str, Tensor] | None, training: bool) -> None:
         """Make the layer's parameters views of rows.
@@ -42,7 +42,7 @@ class Layer(Protocol):
 
 
 class Lanes:
-    """What the stacked layers of one model share during a pass.
+    """State that the stacked layers of one model share during a pass.
 
     Attributes
     ----------

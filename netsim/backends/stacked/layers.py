@@ -36,11 +36,11 @@ class StackedLayer(nn.Module, ABC):
     """Layers of `torch.nn` that it can stand in for."""
 
     needs_autograd: ClassVar[bool] = False
-    """Whether its `forward` does more than `run`, which only autograd can differentiate."""
+    """True if its `forward` does more than `run`, which only autograd can differentiate."""
 
     @property
     def output_may_be_overwritten(self) -> bool:
-        """Whether the output of `run` is a new tensor that `back` does not read."""
+        """Return whether the output of `run` is a new tensor that `back` does not read."""
         return True
 
     def __init__(self, layer: Any, slices: Mapping[str, Slice], lanes: Lanes) -> None:

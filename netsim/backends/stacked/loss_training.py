@@ -36,7 +36,7 @@ from netsim.learning.transfer import to_device
 
 
 class LossSteps(LocalSteps, Protocol):
-    """What training by a loss of the algorithm's reads of its work besides."""
+    """Additional work of training by a loss of the algorithm's own."""
 
     @property
     def loss(self) -> Callable[..., Any] | None: ...
@@ -63,7 +63,7 @@ def _nothing(works: Sequence[LossSteps], lanes: Rows, step: int) -> AbstractCont
 
 
 class LossTraining:
-    """Trains jobs whose loss is a function of the algorithm's, and models without stacked form.
+    """Trainer of jobs whose loss is the algorithm's function, and of models without stacked form.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ class LossTraining:
         ]
 
     def _groups(self, steps: Rows, sizes: Rows) -> list[tuple[int, int, Rows, Tensor]]:
-        """What runs in one call after another, copied to the device at once.
+        """Return the portions that run in one call after another, copied to the device at once.
 
         Parameters
         ----------

@@ -22,7 +22,7 @@ FEW = 16
 
 
 class Terms(NamedTuple):
-    """What some weighted sums are made of.
+    """Terms of some weighted sums.
 
     Attributes
     ----------
@@ -115,7 +115,7 @@ def gather(store: ParameterStore, refs: Sequence[Ref], out: Tensor) -> None:
 
 
 def terms(store: ParameterStore, mixtures: Sequence[Mixture]) -> Terms:
-    """What mixtures are made of; all of rows of one length."""
+    """Return the terms of mixtures; all of rows of one length."""
     slab, rows = store.rows_of([ref for mixture in mixtures for ref in mixture.rows])
     counts = [len(mixture.rows) for mixture in mixtures]
     return Terms(slab, rows, _weights(store, mixtures), counts)

@@ -1,4 +1,4 @@
-"""What the stacked kernels of job types share during a run."""
+"""Resources that the stacked kernels of job types share during a run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 class Resources:
-    """What a job type's kernel may use to run groups of jobs.
+    """Services that a job type's kernel may use to run groups of jobs.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class Resources:
         return self._modules[architecture]
 
     def infers(self, ref: Ref) -> bool:
-        """Whether models of this architecture have a stacked form, and so an `inference`."""
+        """Return whether models of this architecture have a stacked form, and so an `inference`."""
         return self.stacked_module_of(ref) is not None
 
     def inference(self, ref: Ref) -> StackedInference:

@@ -30,7 +30,7 @@ from netsim.rng import Streams
 
 
 class Training:
-    """Trains jobs of one architecture.
+    """Trainer of jobs of one architecture.
 
     Parameters
     ----------
@@ -235,7 +235,7 @@ class Training:
 
 
 class Trainer(Protocol):
-    """What can train jobs again, with the same results."""
+    """Trainer that can train jobs again, with the same results."""
 
     def run(
         self,

@@ -18,7 +18,7 @@ from netsim.learning.shards import Shards
 
 
 class LocalSteps(Protocol):
-    """What stacked training reads of its work, `netsim.backends.job_types.train.Train`."""
+    """Work of stacked training, `netsim.backends.job_types.train.Train`."""
 
     @property
     def batches(self) -> Batches: ...
@@ -40,7 +40,7 @@ class LocalSteps(Protocol):
 
 
 class Plan(NamedTuple):
-    """What the training jobs of one signature have in common.
+    """Plan that the training jobs of one signature share.
 
     Attributes
     ----------

@@ -26,7 +26,7 @@ END_WITHIN_S = 10.0
 
 
 class _Orders:
-    """What the parent says, line by line; its silence for good interrupts the main thread."""
+    """Orders of the parent, line by line; a closed pipe interrupts the main thread."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -63,7 +63,7 @@ class _Orders:
 
 
 class _Reports:
-    """What the parent is told."""
+    """Reports to the parent."""
 
     def __init__(self, descriptor: int) -> None:
         os.set_inheritable(descriptor, False)  # or a process that a run starts would keep it open

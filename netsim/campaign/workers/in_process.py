@@ -10,7 +10,7 @@ from netsim.campaign.workers.reports import Ended, Report, Started
 
 
 class InProcess:
-    """Plays in the process of the sweep itself; see `reports.Workers`.
+    """Player in the process of the sweep itself; see `reports.Workers`.
 
     Parameters
     ----------

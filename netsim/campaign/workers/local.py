@@ -81,7 +81,7 @@ class _Worker:
             self.process.stdin.close()
 
     def why_gone(self) -> str:
-        """What ended the process, for people."""
+        """Describe the end of the process, for people."""
         code = self.process.wait()
         if code >= 0:
             return f"its process ended with exit code {code}"
@@ -124,7 +124,7 @@ class LocalWorkers:
         self._started.append(Started(job, worker.process.pid, socket.gethostname()))
 
     def reports(self) -> Iterator[Report]:
-        """What has happened since the last call; waits for it, but not for ever."""
+        """Yield new reports, waiting at most 0.5 s."""
         started, self._started = self._started, []
         yield from started
         if not started:

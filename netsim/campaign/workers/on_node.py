@@ -1,4 +1,4 @@
-"""What runs on a node of a Ray cluster: a task that plays one run, and a place for notices."""
+"""Code for a node of a Ray cluster: a task that plays one run, and a place for notices."""
 
 import os
 import socket
@@ -16,7 +16,7 @@ from netsim.recording import folder_lock
 
 
 class Notices:
-    """Keeps what runs say of themselves until the sweep fetches it; an actor of Ray's."""
+    """Store of the reports of runs until the sweep fetches them; an actor of Ray's."""
 
     def __init__(self) -> None:
         self._kept: list[tuple[str, str, dict[str, Any]]] = []

@@ -89,7 +89,7 @@ class RayWorkers:
                     signal.signal(number, handler)
 
     def _room(self, cpus: float, gpus: float) -> int:
-        """How many runs the nodes of the cluster have room for at a time."""
+        """Return the number of runs that the nodes of the cluster have room for at a time."""
         found = 0
         for node in self._ray.nodes():
             has = node["Resources"] if node["Alive"] else {}
@@ -114,7 +114,7 @@ class RayWorkers:
         self._tasks[task] = job
 
     def reports(self) -> Iterator[Report]:
-        """What has happened since the last call; waits for it, but not for ever."""
+        """Yield new reports, waiting at most 0.5 s."""
         ray = self._ray
         waited = list(self._tasks)
         ended, _ = ray.wait(waited, num_returns=len(waited), timeout=0)
@@ -135,7 +135,7 @@ class RayWorkers:
                 yield Ended(_brought_back(job, fields, files))
 
     def _noticed(self) -> Iterator[Report]:
-        """What runs have said of themselves."""
+        """Yield the reports of runs about themselves."""
         try:
             notices = self._ray.get(self._notices.take.remote(), timeout=10)
         except self._ray.exceptions.RayError:
@@ -173,7 +173,7 @@ def _sources(folder: Path) -> dict[str, bytes]:
 
 
 def _why(error: Exception) -> str:
-    """What became of a task's process, in a line."""
+    """Describe the end of a task's process, in a line."""
     first = str(error).partition("\n")[0].partition(". ")[0].rstrip(".")
     return f"its worker was lost ({type(error).__name__}: {first})"
 

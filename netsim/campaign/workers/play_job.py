@@ -26,7 +26,7 @@ TOLD_EVERY_S = 5.0
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What a run has measured at one moment: means over nodes, by metric."""
+    """Evaluation of a run at one moment: means over nodes, by metric."""
 
     virtual_s: float
     means: Mapping[str, float]

@@ -1,4 +1,4 @@
-"""What a sweep's workers report, and what all sorts of workers have in common."""
+"""Reports of a sweep's workers, and the interface of all sorts of workers."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ class Started:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run has come: virtual time and horizon, in s."""
+    """Progress of a run: virtual time and horizon, in s."""
 
     job: Job
     virtual_s: float
@@ -58,7 +58,7 @@ class Workers(Protocol):
         """Begin with a run; only while fewer than `slots` are under way."""
 
     def reports(self) -> Iterable[Report]:
-        """What has happened since the last call; waits for it, but not for ever."""
+        """Yield new reports, waiting at most 0.5 s."""
 
     def stop(self) -> Iterable[Report]:
         """Make all runs end; what ended on its own before that is among the reports."""

@@ -1,4 +1,4 @@
-"""Plays all runs of a sweep, whatever happens to those who play them."""
+"""Play all runs of a sweep, even if workers die."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
@@ -10,11 +10,11 @@ from netsim.campaign.grid import Job, Outcome
 from netsim.campaign.workers.reports import Ended, Lost, Progress, Report, Started, Workers
 
 TRIES = 3
-"""How often a run is tried whose process is killed: what kills it may well be the run itself."""
+"""Number of tries of a run whose process is killed: the run itself may be the cause."""
 
 
 class Source(Protocol):
-    """Where runs come from: a list of them, or a search that decides on the next."""
+    """Source of runs: a list of them, or a search that decides on the next."""
 
     def next_job(self) -> Job | None:
         """A run to begin with; None if there is none before another one ends."""
@@ -38,7 +38,7 @@ class Grid:
 
 
 class Watcher(Protocol):
-    """Who is told how a sweep goes."""
+    """Observer of a sweep's progress."""
 
     def started(self, report: Started) -> None:
         """A run is being played."""

@@ -46,7 +46,7 @@ def read_job(text: str) -> Job:
 
 
 def outcome_fields(outcome: Outcome) -> dict[str, Any]:
-    """What became of a job, but for the job itself."""
+    """Return the fields of a job's outcome, without the job itself."""
     fields = {**vars(outcome)}
     del fields["job"]
     return fields

@@ -17,7 +17,7 @@ from netsim.registry import Component
 
 
 class Transfer(NamedTuple):
-    """What became of a message.
+    """Outcome of a message.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class Sending(ABC):
     @property
     @abstractmethod
     def over(self) -> bool:
-        """Whether nothing is left to send."""
+        """Return whether nothing is left to send."""
 
     @abstractmethod
     def attempt(
@@ -116,7 +116,7 @@ class Sending(ABC):
 
     @abstractmethod
     def arrived(self, rng: np.random.Generator) -> NDArray[np.bool_]:
-        """Which packets arrived, in sending order: (packets,); only with `want_mask`."""
+        """Mask of packets that arrived, in sending order: (packets,); only with `want_mask`."""
 
     @abstractmethod
     def copy(self) -> "Sending":
@@ -124,7 +124,7 @@ class Sending(ABC):
 
 
 class Arq(Component):
-    """What a sender does about lost packets: base of the models.
+    """Reaction of a sender to lost packets: base of the models.
 
     Packets are sent one after the other, each until it is through or given up.
 

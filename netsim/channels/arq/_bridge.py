@@ -1,4 +1,4 @@
-"""How successes are spread over the attempts of a block, given their number."""
+"""Sample the spread of successes over the attempts of a block, given their number."""
 
 import numpy as np
 

@@ -217,7 +217,7 @@ class LimitedSending(Sending):
             self._use_rest(rng, used, used)
 
     def _draw_counts(self, rng: np.random.Generator, n: int, per: float) -> NDArray[np.int64]:
-        """How many of n packets get through at attempt 1, ..., limit, and how many are lost.
+        """Sample how many of n packets get through at attempt 1, ..., limit, and are lost.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""What a sender does about lost packets of a broadcast; one rule a file, named as its `kind`."""
+"""Reactions of a sender to lost packets of a broadcast; one rule a file, named as its `kind`."""
 
 from abc import abstractmethod
 
@@ -11,7 +11,7 @@ class Broadcast(Component):
     @property
     @abstractmethod
     def rounds(self) -> int:
-        """How often a packet is sent at most."""
+        """Greatest number of times that a packet is sent."""
 
     @property
     def feedback(self) -> int:

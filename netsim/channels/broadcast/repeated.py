@@ -28,7 +28,7 @@ class Repeated(Broadcast):
     Attributes
     ----------
     max_rounds : int
-        How often a packet is sent at most.
+        Greatest number of times that a packet is sent.
     feedback_bits : int
         Size of what each listening receiver tells after each round; it takes the time of an attempt
         at so many bits, which counts as the sender's time on the air. 0: nothing, as with

@@ -47,8 +47,8 @@ class Fading(Component):
     Attributes
     ----------
     hold : {"coherence", "exchange"}
-        How long one gain lasts: for the coherence time, or from a wake-up of either end to the next
-        ("exchange"), as the KD-PDFL paper implies.
+        Time for which one gain lasts: for the coherence time, or from a wake-up of either end to
+        the next ("exchange"), as the KD-PDFL paper implies.
     coherence_s : float or None
         Coherence time: length of a block of constant gain. Absent: that of `doppler_hz` or
         `speed_m_per_s`, else 0.1 s.
@@ -59,9 +59,9 @@ class Fading(Component):
         v, relative speed of the two ends, in place of `coherence_s`: fD = v f / c. It does not move
         nodes. Absent: `coherence_s` or `doppler_hz` stand.
     process : {"blocks", "sum_of_sinusoids"}
-        How gains follow each other: independent ones for blocks of the coherence time ("blocks"),
-        or as the Clarke spectrum has it ("sum_of_sinusoids"). Source: Xiao, Zheng and Beaulieu,
-        IEEE Trans. Wireless Commun. 2006.
+        Course of gains in time: independent ones for blocks of the coherence time ("blocks"), or as
+        the Clarke spectrum has it ("sum_of_sinusoids"). Source: Xiao, Zheng and Beaulieu, IEEE
+        Trans. Wireless Commun. 2006.
     tones : int
         Sinusoids of a pair with `process = "sum_of_sinusoids"`: with fewer than 64, long averages
         vary too little.
@@ -104,7 +104,7 @@ class Fading(Component):
 
     @property
     def continuous(self) -> bool:
-        """Whether the gain is `gain_at` of tones and time, not one draw a block."""
+        """Return whether the gain is `gain_at` of tones and time, not one draw a block."""
         return self.process == "sum_of_sinusoids"
 
     def doppler(self, carrier_hz: float) -> float | None:
@@ -114,7 +114,7 @@ class Fading(Component):
         return self.doppler_hz
 
     def constant_s(self, carrier_hz: float) -> float:
-        """How long the gain counts as constant [s]: a block, or a step of the sum of sinusoids."""
+        """Time for which the gain counts as constant [s]: a block, or a step of the sinusoids."""
         doppler_hz = self.doppler(carrier_hz)
         if doppler_hz is None:
             return self.coherence_s or COHERENCE_S
@@ -143,7 +143,7 @@ class Fading(Component):
 
     @property
     def tone_draws(self) -> int:
-        """How many uniforms a pair needs for `gain_at`."""
+        """Number of uniforms that a pair needs for `gain_at`."""
         return 2 * self.tones + 2
 
     def gain_at(

@@ -77,7 +77,7 @@ class FrequencySelective(Fading):
         s, root mean square of the delays; 0: all blocks are alike. Source: 3GPP TR 38.901, table
         7.7.3-1: 100 ns is its "nominal" one.
     mapping : {"eesm", "capacity"}
-        How the blocks' SNRs become one.
+        Rule that makes one SNR of the blocks' SNRs.
     beta : float or None
         beta of EESM, at every rate. Absent: that of the NR scheme whose efficiency is nearest to
         the rate's.
@@ -104,7 +104,7 @@ class FrequencySelective(Fading):
         return gain
 
     def draws(self, bandwidth_hz: float) -> int:
-        """How many uniforms a pair needs for a block of time."""
+        """Number of uniforms that a pair needs for a block of time."""
         return 2 * int(self._response(bandwidth_hz).shape[1])
 
     def block_gains(self, u: NDArray[np.float64], bandwidth_hz: float) -> NDArray[np.float64]:

@@ -32,7 +32,7 @@ class Ns3Trace(Fading):
     window_s : float
         A pair follows the trace for so long, then from another place on [s].
     resource_blocks : int or None
-        How many of the trace's resource blocks the band has, from the first on. Absent: all.
+        Number of the trace's resource blocks in the band, from the first on. Absent: all.
     """
 
     kind: Literal["ns3_fad"] = "ns3_fad"

@@ -19,7 +19,7 @@ from netsim.rng import Streams
 
 
 class Share(NamedTuple):
-    """What a message has of a band that others use, too.
+    """Share that a message has of a band that others use, too.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Shares(ABC):
 
     @abstractmethod
     def at(self, time_ns: int) -> Share:
-        """What the message has at an instant."""
+        """Return the share of the message at an instant."""
 
 
 class Medium(NamedTuple):
@@ -104,7 +104,7 @@ class Turns(NamedTuple):
     slots: int
 
     def elapsed_ns(self, spread_ns: float) -> float:
-        """How long after its first slot's beginning a sender has come as far as in spread time.
+        """Convert spread time since a sender's first slot into elapsed time [ns].
 
         The end of a slot is meant where it is reached, not the beginning of the next one; half a
         nanosecond is forgiven.
@@ -115,7 +115,7 @@ class Turns(NamedTuple):
         return before * frame_ns + min(max(0.0, sent_ns), self.slot_ns)
 
     def spread_ns(self, elapsed_ns: float) -> float:
-        """How far in spread time a sender has come so long after its first slot's beginning."""
+        """Convert elapsed time since a sender's first slot into spread time [ns]."""
         frame_ns = self.slots * self.slot_ns
         before, within_ns = divmod(elapsed_ns, frame_ns)
         return before * frame_ns + min(within_ns, self.slot_ns) * self.slots
@@ -147,7 +147,7 @@ class Reservations(ABC):
 
 
 class Mac(Component):
-    """Who may send when.
+    """Rule of access to the medium.
 
     Attributes
     ----------
@@ -184,19 +184,19 @@ class Mac(Component):
 
     @abstractmethod
     def medium(self, contenders: int, nodes: int) -> Medium:
-        """What others do to each attempt of a sender.
+        """Return the effect of others on each attempt of a sender.
 
         Parameters
         ----------
         contenders : int
             How many senders in range have something to send, this one included.
         nodes : int
-            How many nodes there are.
+            Number of nodes.
         """
 
     @property
     def one_channel(self) -> bool:
-        """Whether all nodes listen to one channel, and so hear what is not for them."""
+        """Return whether all nodes listen to one channel, and so hear messages for others."""
         return self.interferes or self.contends
 
     def slot_of_each(
@@ -207,7 +207,7 @@ class Mac(Component):
         Parameters
         ----------
         nodes : int
-            How many nodes there are.
+            Number of nodes.
         distance_m : callable or None
             (node, node, time in ns) -> distance in m; None where nodes have no places.
 
@@ -219,7 +219,7 @@ class Mac(Component):
         return range(nodes)
 
     def wait_ns(self, node: int, nodes: int, time_ns: int) -> int:
-        """How long a message that could start now waits for its sender's turn.
+        """Return the time [ns] until the turn of a sender whose message could start now.
 
         Parameters
         ----------
@@ -261,7 +261,7 @@ class Mac(Component):
         Parameters
         ----------
         nodes : int
-            How many nodes there are.
+            Number of nodes.
         streams : Streams
             The only randomness.
         hearing : callable

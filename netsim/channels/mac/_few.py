@@ -24,7 +24,7 @@ _NEVER = 1e-300
 
 
 def are_few(situation: Situation) -> bool:
-    """Whether plain numbers are the faster way."""
+    """Return whether plain numbers are faster than arrays."""
     if len(situation.senders) > MOST:
         return False
     return sum([len(found) for of in situation.hidden for found in of]) <= MOST_HIDDEN
@@ -283,7 +283,7 @@ class _Few:
         return min(1.0, max(0.0, (begun_s - late_s) * stretch / air_s))
 
     def access(self, losses: list[float]) -> tuple[Access, ...]:
-        """What comes of it: means over all attempts, also those that follow a success at once."""
+        """Return the access: means over all attempts, also those that follow a success at once."""
         again = follow(self.mac)
         attempts = [1.0 + (1.0 - f) * again for f in self.fails]
         by_sender: list[list[float]] = [[] for _ in self.of]

@@ -9,7 +9,7 @@ from netsim.channels.mac._stations import SURE, last_stage
 
 
 class Constants:
-    """What stays the same of a sender in the iteration."""
+    """Constants of a sender in the iteration."""
 
     def __init__(self, mac: Timing, sender: Sender) -> None:
         self.repeats, self.rts, self.error = sender.ack_s is not None, sender.rts, sender.error

@@ -1,4 +1,4 @@
-"""What other senders do to attempts, at each reception: contenders, and groups of hidden ones."""
+"""Effect of other senders on attempts, at each reception: contenders, and groups of hidden ones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from netsim.channels.mac._stations import MOMENT_S, SURE, Stations
 
 
 class Others:
-    """What the others do to the attempts of each sender, at each of its receptions.
+    """Effect of the others on the attempts of each sender, at each of its receptions.
 
     Arrays have one entry a reception, or one for each hidden sender at a reception.
     """

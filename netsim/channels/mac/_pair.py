@@ -47,15 +47,15 @@ from netsim.channels.mac._stations import last_stage
 Integers = NDArray[np.int64]
 
 SPOILS = 0.25
-"""Where one of the two spoils no more than this of the other's packets, they are independent."""
+"""Share of the other's packets that one of the two spoils, up to which they are independent."""
 MOST_ERROR = 0.5
-"""Where more than this is lost anyway, too."""
+"""Loss by other causes above which they are independent, too."""
 MOST_UNLIKE = 5.0
 """Longer packet over shorter one up to which the chain's law of U is good enough."""
 MOST_STATES = 150
 """Stages of the one times stages of the other up to which the chain is solved."""
 ROUNDS = 3
-"""How often the chain is solved, with what it says of the packet under way."""
+"""Number of solutions of the chain, each with the last one's packet under way."""
 NODES_U, NODES_A = 4, 6
 """Values of U and A over which means are taken."""
 SIDES = math.sqrt(12.0)
@@ -67,7 +67,7 @@ RARE = 1e-9
 
 
 def applies(mac: Timing, situation: Situation) -> bool:
-    """Whether a situation is of two senders that spoil each other's packets.
+    """Return whether a situation is of two senders that spoil each other's packets.
 
     And of such that the chain describes: where packets are longer than all backoffs the two are
     always on the air, and their packets lost.
@@ -99,7 +99,7 @@ def applies(mac: Timing, situation: Situation) -> bool:
 
 
 def solve(mac: Timing, situation: Situation) -> tuple[Access, ...]:
-    """What two hidden senders do to each other's attempts.
+    """Solve for the effect of two hidden senders on each other's attempts.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ class _Chain:
         self.locked = np.where(seen, flow[3] / visits, 0.0)
 
     def access(self, k: int) -> Access:
-        """What comes of it for one of them."""
+        """Return the access of one of the two senders."""
         side = self.sides[k]
         tries, fails = self.shares @ self.tries[k], self.shares @ self.fails[k]
         spared = 1.0 - side.error

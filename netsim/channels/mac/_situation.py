@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 
 
 class Timing(Protocol):
-    """What is read of `Csma`."""
+    """Times and windows that are read from `Csma`."""
 
     slot_s: float
     sifs_s: float
@@ -103,7 +103,7 @@ class Situation(NamedTuple):
 
 
 class Access(NamedTuple):
-    """What the others do to a sender's attempts.
+    """Effect of the others on a sender's attempts.
 
     Attributes
     ----------

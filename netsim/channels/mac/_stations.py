@@ -184,7 +184,7 @@ class Stations:
         return np.asarray(over_s * over_s / self.twice_s + np.maximum(-left_s, 0.0))
 
     def access(self, losses: Floats, senders: NDArray[np.int64]) -> tuple[Access, ...]:
-        """What comes of it: means over all attempts, also those that follow a success at once."""
+        """Return the access: means over all attempts, also those that follow a success at once."""
         attempts = 1.0 + (1.0 - self.fails) * self.follow
         cycle_s = self.cycle_s / attempts
         sent_s = self.sent_s + self.fails * (self.failed_s - self.sent_s)

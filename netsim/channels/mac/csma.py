@@ -130,7 +130,7 @@ class Csma(Mac):
     def _collisions_end(self) -> Self:
         if self.cw_min == 1 and self.stages == 0:
             raise ValueError(
-                "cw_min = 1 and stages = 0: nobody ever waits, and two senders collide for ever; "
+                "cw_min = 1 and stages = 0: no sender waits, and two senders collide for ever; "
                 "set cw_min to at least 2"
             )
         return self
@@ -191,7 +191,7 @@ class Csma(Mac):
         return [time_s for from_bps, time_s in ACK_S if from_bps <= rate_bps][-1]
 
     def access(self, situation: Situation) -> tuple[Access, ...]:
-        """What senders that are active together do to each other's attempts, one a sender."""
+        """Return the effect of senders active together on each other's attempts, one a sender."""
         return solve(self, situation)
 
     def attempt_probability(self, contenders: int) -> float:

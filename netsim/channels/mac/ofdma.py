@@ -36,11 +36,11 @@ class Ofdma(Mac):
     subchannels : int
         K, how many sub-channels the band is cut into.
     scheduler : {"round_robin", "proportional_fair"}
-        Who gets a sub-channel: the messages of a cell in turn, or in each coherence block the one
-        with the largest rate over its average one. Source: Viswanath, Tse and Laroia, IEEE Trans.
-        Inf. Theory 2002.
+        Order in which messages get a sub-channel: the messages of a cell in turn, or in each
+        coherence block the one with the largest rate over its average one. Source: Viswanath, Tse
+        and Laroia, IEEE Trans. Inf. Theory 2002.
     max_subchannels : int or None
-        How many sub-channels a unicast has at most at a time. Absent: all.
+        Greatest number of sub-channels of a unicast at a time. Absent: all.
     average_s : float
         Time over which proportional fairness averages rates [s].
     """
@@ -66,7 +66,7 @@ class Ofdma(Mac):
 
     @property
     def most(self) -> int:
-        """How many sub-channels a unicast has at most."""
+        """Greatest number of sub-channels of a unicast."""
         return self.max_subchannels or self.subchannels
 
     def medium(self, contenders: int, nodes: int) -> Medium:

@@ -12,10 +12,10 @@ class PacketError(Component):
     """The decoding rule of a link: a link has one, never two at once."""
 
     per_rate: ClassVar[bool] = False
-    """Whether the threshold that it is told is that of the rate in use."""
+    """True if its threshold is that of the rate in use."""
 
     by_rate: ClassVar[bool] = False
-    """Whether it is another rule at another rate: then `at_rate` comes first."""
+    """True if it has another rule at another rate: then `at_rate` comes first."""
 
     def open_file(self, folder: Path | None) -> None:
         """Read the file that the rule is made of, if it is; it lies there, or in `folder`."""

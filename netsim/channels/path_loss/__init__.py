@@ -36,7 +36,7 @@ class PathLoss(Component):
     """Ratio of sent to received power in dB, on average over fading: base of the models."""
 
     sighted: ClassVar[bool] = False
-    """Whether a pair may or may not have line of sight."""
+    """True if a pair may or may not have line of sight."""
 
     own_shadowing: ClassVar[tuple[OwnShadowing, OwnShadowing] | None] = None
     """Shadowing that the model's standard states (with, without) line of sight; None: none."""

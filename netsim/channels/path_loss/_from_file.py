@@ -16,7 +16,7 @@ from netsim.units import to_ns
 
 TABLE = "radio.path_loss"
 _CARRIER = 0.01
-"""By how much of itself a file's carrier may differ from the radio's."""
+"""Greatest relative difference of a file's carrier from the radio's."""
 
 
 class PathLossFromFile(PathLoss):
@@ -32,7 +32,7 @@ class PathLossFromFile(PathLoss):
         After its last time: the last gain for ever, or from the start anew. In a loop the last
         matrix lasts as long as the one before it.
     nodes : tuple of int
-        Which nodes of the file are nodes 0, 1, ... of the scenario; empty: the first ones.
+        Nodes of the file that are nodes 0, 1, ... of the scenario; empty: the first ones.
     start_s : float, optional
         Time of the file at which the run starts. Absent: its first.
     """

@@ -51,7 +51,7 @@ class AirToGround(Sighted):
         Whether a pair has, in place of one of the two losses, their mean by the probability of
         sight, as the coverage of Al-Hourani is worked out.
     altitude_m : float
-        How high above its device an aircraft is, where nodes have no heights.
+        Height of an aircraft above its device, where nodes have no heights.
     roof_m : float
         Height of the roofs: ends at least so high see each other. 22.5 m is from where on TR 36.777
         counts a vehicle as aerial.

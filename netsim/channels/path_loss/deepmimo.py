@@ -38,12 +38,12 @@ class DeepMimoGains(PathLossFromFile):
     path : str
         Folder of the DeepMIMO scenario.
     transmitters : tuple of str
-        Which transmitters are nodes, by their names in the files; empty: all that have files for
-        the set of receivers. Example: `["t001_tx000"]`
+        Transmitters that are nodes, by their names in the files; empty: all that have files for the
+        set of receivers. Example: `["t001_tx000"]`
     receiver_set : int or None
         RRR in the files' names: the set of receivers. Absent: the only one that the folder has.
     receivers : tuple of int
-        Which rows of the matrices are nodes; empty: the first that some transmitter reaches.
+        Rows of the matrices that are nodes; empty: the first that some transmitter reaches.
     gain : {"mean", "faded"}
         The sum of the paths' powers; or the power over the radio's bandwidth with the phases as
         traced, beside `fading.kind = "none"`.
@@ -146,7 +146,7 @@ class DeepMimoGains(PathLossFromFile):
         return arrays, np.array([power_gain(of_one, tau, band_hz)[0] for of_one, tau in pairs])
 
     def _rows(self, arrays: Arrays, power: NDArray[np.float64], count: int) -> list[int]:
-        """Which receivers are nodes."""
+        """Return the rows of the receivers that are nodes."""
         there = power.shape[2]
         if count < 0:
             raise arrays.wrong(

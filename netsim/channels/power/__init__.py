@@ -14,7 +14,7 @@ class Power(Component):
     """
 
     controlled: ClassVar[bool] = True
-    """Whether it is ever another one than the node's full transmit power."""
+    """True if it may differ from the node's full transmit power."""
 
     @abstractmethod
     def dbm(self, loss_db: float, most_dbm: float, noise_dbm: float) -> float:

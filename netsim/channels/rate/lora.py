@@ -34,7 +34,7 @@ class Lora(Rate):
     coding_rate : int
         CR: 1 to 4 stand for 4/5 to 4/8.
     preamble_symbols : int
-        How many symbols come before the 4.25 of synchronisation.
+        Number of symbols before the 4.25 of synchronisation.
     header : bool
         Whether packets have an explicit header.
     crc : bool

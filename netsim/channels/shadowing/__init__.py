@@ -20,13 +20,13 @@ class Shadowing(Component):
     """
 
     drawn: ClassVar[bool] = True
-    """Whether it needs random draws; if not, it is 0."""
+    """True if it needs random draws; if not, it is 0."""
 
     shared: ClassVar[bool] = False
-    """Whether all pairs share the same uniforms, and `in_motion` is asked though no node moves."""
+    """True if all pairs share the same uniforms, and `in_motion` is asked though no node moves."""
 
     draws_in_motion: ClassVar[int] = 1
-    """How many uniforms a pair, or all of them share, where nodes move."""
+    """Number of uniforms of a pair, or of all pairs together, where nodes move."""
 
     @abstractmethod
     def still(self, u: Real) -> Real:

@@ -1,4 +1,4 @@
-"""When radios sleep; one law a file, its name is its `kind`.
+"""Sleep of radios; one law a file, its name is its `kind`.
 
 A radio that sleeps receives nothing; its node computes on. The rules are those of duty-cycled
 medium access: a sender wakes its own radio (B-MAC: Polastre, Hill, Culler, SenSys 2004); a receiver
@@ -29,7 +29,7 @@ from netsim.rng import Streams
 
 
 class Rhythm(NamedTuple):
-    """When one radio is awake: periodically, from the beginning of each period on.
+    """Wake times of one radio: periodically, from the beginning of each period on.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Rhythm(NamedTuple):
         return time_ns + self.awake_ns - (time_ns + self.offset_ns) % self.period_ns
 
     def asleep_ns(self, from_ns: int, to_ns: int) -> int:
-        """For how many ns of an interval it sleeps."""
+        """Return the time [ns] of an interval for which it sleeps."""
         return self._asleep_by(to_ns + self.offset_ns) - self._asleep_by(from_ns + self.offset_ns)
 
     def _asleep_by(self, time_ns: int) -> int:
@@ -71,7 +71,7 @@ class Sleep(Component):
 
     @abstractmethod
     def rhythm(self, node: int, streams: Streams) -> Rhythm | None:
-        """When the radio of a node is awake; None: always."""
+        """Return the wake times of a node's radio; None: it is always awake."""
 
 
 def rhythms(laws: Sequence[Sleep], streams: Streams) -> tuple[Rhythm | None, ...]:

@@ -1,4 +1,4 @@
-"""What `netsim new` begins with: one file a sort of component, which works as it is.
+"""First files of `netsim new`: one working file for each family of components.
 
 `starting` and `Starting` in a file become the name that was asked for.
 """

@@ -22,7 +22,7 @@ class Params(AbsenceParams):
 
 @algorithm(knows_servers=False)
 def processes(node: Node, params: Params) -> list[Process]:
-    """What a node does: its own wake-ups, and listening for models that come late."""
+    """Start a node's processes: its own wake-ups, and listening for late models."""
     inbox = Inbox(node, Model, params)
     return [on_wakeup(node, params, inbox), *inbox.listeners()]
 

@@ -13,7 +13,7 @@ class Starting(Attack):
     kind: Literal["starting"] = "starting"
 
     def forgery(self) -> Forgery | None:
-        """What becomes of every value that a malicious node sends; None: nothing."""
+        """Return a function that forges every value that a malicious node sends; None: nothing."""
         return scaled
 
 

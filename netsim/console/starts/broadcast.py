@@ -12,7 +12,7 @@ class Starting(Broadcast):
     Attributes
     ----------
     times : int
-        How often a packet is sent at most.
+        Greatest number of times that a packet is sent.
     """
 
     kind: Literal["starting"] = "starting"

@@ -24,7 +24,7 @@ class Starting(Churn):
     off_s: Annotated[Duration, Recurs("switches", per_node=True)] = 10.0
 
     def periods(self, nodes: Sequence[int], streams: Streams, folder: Path | None) -> list[Periods]:
-        """Whether each node is on at time 0, and when that changes."""
+        """Return the state of each node at time 0, and the times at which it changes."""
         return [self._periods(streams.uniform("churn/starting", node)) for node in nodes]
 
     def _periods(self, phase: float) -> Periods:

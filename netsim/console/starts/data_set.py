@@ -32,7 +32,7 @@ class Starting(DataSet):
     needs_files: ClassVar[bool] = False
 
     def outline(self) -> Outline:
-        """What is known without reading anything."""
+        """Describe the data set without reading it."""
         test = self.rows // 4
         return Outline((2,), self.classes, self.classes * (self.rows - test), self.classes * test)
 

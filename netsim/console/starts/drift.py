@@ -24,7 +24,7 @@ class Starting(Drift):
     needs_classes: ClassVar[bool] = True
 
     def change(self, now: Holdings, who: Sequence[int], pool: Pool, streams: Streams) -> Holdings:
-        """What nodes have from then on; see `netsim.data.drifts.Drift`.
+        """Return the nodes' data from then on; see `netsim.data.drifts.Drift`.
 
         Parameters
         ----------

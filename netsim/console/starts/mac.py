@@ -21,5 +21,5 @@ class Starting(Mac):
     contends: ClassVar[bool] = True
 
     def medium(self, contenders: int, nodes: int) -> Medium:
-        """What others do to each attempt of a sender, of `contenders` senders in range."""
+        """Return the effect of `contenders` senders in range on each attempt of a sender."""
         return Medium(slowdown=contenders * (1.0 + self.overhead))

@@ -37,7 +37,7 @@ class Starting(Mobility):
 
 
 class _Circles:
-    """Where nodes are that go round in circles."""
+    """Positions of nodes that go round in circles."""
 
     def __init__(
         self,

@@ -45,6 +45,6 @@ class _Turns:
         return self.next_wakeup(node, count - 1) if count else (-1, 0)
 
     def number(self, node: int, now_ns: int) -> int:
-        """How many of its wake-ups have been up to `now_ns`."""
+        """Return the number of wake-ups of a node up to `now_ns`."""
         turns = now_ns // self._turn_ns - node - 1
         return turns // self._nodes + 1 if turns >= 0 else 0

@@ -21,6 +21,6 @@ class Starting(Sleep):
     period_s: Annotated[Positive, Recurs("periods")] = 1.0
 
     def rhythm(self, node: int, streams: Streams) -> Rhythm | None:
-        """When the radio of a node is awake; None: always."""
+        """Return the wake times of a node's radio; None: it is always awake."""
         half_ns = max(1, to_ns(self.period_s / 2))
         return Rhythm(2 * half_ns, half_ns, half_ns * (node % 2))

@@ -40,6 +40,6 @@ class Starting(Task):
         return losses
 
     def metrics(self, outputs: Tensor, targets: Tensor) -> Mapping[str, float]:
-        """How sure the model is on average, beside accuracy and loss, which come by themselves."""
+        """Return the model's mean confidence; accuracy and loss are added by the simulator."""
         sureness = torch.softmax(outputs.double(), dim=-1).amax(-1).mean()
         return {"sureness": float(sureness)}

@@ -20,12 +20,12 @@ from netsim.registry import Component, Fraction, Index, NonNegative
 from netsim.rng import Streams
 
 LISTED_AS = "data.drift"
-"""What `netsim list` calls this family."""
+"""Name of this family in `netsim list`."""
 
 
 @dataclass(frozen=True, eq=False)
 class Holdings:
-    """What the data-holding nodes have at a time; tuples have an entry for each of them.
+    """Data of the data-holding nodes at a time; tuples have an entry for each of them.
 
     Attributes
     ----------
@@ -113,9 +113,9 @@ class Drift(Component):
     Parameters
     ----------
     at_s : tuple of float, or float
-        When it happens, each time to what there is by then; before all else of that instant.
+        Time at which it happens, each time to the present data; before all else of that instant.
     nodes : tuple of int
-        Whose data change; empty: see `fraction`.
+        Nodes whose data change; empty: see `fraction`.
     fraction : float
         Share of the data-holding nodes whose data change, rounded to whole nodes, drawn once.
 
@@ -167,7 +167,7 @@ class Drift(Component):
 
     @abstractmethod
     def change(self, now: Holdings, who: Sequence[int], pool: Pool, streams: Streams) -> Holdings:
-        """What nodes have from then on.
+        """Return the nodes' data from then on.
 
         Parameters
         ----------

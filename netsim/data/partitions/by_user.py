@@ -76,7 +76,7 @@ class ByUser(Partition):
         return [Shard(own, test if self.test == "all" else held) for own, held in parts]
 
     def _needs(self) -> str:
-        """What a user must have."""
+        """Describe the samples that a user must have."""
         own = " and a test sample" if self.test == "own" else ""
         return f"{self.min_samples} training samples or more{own}"
 

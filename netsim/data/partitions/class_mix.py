@@ -35,9 +35,9 @@ class ClassMix(Partition):
     test_samples : int
         Test samples of each node.
     test_mix : {"own", "pooled"}
-        Whose mix of classes a node's test samples have: its own, as its training samples, or the
-        mean of all nodes' mixes ("pooled"), so that a model is measured on what the whole network
-        meets. The paper says the first; its local row is possible under the second alone.
+        Mix of classes of a node's test samples: its own, as its training samples, or the mean of
+        all nodes' mixes ("pooled"), so that a model is measured on what the whole network meets.
+        The paper says the first; its local row is possible under the second alone.
     """
 
     kind: Literal["class_mix"] = "class_mix"

@@ -31,9 +31,9 @@ class MaplScenario(Partition):
     Parameters
     ----------
     scenario : int
-        Which of the paper's scenarios, 1 to 4.
+        Scenario of the paper, 1 to 4.
     clusters : int
-        How many groups of nodes there are.
+        Number of groups of nodes.
     overlap : int
         Classes that neighbouring clusters share in scenarios 2 and 4.
     train_samples : int
@@ -45,7 +45,7 @@ class MaplScenario(Partition):
     test_samples : int
         Test samples of each class of a node.
     stride : int
-        How far apart two consecutive nodes begin within a class.
+        Distance between the beginnings of two consecutive nodes within a class.
     """
 
     kind: Literal["mapl_scenario"] = "mapl_scenario"

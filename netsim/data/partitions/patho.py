@@ -106,7 +106,7 @@ class Patho(Partition):
     def _holders(
         self, classes: int, nodes: int, streams: Streams, attempt: int
     ) -> NDArray[np.bool_]:
-        """Which nodes hold which classes, (nodes, C)."""
+        """Assign classes to nodes: a mask (nodes, C)."""
         held = np.zeros((nodes, classes), dtype=bool)
         for node in range(nodes):
             order = streams.permutation("partition/patho/classes", attempt, node, n=classes)

@@ -63,7 +63,7 @@ class Samples:
 
     @property
     def has_classes(self) -> bool:
-        """Whether each sample has one class."""
+        """Return whether each sample has one class."""
         return self.y.ndim == 1 and np.issubdtype(self.y.dtype, np.integer)
 
     @property
@@ -74,7 +74,7 @@ class Samples:
 
 @dataclass(frozen=True)
 class Outline:
-    """What of a data set is known without reading it, for estimates.
+    """Description of a data set that needs no reading, for estimates.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ class DataSet(Component):
     full_size: ClassVar[tuple[int, int]]
 
     def outline(self) -> Outline:
-        """What is known without reading anything; only estimates of hours ask for it."""
+        """Describe the data set without reading it; only estimates of hours call this."""
         raise NotImplementedError(f"{type(self).__name__} does not say how large it is")
 
     def load(self, folder: Path | None) -> Samples:

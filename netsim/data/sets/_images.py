@@ -1,4 +1,4 @@
-"""What the image sets share: reading, choosing rows, normalising."""
+"""Services of the image sets: reading, choosing rows, normalising."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -48,9 +48,9 @@ class ImageSet(DataSet):
     Parameters
     ----------
     train_rows : int, optional
-        How many training images are used, the same share of each class. Absent: all.
+        Number of training images, the same share of each class. Absent: all.
     test_rows : int, optional
-        How many test images are used, the same share of each class. Absent: all.
+        Number of test images, the same share of each class. Absent: all.
     split_seed : int
         Chooses those rows, and a hold-out where the set has none. It is not the scenario's seed, so
         runs over several seeds use the same rows.
@@ -86,7 +86,7 @@ class ImageSet(DataSet):
         """Read the samples from the files; called by `load`."""
 
     def outline(self) -> Outline:
-        """What is known without reading anything."""
+        """Describe the data set without reading it."""
         train, test = self.full_size
         return Outline(
             self.shape, self.num_classes, self.train_rows or train, self.test_rows or test

@@ -1,4 +1,4 @@
-"""What the sets of tables share: which columns are inputs, targets and users; scaling."""
+"""Services of the table sets: columns for inputs, targets and users; scaling."""
 
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -31,12 +31,12 @@ class TableSet(DataSet):
     target : str or tuple of str
         The column to be learned; several: as many numbers. `[]`: none, for `next_token`.
     learn : {"classes", "numbers"}, optional
-        What targets are. Absent: whole numbers and texts are classes, others are numbers.
+        Type of targets. Absent: whole numbers and texts are classes, others are numbers.
     user : str, optional
         The column that says whose a row is (client, hospital, device): the groups of the partitions
         `by_user` and `by_group`. Absent: rows are nobody's.
     image_shape : (C, H, W), optional
-        What images are scaled to. Absent: all have the size and colours of the first.
+        Size to which images are scaled. Absent: all have the size and colours of the first.
     tokens : bool
         Inputs are numbers of words or ids and stay whole numbers.
     scale : {"standard", "raw"}
@@ -44,7 +44,7 @@ class TableSet(DataSet):
         of images by channel, of lists in lists over all. "raw" leaves numbers as they are, pixels
         in [0, 1].
     test_fraction : float
-        Where the files have no test part, the share held out: of each user's rows, without users of
+        If the files have no test part, the share held out: of each user's rows, without users of
         each class.
     split_seed : int
         Chooses the hold-out and the rows taken. It is not the scenario's seed, so runs over several

@@ -40,7 +40,7 @@ class Diabetes(DataSet):
     full_size: ClassVar[tuple[int, int]] = (309, 133)
 
     def outline(self) -> Outline:
-        """What is known without reading anything."""
+        """Describe the data set without reading it."""
         return Outline((10,), 1, *self.full_size)
 
     def read(self, folder: Path | None) -> Samples:

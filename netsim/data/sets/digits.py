@@ -34,7 +34,7 @@ class Digits(DataSet):
     full_size: ClassVar[tuple[int, int]] = (1_258, 539)
 
     def outline(self) -> Outline:
-        """What is known without reading anything."""
+        """Describe the data set without reading it."""
         return Outline((1, 8, 8), 10, *self.full_size)
 
     def read(self, folder: Path | None) -> Samples:

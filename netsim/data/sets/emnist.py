@@ -51,7 +51,7 @@ class Emnist(ImageSet):
     )
 
     def outline(self) -> Outline:
-        """What is known without reading anything."""
+        """Describe the data set without reading it."""
         train, test = self.full_size
         if self.classes == "balanced":
             test = round(self.test_fraction * 47 * BALANCED)

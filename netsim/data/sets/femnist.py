@@ -45,7 +45,7 @@ class Femnist(ImageSet):
     )
 
     def outline(self) -> Outline:
-        """What is known without reading anything."""
+        """Describe the data set without reading it."""
         train, test = self.full_size
         classes = 10 if self.letters == "a-j" else 62
         return Outline(self.shape, classes, self.train_rows or train, self.test_rows or test)

@@ -24,7 +24,7 @@ class HuggingFace(TableSet):
     name : str
         Of the hub, such as "ylecun/mnist"; or a folder that the library knows how to read.
     config : str, optional
-        Which of the set's configurations. Absent: its only one, or its default.
+        Configuration of the set. Absent: its only one, or its default.
     revision : str, optional
         Commit or tag; state one, and the run can be repeated whatever becomes of the repository.
         Absent: the newest one.
@@ -83,7 +83,7 @@ class HuggingFace(TableSet):
 
 
 def _reason(error: Exception, split: str) -> str:
-    """What went wrong, and the remedy."""
+    """Return the reason of a failure, and the remedy."""
     names = {kind.__name__ for kind in type(error).__mro__}
     text = one_line(error).split("\\n")[0][:300]
     if names & {

@@ -68,7 +68,7 @@ class Iot(DataSet):
     full_size: ClassVar[tuple[int, int]] = (900, 900)
 
     def outline(self) -> Outline:
-        """What is known without reading anything."""
+        """Describe the data set without reading it."""
         return Outline((296,), 9, *self.full_size)
 
     def read(self, folder: Path | None) -> Samples:

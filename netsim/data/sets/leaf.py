@@ -41,7 +41,7 @@ class Leaf(DataSet):
     shape : tuple of int, optional
         Of one input; a list of as many numbers is laid out so. FEMNIST's are (1, 28, 28).
     learn : {"classes", "numbers"}, optional
-        What targets are. Absent: whole numbers and texts are classes, others are numbers.
+        Type of targets. Absent: whole numbers and texts are classes, others are numbers.
     test_fraction : float
         Share of each user's samples held out, where there is no test file.
     split_seed : int

@@ -51,7 +51,7 @@ class Movielens(DataSet):
     full_size: ClassVar[tuple[int, int]] = (80_669, 20_167)
 
     def outline(self) -> Outline:
-        """What is known without reading anything."""
+        """Describe the data set without reading it."""
         users, films, ratings = _SIZES[self.edition]
         test = round(ratings * self.test_fraction)
         classes = 5 if self.edition == "1m" else 10

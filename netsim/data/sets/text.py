@@ -47,7 +47,7 @@ class Text(DataSet):
     full_size: ClassVar[tuple[int, int]] = (270, 90)
 
     def outline(self) -> Outline:
-        """What is known without reading anything: of the shipped text."""
+        """Describe the shipped text without reading it."""
         return Outline((self.length + 1,), 1, *self.full_size, 64)
 
     def read(self, folder: Path | None) -> Samples:

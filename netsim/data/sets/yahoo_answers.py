@@ -29,10 +29,9 @@ class YahooAnswers(DataSet):
     Parameters
     ----------
     train_rows : int, optional
-        How many training texts are used, the same share of each topic. Absent: all, which takes
-        minutes.
+        Number of training texts, the same share of each topic. Absent: all, which takes minutes.
     test_rows : int, optional
-        How many test texts are used, the same share of each topic. Absent: all.
+        Number of test texts, the same share of each topic. Absent: all.
     split_seed : int
         Chooses those texts. It is not the scenario's seed.
     vocabulary : int
@@ -57,7 +56,7 @@ class YahooAnswers(DataSet):
     full_size: ClassVar[tuple[int, int]] = (1_400_000, 60_000)
 
     def outline(self) -> Outline:
-        """What is known without reading anything."""
+        """Describe the data set without reading it."""
         train, test = self.full_size
         rows = (self.train_rows or train, self.test_rows or test)
         return Outline((self.length,), 10, *rows, self.vocabulary)

@@ -67,7 +67,7 @@ class Battery:
         return self.left_j(now_ns)
 
     def empty_ns(self, now_ns: int) -> int | None:
-        """When [ns] it will be empty with the loads it has; None: never."""
+        """Return the time [ns] at which it will be empty with its present loads; None: never."""
         left = self.left_j(now_ns) * NS_PER_S
         if left <= 0:
             return now_ns
@@ -100,7 +100,7 @@ class Battery:
         return watt
 
     def _takes_ns(self, watt: float, saved_w: float, from_ns: int, left: float) -> int:
-        """In how many ns a power draws `left` [nJ]."""
+        """Return the time [ns] in which a power draws `left` [nJ]."""
         if not saved_w or self._rhythm is None:
             return math.ceil(left / watt)
         longest_ns = math.ceil(left / self._mean_w(watt, saved_w)) + self._rhythm.period_ns
@@ -215,7 +215,7 @@ class HarvestingBattery(Battery):
         return None
 
     def _stretches(self, now_ns: int) -> Iterator[tuple[int, int | None, float, float]]:
-        """From when to when (None: no end) [ns] which powers are harvested and drawn [W]."""
+        """Yield stretches (begin, end or None [ns]) of constant harvested and drawn powers [W]."""
         while True:
             until_ns, gained_w = self._supply.at(self._node, now_ns)
             ends = [] if until_ns is None else [until_ns]

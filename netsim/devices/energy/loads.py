@@ -1,4 +1,4 @@
-"""What a node draws for a time that is known beforehand: one load, and those under way."""
+"""Loads of a node that last for a known time: one load, and those under way."""
 
 from collections.abc import Callable
 from functools import partial

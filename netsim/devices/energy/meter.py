@@ -1,4 +1,4 @@
-"""Counts the energy that every node draws and harvests, and switches off nodes without any."""
+"""Meter of the energy that nodes draw and harvest; it switches off nodes without any."""
 
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
@@ -24,7 +24,7 @@ class Does(Enum):
 
 
 class EnergyMeter:
-    """Counts the energy that nodes draw during one run.
+    """Meter of the energy that nodes draw during one run.
 
     Parameters
     ----------
@@ -310,7 +310,7 @@ class EnergyMeter:
         loads[node].counted_j += joules
 
     def _at_most(self, node: int, joules: float) -> float:
-        """What part of an amount of energy a battery still has."""
+        """Return the share of an amount of energy that a battery still has."""
         left_j = self._batteries[node].usable_j(self._env.now)
         return 1.0 if joules <= max(0.0, left_j) else max(0.0, left_j) / joules
 
@@ -465,7 +465,7 @@ class EnergyMeter:
         return joules
 
     def _asleep_ns(self, node: int, rhythm: Rhythm, now_ns: int) -> int:
-        """For how long [ns] a radio has slept by its schedule while its node was on."""
+        """Return the time [ns] that a radio has slept by its schedule while its node was on."""
         slept_ns = self._slept_ns[node]
         if node not in self._availability.off:
             slept_ns += rhythm.asleep_ns(self._on_since_ns[node], now_ns)

@@ -10,7 +10,7 @@ from netsim.registry import Component
 from netsim.rng import Streams
 
 LISTED_AS = "compute.speed"
-"""What `netsim list` calls this family: the scenario table that chooses from it."""
+"""Name of this family in `netsim list`: the scenario table that chooses from it."""
 
 
 class Speed(Component):

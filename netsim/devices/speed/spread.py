@@ -18,11 +18,11 @@ class Spread(Fixed):
     Attributes
     ----------
     law
-        How factors are distributed: exp(`sigma` Z), Z standard normal, whose median is 1
-        ("lognormal"); or 1 + `sigma` X, X exponential of mean 1, so that none is faster than
-        `step_s` ("exponential").
+        Distribution of factors: exp(`sigma` Z), Z standard normal, whose median is 1 ("lognormal");
+        or 1 + `sigma` X, X exponential of mean 1, so that none is faster than `step_s`
+        ("exponential").
     sigma
-        How far devices are apart; 0: all are alike.
+        Spread of devices; 0: all are alike.
     """
 
     kind: Literal["spread"] = "spread"  # type: ignore[assignment]

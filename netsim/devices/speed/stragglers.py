@@ -19,7 +19,7 @@ class Stragglers(Fixed):
     share
         Part of the nodes, drawn at random, that is slow.
     slowdown
-        How many times as long a local step takes on them.
+        Factor by which a local step takes longer on them.
     """
 
     kind: Literal["stragglers"] = "stragglers"  # type: ignore[assignment]

@@ -1,4 +1,4 @@
-"""What the command line of a run says beside its scenario: kept while the run is unfinished."""
+"""Command line of a run beside its scenario: kept while the run is unfinished."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -14,7 +14,7 @@ MOST_BYTES = 1 << 16
 
 @dataclass(frozen=True)
 class Command:
-    """How a run was begun.
+    """Command that began a run.
 
     Attributes
     ----------

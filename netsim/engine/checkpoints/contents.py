@@ -1,4 +1,4 @@
-"""What a checkpoint of a run holds, as it is written to `journal/checkpoint-*.json`."""
+"""Contents of a checkpoint of a run, as written to `journal/checkpoint-*.json`."""
 
 from typing import Any, Literal
 
@@ -45,7 +45,7 @@ class Group(Table):
 
 
 class Moment(Table):
-    """Where a run was between two events.
+    """Position of a run between two events.
 
     Attributes
     ----------

@@ -53,7 +53,7 @@ ENDED = "ended.json"
 
 
 class Found(NamedTuple):
-    """What a journal holds.
+    """Contents of a journal.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""When a run looks up from its events, and when it writes a checkpoint."""
+"""Pace of a run's looks at the clock, and of its checkpoints."""
 
 import time
 
@@ -18,10 +18,10 @@ SHARE_SPENT = 0.01
 """Of the wall time since the last checkpoint, what the next one may take."""
 
 BYTES_PER_S = 150e6
-"""How fast values are taken to be written, before the first checkpoint has shown it."""
+"""Assumed speed of writing values, before the first checkpoint has shown it."""
 
 FIRST_COST_S = 0.02
-"""What a checkpoint is taken to cost beside its values."""
+"""Assumed cost of a checkpoint beside its values [s]."""
 
 MOST_EVENTS = 256
 LONG_S, SHORT_S = 0.1, 0.02
@@ -29,7 +29,7 @@ LONG_S, SHORT_S = 0.1, 0.02
 
 
 class Pace:
-    """Says when, by the wall clock; no result depends on it."""
+    """Times of checkpoints, by the wall clock; no result depends on it."""
 
     def __init__(self) -> None:
         self._began_s = self._looked_s = time.monotonic()
@@ -38,7 +38,7 @@ class Pace:
         self._events = 1
 
     def events(self) -> int:
-        """How many events may happen until the next look; to be called at every look."""
+        """Return the number of events until the next look; call it at every look."""
         now_s = time.monotonic()
         took_s, self._looked_s = now_s - self._looked_s, now_s
         if took_s > LONG_S:
@@ -48,11 +48,11 @@ class Pace:
         return self._events
 
     def is_due(self) -> bool:
-        """Whether a checkpoint is due now."""
+        """Return whether a checkpoint is due now."""
         return time.monotonic() >= self._due_s
 
     def postponed(self, size_bytes: int) -> bool:
-        """Whether the first checkpoint waits, since values of this size take too long to write."""
+        """Return whether the first checkpoint waits, since its values take too long to write."""
         if not self._is_first:
             return False
         cost_s = FIRST_COST_S + size_bytes / BYTES_PER_S

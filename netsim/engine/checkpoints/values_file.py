@@ -175,7 +175,7 @@ def _strides(value: Tensor) -> tuple[int, ...] | None:
 
 
 def _are_dense(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
-    """Whether entries lie side by side in memory, in some order."""
+    """Return whether entries lie side by side in memory, in some order."""
     if len(shape) != len(strides):
         return False
     return 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) == prod(shape)

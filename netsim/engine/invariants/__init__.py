@@ -111,7 +111,7 @@ class Invariant:
         """
 
     def left_behind(self) -> Callable[[], None] | None:
-        """What is to be called when the run has been dropped, with `--check` only; holds none."""
+        """Return a check to call when the run has been dropped, with `--check` only."""
         return None
 
     def broken(self, where: str, now_ns: int, what: str, found: object, expected: object) -> None:
@@ -169,7 +169,7 @@ class Checks:
             invariant.after(summary)
 
     def left_behind(self) -> list[Callable[[], None]]:
-        """What is to be called when the run has been dropped."""
+        """Return the checks to call when the run has been dropped."""
         if not self._thorough:
             return []
         found = (invariant.left_behind() for invariant in self._invariants)
@@ -189,7 +189,7 @@ def kinds() -> list[type[Invariant]]:
 
 
 def differ(a: float, b: float, scale: float = 0.0) -> bool:
-    """Whether two numbers are not equal but for rounding.
+    """Return whether two numbers are not equal but for rounding.
 
     Parameters
     ----------

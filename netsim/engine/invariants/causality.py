@@ -27,7 +27,7 @@ ROUNDING = 1e-6
 
 
 class Causality(Invariant):
-    """How long each message has taken, against the least time that it could take.
+    """Check of the time that each message has taken, against the least that it could take.
 
     Not where the scenario changes on its way.
     """

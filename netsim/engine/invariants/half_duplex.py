@@ -6,7 +6,7 @@ from netsim.links.radio.link import RadioLink
 
 
 class HalfDuplex(Invariant):
-    """When each radio was last busy, against the beginning of its next message.
+    """Check of the end of each radio's work, against the beginning of its next message.
 
     Not where the scenario changes on its way.
     """

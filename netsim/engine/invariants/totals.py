@@ -12,7 +12,7 @@ from netsim.units import to_s
 
 
 class Totals(Invariant):
-    """What nodes have spent, against what the whole network has, and what it had before."""
+    """Check of the sums of nodes' spending, against the network's and against earlier ones."""
 
     def __init__(self, run: Observed) -> None:
         super().__init__(run)

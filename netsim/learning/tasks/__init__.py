@@ -1,4 +1,4 @@
-"""What models learn; one task a file, its name is its `kind` in a scenario.
+"""Tasks of learning; one task a file, its name is its `kind` in a scenario.
 
 A task says what the samples of a data set are to a model (inputs, and the targets beside them), by
 which loss it trains, and by which metrics it is judged. Backends, evaluation and results ask the
@@ -17,7 +17,7 @@ from netsim.data.sets import Samples
 from netsim.registry import Component
 
 LISTED_AS = "tasks"
-"""What `netsim list` calls this family."""
+"""Name of this family in `netsim list`."""
 
 
 class Examples(NamedTuple):
@@ -147,7 +147,7 @@ class Task(Component):
         return None
 
     def metrics(self, outputs: Tensor, targets: Tensor) -> Mapping[str, float]:
-        """What one model reaches on n samples, by name; `loss` and accuracies come by themselves.
+        """Return one model's metrics on n samples, by name; `loss` and accuracies are added.
 
         Parameters
         ----------

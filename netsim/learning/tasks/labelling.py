@@ -25,7 +25,7 @@ class Labelling(Task):
     ignore : int, optional
         A label whose positions do not count, such as that of borders. Absent: all count.
     scores : {"last", "first"}
-        Where a model has its C scores: behind the positions, or before them, (n, C, *positions), as
+        Place of a model's C scores: behind the positions, or before them, (n, C, *positions), as
         convolutions give them.
     """
 

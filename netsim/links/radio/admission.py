@@ -64,12 +64,12 @@ class RadioQueue:
         self.limit = limit
 
     def can_start(self, message: QueuedMessage) -> bool:
-        """Whether the radios of a message are free."""
+        """Return whether the radios of a message are free."""
         one, other = message.radios
         return self.free[one] and self.free[other]
 
     def is_full(self, sender: int) -> bool:
-        """Whether as many messages of a sender wait as may."""
+        """Return whether a sender's queue is full."""
         return self.limit is not None and len(self.waiting_from(sender)) >= self.limit
 
     def add(self, message: QueuedMessage) -> None:

@@ -83,7 +83,7 @@ class Background:
         return 1.0 + sum(weights)
 
     def holds_until_ns(self, time_ns: int) -> int | None:
-        """When it may next change [ns]; None: never."""
+        """Return the next time [ns] at which it may change; None: never."""
         ends = [self._fading.holds_until_ns(time_ns)] if self._fading.in_time else []
         if self._mean_snr.moving:
             for src in self._senders:

@@ -31,7 +31,7 @@ CERTAIN = 1.0 / 32.0
 STEP = db_to_linear(0.1)
 """Noise rises by this from one point of a curve of losses to the next."""
 _TOGETHER = (np.arange(1 << MOST)[:, None] >> np.arange(MOST) & 1).astype(float)
-"""Who of `MOST` is on the air, a row for each possibility."""
+"""Combinations of `MOST` senders on the air, a row for each."""
 _ARE_ON = _TOGETHER > 0.0
 _MOMENT_S = 1e-300
 LOUDEST = 1e6
@@ -147,7 +147,7 @@ def overlap(share: Floats, frame_s: Floats, others_frame_s: Floats) -> Floats:
 
 
 class Bursts:
-    """What several senders together do to the packets of flights, where the channel is constant.
+    """Effect of several senders together on the packets of flights, where the channel is constant.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Which share of the sub-channels each flight of a cell has, under `[radio.mac] kind = "ofdma"`."""
+"""Division of the sub-channels among the flights of a cell, under `[radio.mac] kind = "ofdma"`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LEVEL = 1.0 - 1e-9
 
 
 class Cells:
-    """Keeps the `medium` of each flight up to date, cell by cell and direction by direction.
+    """Cells that keep the `medium` of each flight up to date, cell by cell and by direction.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class Cells:
         self._due[key] = None
 
     def settle(self, now_ns: int) -> Changed:
-        """Which flights have another share from now on."""
+        """Return the flights that have another share from now on."""
         for key in list(self._due):
             self._share_out(key, now_ns)
         touched, self._touched = self._touched, {}
@@ -213,12 +213,12 @@ class ProportionalFair:
         return dict(self._averages[block])
 
     def allocation(self, block: int, flight: Flight) -> NDArray[np.bool_] | None:
-        """Which sub-channels a flight has in a block: (K,); None: none."""
+        """Return the sub-channels of a flight in a block: (K,); None: none."""
         self._work_out(block)
         return self._past.get(block, {}).get(flight)
 
     def share(self, time_ns: int, flight: Flight) -> Share:
-        """What a flight has at an instant."""
+        """Share of the sub-channels that a flight holds at a time."""
         block = time_ns // self._block_ns
         mask, until_ns = self.allocation(block, flight), (block + 1) * self._block_ns
         if mask is None or not mask.any():

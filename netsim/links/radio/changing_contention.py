@@ -27,7 +27,7 @@ class ChangingContention(Contention):
     """
 
     def next_look_ns(self, now_ns: int) -> int | None:
-        """When to look again at those on the air, as links will have changed [ns]; None: never."""
+        """Return the next time [ns] at which links of those on the air may change; None: never."""
         at_ns = self._channel.step_ends_ns(now_ns)
         lasts_ns = self._channel.fading_lasts_ns
         frame_s = min([sender.frame_s for sender, _ in self._found.values()], default=math.inf)
@@ -76,6 +76,6 @@ class ChangingContention(Contention):
         return round(self._error(snr, flight.packet_bits, rate_bps) * STEPS) / STEPS
 
     def _lasts(self, frame_ns: float) -> bool:
-        """Whether fading lasts for several packets, or does not change in time."""
+        """Return whether fading lasts for several packets, or does not change in time."""
         lasts_ns = self._channel.fading_lasts_ns
         return lasts_ns is None or lasts_ns >= ATTEMPTS * frame_ns

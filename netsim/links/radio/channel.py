@@ -358,7 +358,7 @@ class RadioChannel:
         return until_ns
 
     def step_ends_ns(self, time_ns: int) -> int | None:
-        """When the mean SNR of any link may next change after an instant [ns]; None: never."""
+        """Return the next time [ns] at which the mean SNR of any link may change; None: never."""
         return self._mean_snr.step_ends_ns(time_ns)
 
     def mean_snr(self, src: int, dst: int, time_ns: int) -> float:
@@ -386,7 +386,7 @@ class RadioChannel:
     # -- many pairs of a node --------------------------------------------------------------------
 
     def in_reach(self, src: int, others: Sequence[int], time_ns: int) -> list[int]:
-        """Whom a node reaches: those whose instantaneous SNR is at least the threshold.
+        """Return the nodes in reach: those whose instantaneous SNR is at least the threshold.
 
         Parameters
         ----------
@@ -405,7 +405,7 @@ class RadioChannel:
     def noticing(
         self, src: int, others: Sequence[int], time_ns: int, power: float = 1.0
     ) -> list[int]:
-        """Who notices what a node sends: its SNR there is at least the sensitivity.
+        """Return the nodes that notice a sender: its SNR there is at least the sensitivity.
 
         Parameters
         ----------

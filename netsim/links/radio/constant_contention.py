@@ -152,7 +152,7 @@ class ConstantContention(Contention):
                 powers.quiet[1, row] = answers.noise[0] * (1.0 - ROUNDING)
 
     def _heard(self, src: int, senders: NDArray[np.int64], weaker: Floats, now_ns: int) -> Flags:
-        """Which senders hear each other with one; `weaker`: how loud, at the one who hears less."""
+        """Return the pairs of senders that hear each other; `weaker`: by the weaker side."""
         if self._channel.fades:
             return np.array([self.hear_each_other(src, j, now_ns) for j in senders.tolist()])
         heard: Flags = weaker >= self._channel.sensitivity
@@ -162,7 +162,7 @@ class ConstantContention(Contention):
         return heard
 
     def _may_spoil(self, flight: Flight, to_own: Sequence[Floats], to_receivers: Floats) -> Flags:
-        """Whether one of a flight and another may spoil packets of the other one by itself.
+        """Return whether one of a flight and another may spoil packets of the other one by itself.
 
         Parameters
         ----------

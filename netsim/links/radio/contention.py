@@ -150,7 +150,7 @@ class Contention(Interference):
         return Changed([one for one in at_once if one not in keeping], after + keeping)
 
     def hear_each_other(self, one: int, other: int, now_ns: int) -> bool:
-        """Whether two nodes sense each other's carrier.
+        """Return whether two nodes sense each other's carrier.
 
         Parameters
         ----------
@@ -179,7 +179,7 @@ class Contention(Interference):
     def _spoils(
         self, at: Flight, reception: Reception, flight: Flight, now_ns: int
     ) -> tuple[float, float, bool] | None:
-        """What a hidden sender can do to packets: see `Hidden`; None: nothing."""
+        """Return the effect of a hidden sender on packets: see `Hidden`; None: none."""
         receiver = reception.tx.dst
         if receiver == flight.src:
             return 1.0, 1.0, True
@@ -313,7 +313,7 @@ class Contention(Interference):
             self._take(one, sender, access)
 
     def _access_alone(self, sender: Sender, receptions: int) -> Access:
-        """What is done to a sender's attempts that has neither contenders nor hidden ones."""
+        """Return the access of a sender that has neither contenders nor hidden ones."""
         nobody: tuple[tuple[()], ...] = ((),) * receptions
         lost = (nobody,) if self._csma.capture else ()
         return self._access(Situation((sender,), ((),), lost, (nobody,)))[0]
@@ -422,7 +422,7 @@ def _each(access: Access, loss: float) -> tuple[float, ...] | None:
 
 
 def _lost_its_last(flight: Flight) -> bool:
-    """Whether a flight that has ended more probably lost its last packet than not."""
+    """Return whether a flight that has ended more probably lost its last packet than not."""
     for reception in flight.receptions:
         sending = reception.sending
         if sending is not None and 2 * sending.lost > sending.packets:

@@ -1,4 +1,4 @@
-"""What flights cost: time on the air and bits, told to the recorder and to the energy meter."""
+"""Costs of flights: time on the air and bits, for the recorder and the energy meter."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from netsim.recording.recorder import Recorder
 from netsim.units import NS_PER_S
 
 Piece = tuple[int, int, float]
-"""From when to when, and airtime within it [ns]."""
+"""Begin and end, and airtime within them [ns]."""
 
 
 class EnergyAccounting:
-    """Counts the airtime and the bits of flights, and tells the energy meter.
+    """Count the airtime and the bits of flights, and report them to the energy meter.
 
     Airtime is counted to a flight's planned end when it starts, so that a battery knows when it
     will be empty, and taken back where the flight ends earlier. The meter spreads it evenly over
@@ -75,7 +75,7 @@ class EnergyAccounting:
         self.airtime(flight, flight.ends_ns)
 
     def airtime_ahead_ns(self, flight: Flight, now_ns: int) -> int:
-        """How much of the airtime that has been counted for a flight is still to come."""
+        """Return the airtime that has been counted for a flight and is still to come [ns]."""
         now_ns = max(now_ns, flight.begins_ns)
         if now_ns >= flight.accounted_to_ns:
             return 0
@@ -203,7 +203,7 @@ def _airtimes(flight: Flight, from_ns: int, to_ns: int) -> list[tuple[int, int, 
 def _taken_back(
     counted: tuple[Piece, ...], until_ns: int
 ) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]:
-    """What the energy meter has been told of up to an instant, and what to take back.
+    """Split the metered pieces of a flight at an instant: those that stay, and those to take back.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ from netsim.units import linear_to_db
 
 
 class Progress(Protocol):
-    """How far a message has come at a receiver: packets in all, delivered, and given up."""
+    """Progress of a message at a receiver: packets in all, delivered, and given up."""
 
     packets: int
 
@@ -219,7 +219,7 @@ class Reception:
         channel: RadioChannel,
         limit: int | None,
     ) -> Report:
-        """What became of the message, once its last leg is closed.
+        """Report the outcome of the message, once its last leg is closed.
 
         Parameters
         ----------
@@ -258,7 +258,7 @@ class Reception:
         return tx, outcome, attempts, progress.lost, self._mean_snr_db(), mask
 
     def _lost_to_others(self, flight: Flight, channel: RadioChannel) -> bool:
-        """Whether other senders were the larger part of why the last attempts failed.
+        """Return whether other senders were the larger cause of the last failed attempts.
 
         What counts is what these attempts met, also if the others have stopped by now.
         """

@@ -19,7 +19,7 @@ from netsim.links.radio.flight import Flight, Reception, interferers_at
 from netsim.units import NS_PER_S
 
 
-def raise_held(flight: Flight, channel: RadioChannel) -> None:
+def worsen_current_attempt(flight: Flight, channel: RadioChannel) -> None:
     """Let interference as it is now count for the attempt that is held (`Flight.held_ns`)."""
     began_ns = max(0, flight.leg_begins_ns - round(flight.held_ns))
     for reception in flight.receptions:

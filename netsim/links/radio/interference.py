@@ -1,4 +1,4 @@
-"""What simultaneous flights do to each other: interference, and contention for the medium.
+"""Effects of simultaneous flights on each other: interference, and contention for the medium.
 
 A flight is told when what it meets changes because others begin or end, and is then sampled anew
 from there on. Between these moments `background` follows the powers of its interferers as they fade
@@ -45,7 +45,7 @@ in_order = attrgetter("order")
 
 
 class Interference:
-    """Keeps the `medium` of each flight and the interferers of each reception up to date.
+    """Interference that keeps each flight's `medium` and each reception's interferers up to date.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ class Interference:
             self._set_contention(flight.contenders, others)
 
     def settle(self, now_ns: int) -> Changed:
-        """Which flights meet other conditions from now on than they were told of last."""
+        """Return the flights whose conditions have changed since the last call."""
         changed = Changed([], [])
         if not self._touched:
             return changed
@@ -302,7 +302,7 @@ class Interference:
         return found
 
     def _makes_no_difference(self, flight: Flight, reception: Reception) -> bool:
-        """Whether attempts fare as they did when the flight was told last."""
+        """Return whether attempts fare as they did at the flight's last update."""
         rise = reception.rise
         low, high = reception.alike
         if low <= rise <= high:
@@ -332,12 +332,12 @@ class Changed(NamedTuple):
 
 
 def _alike(rise: float) -> tuple[float, float]:
-    """What differs from `rise` by no more than rounding: the least and the largest."""
+    """Return the least and the largest number that differ from `rise` by no more than rounding."""
     return rise * (1.0 - _ROUNDING), rise * (1.0 + _ROUNDING)
 
 
 def _fares_alike(channel: RadioChannel, one: float, other: float, flight: Flight) -> bool:
-    """Whether a flight's attempts at two SNRs have one rate and all but one chance to fail."""
+    """Return whether a flight's attempts at two SNRs have equal rates and chances to fail."""
     rate = channel.rate_bps(one) if flight.rate_bps is None else flight.rate_bps
     if flight.rate_bps is None and rate != channel.rate_bps(other):
         return False

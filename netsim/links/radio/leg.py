@@ -1,4 +1,4 @@
-"""How far a flight has come in its leg when it is interrupted."""
+"""Position of a flight in its leg when it is interrupted."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 from netsim.links.radio.flight import Flight
 
 
-class LegPosition(NamedTuple):
+class AttemptPosition(NamedTuple):
     """A place in a leg.
 
     Attributes
@@ -28,14 +28,14 @@ class LegPosition(NamedTuple):
     attempt_ns: float
 
 
-def position_at(flight: Flight, time_ns: int) -> LegPosition:
-    """How far a flight's leg has come at an instant after the leg's beginning."""
+def position_at(flight: Flight, time_ns: int) -> AttemptPosition:
+    """Return the position in a flight's leg at an instant after the leg's beginning."""
     elapsed_ns: float = flight.passed_ns(time_ns)
     if flight.leg_begins_ns < flight.begins_ns:  # in its first attempt, that is made at once
         attempt_ns = flight.at_once_ends_ns - flight.leg_begins_ns
         if time_ns < flight.at_once_ends_ns:
             elapsed_ns = (time_ns - flight.begins_ns) * flight.at_once_stretch
-            return LegPosition(0, 0, elapsed_ns / attempt_ns, attempt_ns)
+            return AttemptPosition(0, 0, elapsed_ns / attempt_ns, attempt_ns)
     if flight.broadcast:
         return _within_block(0, elapsed_ns, flight.attempt_ns, flight.packets_left)
     reception = flight.receptions[0]
@@ -46,8 +46,8 @@ def position_at(flight: Flight, time_ns: int) -> LegPosition:
     return _within_block(at, elapsed_ns, blocks[at].attempt_ns, reception.block_attempts[at])
 
 
-def has_made_its_last_attempt(flight: Flight, position: LegPosition) -> bool:
-    """Whether nothing is left to be sent of a flight at a place in its leg."""
+def has_made_its_last_attempt(flight: Flight, position: AttemptPosition) -> bool:
+    """Return whether a flight has nothing left to send at a position in its leg."""
     if flight.broadcast:
         return position.done >= flight.packets_left
     first = flight.receptions[0]
@@ -57,15 +57,17 @@ def has_made_its_last_attempt(flight: Flight, position: LegPosition) -> bool:
     return at_last and first.sending.over
 
 
-def _within_block(block: int, elapsed_ns: float, attempt_ns: float, attempts: int) -> LegPosition:
+def _within_block(
+    block: int, elapsed_ns: float, attempt_ns: float, attempts: int
+) -> AttemptPosition:
     """The place in a block of so many attempts, `elapsed_ns` after the block's beginning.
 
     Times of attempts were rounded to nanoseconds, so half of one is forgiven.
     """
     if attempt_ns <= 0.0:
-        return LegPosition(block, 0, 0.0, 0.0)
+        return AttemptPosition(block, 0, 0.0, 0.0)
     done = int((elapsed_ns + 0.5) / attempt_ns)
     fraction = elapsed_ns / attempt_ns - done
     if done >= attempts or fraction * attempt_ns < 0.5:
-        return LegPosition(block, min(done, attempts), 0.0, attempt_ns)
-    return LegPosition(block, done, fraction, attempt_ns)
+        return AttemptPosition(block, min(done, attempts), 0.0, attempt_ns)
+    return AttemptPosition(block, done, fraction, attempt_ns)

@@ -1,4 +1,4 @@
-"""How loud senders are at receivers: who may matter as an interferer, and how much."""
+"""Power of senders at receivers: possible interferers, and their strength."""
 
 from collections.abc import Sequence
 
@@ -23,7 +23,7 @@ class Loudness:
         self._mean_snr, self._fading = mean_snr, fading
 
     def at(self, dst: int, senders: Sequence[int], time_ns: int) -> list[float]:
-        """How loud senders are at a receiver: SNR over noise, without fading that changes in time.
+        """Return the SNR of senders at a receiver, without fading that changes in time.
 
         Parameters
         ----------
@@ -45,7 +45,7 @@ class Loudness:
         return self._with_held_gains(dst, senders, time_ns, found)
 
     def of(self, src: int, receivers: Sequence[int], time_ns: int) -> list[float]:
-        """How loud a sender is at receivers; the counterpart of `at`.
+        """Return the SNR of a sender at receivers; the counterpart of `at`.
 
         Parameters
         ----------

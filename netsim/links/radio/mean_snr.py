@@ -30,7 +30,7 @@ EVERY_PAIR_UP_TO = 1000
 _LONGEST = 1 << 20
 """Steps for which the mean SNR of a pair that is left out holds, at most."""
 _SLACK = 0.25
-"""How much wider than the range a search for neighbours is, so that it holds while they move."""
+"""Factor by which a search for neighbours is wider than the range, so that it holds in motion."""
 
 
 _STEP_M = 1.0
@@ -119,7 +119,7 @@ class MeanSnr(ABC):
         return others
 
     def holds_until_ns(self, src: int, dst: int, time_ns: int) -> int | None:
-        """When the mean SNR of a link may next change.
+        """Return the next time [ns] at which the mean SNR of a link may change.
 
         Parameters
         ----------
@@ -135,7 +135,7 @@ class MeanSnr(ABC):
         return None
 
     def step_ends_ns(self, time_ns: int) -> int | None:
-        """When the mean SNR of any link may next change after an instant [ns]; None: never."""
+        """Return the next time [ns] at which the mean SNR of any link may change; None: never."""
         return None
 
 

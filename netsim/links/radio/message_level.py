@@ -32,8 +32,8 @@ from netsim.clock import Clock
 from netsim.links.link import Report
 from netsim.links.radio.channel import RadioChannel
 from netsim.links.radio.flight import Flight, Reception, blocks_met, interferers_at, transmit_share
-from netsim.links.radio.held import raise_held
-from netsim.links.radio.leg import LegPosition, has_made_its_last_attempt, position_at
+from netsim.links.radio.held import worsen_current_attempt
+from netsim.links.radio.leg import AttemptPosition, has_made_its_last_attempt, position_at
 from netsim.links.radio.rate_adaptation import RateAdaptation
 from netsim.links.radio.receivers import first_lost, lost_while_asleep
 from netsim.links.radio.table import Radio
@@ -186,10 +186,10 @@ class MessageLevelSampler:
                 flight.leg_begins_ns += round(passed_ns) - round(position.fraction * attempt_ns)
             flight.held_ns = position.attempt_ns if holds else 0.0
             if worse and holds:
-                raise_held(flight, self._channel)
+                worsen_current_attempt(flight, self._channel)
         else:
             if worse and flight.held_ns and passed_ns < 0 and self._raises_held:
-                raise_held(flight, self._channel)
+                worsen_current_attempt(flight, self._channel)
             for reception in flight.receptions:
                 reception.blocks, reception.block_attempts = [], []
         flight.expired = False
@@ -197,7 +197,7 @@ class MessageLevelSampler:
         self.begin(flight)
 
     def report(self, flight: Flight, reception: Reception, cut: bool) -> Report:
-        """What became of a flight that ends now at one receiver.
+        """Report the outcome of a flight that ends now at one receiver.
 
         Parameters
         ----------
@@ -237,11 +237,11 @@ class MessageLevelSampler:
         return reception.report(flight, under_way, sending, arrived, self._channel, self._limit)
 
     def _keeps_its_rate(self, flight: Flight) -> bool:
-        """Whether a flight's attempt under way has a rate that interference would change."""
+        """Return whether a flight's attempt under way has a rate that interference would change."""
         return self._rates_follow and flight.rate_bps is None
 
     def _met_worse(self, flight: Flight) -> bool:
-        """Whether the attempt under way, the last one, met no less noise at any receiver than now.
+        """Return whether the last attempt under way met at least the present noise everywhere.
 
         Both with the gains that hold where it began.
         """
@@ -382,7 +382,7 @@ class MessageLevelSampler:
         return self._streams.lazy_generator("packets", *key)
 
     def _keep_up_to(
-        self, flight: Flight, reception: Reception, position: LegPosition, holds: bool = False
+        self, flight: Flight, reception: Reception, position: AttemptPosition, holds: bool = False
     ) -> None:
         """Keep what was sampled up to a place in the leg, forget the rest; closes the leg.
 

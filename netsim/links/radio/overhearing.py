@@ -1,4 +1,4 @@
-"""When radios hear what is not for them, where several messages are on the air at once.
+"""Overhearing of radios, where several messages are on the air at once.
 
 A radio is in one state at a time: while it sends it hears nothing, and two messages that overlap
 are heard for as long as the air is busy, not for the sum of their times.
@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from netsim.links.radio.flight import Flight
 
 Span = tuple[int, int]
-"""From when to when [ns]."""
+"""Begin and end [ns]."""
 
 
 class Overhearing:
@@ -23,7 +23,7 @@ class Overhearing:
     def of(
         self, flight: Flight, nodes: Iterable[int], others: Iterable[Flight]
     ) -> list[tuple[int, list[Span]]]:
-        """When nodes heard a flight that has ended, and have not been at work anyway.
+        """Return the times at which idle nodes heard a flight that has ended.
 
         Parameters
         ----------

@@ -31,7 +31,7 @@ from netsim.rng import Streams
 
 
 class _PacketCounts:
-    """How far a message has come at a receiver.
+    """Progress of a message at a receiver.
 
     Attributes
     ----------
@@ -60,12 +60,12 @@ class _PacketCounts:
         return len(self.settled) - self.delivered
 
     def arrived(self) -> NDArray[np.bool_]:
-        """Which packets arrived, in sending order."""
+        """Return the mask of packets that arrived, in sending order."""
         return np.array([*self.settled, *[False] * (self.packets - len(self.settled))])
 
 
 class PacketLevelSampler:
-    """Plays the attempts of a flight one by one.
+    """Sampler of the attempts of a flight, one by one.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ class PacketLevelSampler:
                 reception.blocks = [min(now, reception.blocks[0], key=attrgetter("snr"))]
 
     def report(self, flight: Flight, reception: Reception, cut: bool) -> Report:
-        """What became of a flight that ends now at one receiver.
+        """Report the outcome of a flight that ends now at one receiver.
 
         Parameters
         ----------
@@ -328,6 +328,6 @@ class PacketLevelSampler:
 
 
 def _spread_ns(flight: Flight, time_ns: int) -> float:
-    """How long a flight has been under way, in spread time where it is sent in slots."""
+    """Return the time that a flight has been under way [ns], in spread time where it has slots."""
     elapsed_ns = time_ns - flight.begins_ns
     return elapsed_ns if flight.turns is None else flight.turns.spread_ns(elapsed_ns)

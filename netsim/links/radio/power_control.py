@@ -1,4 +1,4 @@
-"""With what power nodes send, over their full one."""
+"""Transmit power of nodes, over their full one."""
 
 from collections.abc import Sequence
 

@@ -16,7 +16,7 @@ from netsim.units import to_ns
 
 
 class LinkRates:
-    """What a sender knows of the rates to one receiver.
+    """Sender's knowledge of the rates to one receiver.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ class RateAdaptation:
             self._links = before._links
 
     def of(self, src: int, dst: int) -> LinkRates:
-        """What a sender knows of a link now."""
+        """Return the sender's present knowledge of a link."""
         found = self._links.get((src, dst))
         if found is None:
             found = self._links[src, dst] = LinkRates(self.rates_bps)

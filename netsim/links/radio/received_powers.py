@@ -1,4 +1,4 @@
-"""How loud the senders on the air are at each other's receivers, where no link changes in time.
+"""Powers of the senders on the air at each other's receivers, where no link changes in time.
 
 A matrix has the power over noise of each sender at each receiver of the others, and behind it that
 at their senders, where acknowledgements arrive. A flight that begins or ends is a row and a column
@@ -201,7 +201,7 @@ class ReceivedPowers:
         return suspects
 
     def loud(self, row: int) -> tuple[bool, bool]:
-        """Whether packets of a reception, and what it answers, may be lost to all interferers.
+        """Return whether packets of a reception, and its answers, may be lost to all interferers.
 
         Parameters
         ----------

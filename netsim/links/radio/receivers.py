@@ -1,4 +1,4 @@
-"""Who receives a message that begins: from when on, and who misses it."""
+"""Receivers of a message that begins: their start times, and those that miss it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from netsim.units import linear_to_db
 
 
 class Receivers:
-    """Makes the receptions of a message from the state of its receivers.
+    """Maker of the receptions of a message from the state of its receivers.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class Receivers:
         return rate_bps, receptions, missed
 
     def _wakes_ns(self, tx: Transmission, time_ns: int) -> int:
-        """When the receiver of a message that begins at an instant is awake; for a reply, at once.
+        """Return the time [ns] at which a message's receiver is awake; for a reply, at once.
 
         Whoever asked stays awake for the answer.
         """

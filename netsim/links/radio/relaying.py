@@ -126,7 +126,7 @@ class Hop(Transmission):
 
 
 class Relaying:
-    """Sends messages by relays.
+    """Sending of messages by relays.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ from netsim.links.radio.flight import Flight, Reception
 
 
 class BroadcastRounds:
-    """How far a broadcast has come at each of its receivers.
+    """Progress of a broadcast at each of its receivers.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class BroadcastRounds:
     def after(
         self, flight: Flight, reports: Sequence[Report], bits: int, cut: bool
     ) -> tuple[list[Report], int]:
-        """What is settled when a round has ended; `lacking` are those that the next one is for.
+        """Settle the end of a round; `lacking` are the receivers of the next one.
 
         Parameters
         ----------

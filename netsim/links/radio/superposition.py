@@ -214,7 +214,7 @@ class Superposition:
     def _came(
         self, tx: Transmission, begins_ns: int, duration_ns: int, truncation: float
     ) -> tuple[tuple[bool, ...], ...]:
-        """Whether a sender's channel is good enough, by coherence block and resource block."""
+        """Return the goodness of a sender's channel, by coherence block and resource block."""
         gains = gains_in(self._radio, self._channel, tx, begins_ns, duration_ns)
         return tuple(tuple(g >= truncation for g in block) for block in gains)
 

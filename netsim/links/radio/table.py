@@ -299,7 +299,7 @@ class Radio(Table):
 
     @property
     def plays_frames(self) -> bool:
-        """Whether messages are played frame by frame, contention included."""
+        """Return whether messages are played frame by frame, contention included."""
         return self.fidelity == "packet" and self.mac.kind == "csma"
 
     @property
@@ -310,7 +310,7 @@ class Radio(Table):
         return db_to_linear(self.sensitivity_dbm - self.noise_dbm)
 
     def packets(self, bits: int) -> tuple[int, int]:
-        """How many packets a message is cut into, and the size of each in bits: all are alike.
+        """Return the number of packets of a message, and the size of each in bits: all are alike.
 
         A last packet that is shorter would make a message of many packets as long.
         """

@@ -80,16 +80,16 @@ class Backbone(Table):
         The graph, in any format of `docs/formats.md`; may be `.gz`, or a `.zip` that holds it.
         Beside the scenario, else below the data folder.
     member : str
-        Which file of a zip. Absent: the only one.
+        File of a zip. Absent: the only one.
     rate_bps : float, optional
         Rate of lines for which the file states none. Absent: those are no bottleneck.
     latency_s : float
         Latency of lines for which neither an attribute nor positions say it.
     rate_attribute : str
-        What the file calls the rate of a line; in an edge list the number of its column, from 1
+        Name in the file of the rate of a line; in an edge list the number of its column, from 1
         (without a header, ids are columns 1 and 2), or its name in the header.
     latency_attribute : str
-        What the file calls the latency of a line; in an edge list as for the rate.
+        Name in the file of the latency of a line; in an edge list as for the rate.
     rate_unit_bps : float
         Unit of the rates in the file; 1e6 where they are Mbit/s.
     latency_unit_s : float
@@ -125,7 +125,7 @@ class Backbone(Table):
         Parameters
         ----------
         nodes : int
-            How many nodes there are.
+            Number of nodes.
         streams : Streams
             For the routers that are drawn.
         folder : Path or None

@@ -31,12 +31,13 @@ class BandwidthTrace(Table):
     names : tuple of str
         Only these traces of the files; empty: all of them.
     assign : {"permutation", "order"}
-        Which trace a node gets: drawn by the seed, or in the order of the file; where there are
-        fewer traces than nodes they are assigned again. A node has the same place in both files.
+        Assignment of traces to nodes: drawn by the seed, or in the order of the file; where there
+        are fewer traces than nodes they are assigned again. A node has the same place in both
+        files.
     after : {"loop", "hold"}
         At its end a trace starts anew, or its last rate stays.
     start : {"first", "random"}
-        Where in the trace the run starts: at its first row, or at a time drawn for each node.
+        Start of the run in the trace: at its first row, or at a time drawn for each node.
     start_s : float, optional
         Time of the file at which the run starts. Absent: that of a trace's first row, 0 of packet
         opportunities.
@@ -78,7 +79,7 @@ class BandwidthTrace(Table):
         ----------
         direction : {"uplink", "downlink"}
         nodes : int
-            How many nodes there are.
+            Number of nodes.
         streams : Streams
             For the assignment of traces to nodes, and for random starts.
         folder : Path or None

@@ -1,4 +1,4 @@
-"""How bottlenecks serve flows: all at once at max-min fair rates, or one after the other."""
+"""Service of flows by bottlenecks: all at once at max-min fair rates, or one after the other."""
 
 import heapq
 from abc import ABC, abstractmethod
@@ -219,7 +219,7 @@ class MaxMinService(Service):
             self._env.after(self._awake_ns - self._env.now, self._end_due)
 
     def _behind_ns(self, flow: Flow) -> int:
-        """How much later [ns] the last packet leaves the last bottleneck than a fluid would."""
+        """Return the delay [ns] of the last packet behind a fluid at the last bottleneck."""
         first_ns = []
         for resource in flow.path:
             bps, _ = self._capacity[resource].at(self._env.now)

@@ -24,7 +24,7 @@ class ConstantCapacity(NamedTuple):
         return self.bps, None
 
     def finish_ns(self, time_ns: int, bits: float) -> int:
-        """When [ns] so many bits, begun at an instant and served alone, have crossed."""
+        """Return the time [ns] at which bits that begin at an instant, alone, have crossed."""
         return time_ns + to_ns(bits / self.bps)
 
 
@@ -71,7 +71,7 @@ class PiecewiseCapacity:
         return self._bps[piece], time_ns + self._period_ns - within
 
     def finish_ns(self, time_ns: int, bits: float) -> int:
-        """When [ns] the integral of the capacity from an instant on reaches so many bits."""
+        """Return the time [ns] at which the integral of the capacity reaches the bits."""
         if self._period_ns is not None and self._period_bits > 0:
             periods = bits / self._period_bits
             if periods * self._period_ns >= FOREVER_NS:

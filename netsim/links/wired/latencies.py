@@ -21,13 +21,13 @@ class LatencyMatrix(Table):
         A text with a row of numbers a line, separated by white space or commas; may be `.gz` or in
         a `.zip`. Beside the scenario, else below the data folder.
     member : str
-        Which file of a zip. Absent: the only one.
+        File of a zip. Absent: the only one.
     unit : {"ms", "s"}
         Unit of the entries: files rarely say (PlanetLab's are ms, Seattle's s).
     round_trip : bool
         Whether an entry is there and back; half of it is the latency of a message.
     assign : {"permutation", "order"}
-        Which hosts the nodes are: drawn by the seed, or the first ones.
+        Hosts that are nodes: drawn by the seed, or the first ones.
     """
 
     path: FilePath
@@ -42,7 +42,7 @@ class LatencyMatrix(Table):
         Parameters
         ----------
         nodes : int
-            How many nodes there are.
+            Number of nodes.
         streams : Streams
             For the assignment of hosts to nodes.
         folder : Path or None

@@ -69,7 +69,7 @@ class Wiring:
 
     @property
     def plain(self) -> bool:
-        """Whether each ordered pair is a wire of its own, all alike, that sends at its rate."""
+        """Return whether each ordered pair is a wire of its own, all alike, sending at its rate."""
         alike = self.routes is None and self.matrix_ns is None and not self.stated
         alike = alike and not self.wire.jitter_s
         return alike and not self.shared and self.wire.slow_start is None

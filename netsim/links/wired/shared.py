@@ -71,7 +71,7 @@ class _Trip:
 
 
 def _nothing() -> None:
-    """What follows when a window that is not the last has crossed: nothing."""
+    """Do nothing after a window that is not the last has crossed."""
 
 
 class SharedWiredLink(WiredLink):
@@ -85,7 +85,7 @@ class SharedWiredLink(WiredLink):
     wiring : Wiring
         Bottlenecks and routes.
     nodes : int
-        How many nodes there are.
+        Number of nodes.
     env : Clock
     recorder : Recorder
     streams : Streams

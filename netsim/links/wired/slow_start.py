@@ -44,7 +44,7 @@ class SlowStart(Table):
     delayed_acknowledgements: bool = True
 
     def acknowledged(self, sent: int) -> int:
-        """How many of the first `sent` segments are acknowledged before the next window is sent."""
+        """Return the number of the first `sent` segments acknowledged before the next window."""
         return sent - 1 if self.delayed_acknowledgements and sent % 2 == 0 else sent
 
 

@@ -64,12 +64,12 @@ class Wire(Table):
     downlink_bps
         Rate at which a node receives, shared by all its messages. Absent: no limit.
     sharing
-        How messages share what several use: at max-min fair rates, or one after the other ("fifo").
+        Sharing of messages on common lines: at max-min fair rates, or one after the other ("fifo").
         Source: Bertsekas and Gallager, Data Networks, 1992, 6.5.2.
     forwarding
-        How messages cross several bottlenecks: packet by packet, the first ones already at the next
-        while the last ones come (without `packet_payload_bytes` bit by bit), or "stored" as a whole
-        at each.
+        Passage of messages over several bottlenecks: packet by packet, the first ones already at
+        the next while the last ones come (without `packet_payload_bytes` bit by bit), or "stored"
+        as a whole at each.
     trace
         Measured rates of uplinks and downlinks over time. Absent: `uplink_bps` and `downlink_bps`
         hold all the time.
@@ -97,7 +97,7 @@ class Wire(Table):
     control_bits
         Size of a message without values, such as a request.
     arq
-        What a sender does about lost packets.
+        Reaction of a sender to lost packets.
     """
 
     latency_s: Annotated[NonNegative, Plausible(in_run=True)] = 0.0
@@ -129,7 +129,7 @@ class Wire(Table):
     @model_validator(mode="after")
     def _one_rule_of_loss(self) -> Self:
         if self.loss and self.bursts is not None:
-            raise ValueError("loss stands beside bursts, which says what is lost; leave one out")
+            raise ValueError("loss and bursts both say which packets are lost; leave one out")
         return self
 
     @model_validator(mode="after")
@@ -178,7 +178,7 @@ class WiredLink(PhysicalLink):
     ----------
     wire : Wire
     nodes : int
-        How many nodes there are.
+        Number of nodes.
     env : Clock
     recorder : Recorder
     streams : Streams
@@ -263,7 +263,7 @@ class WiredLink(PhysicalLink):
             self.finish(*report)
 
     def _fate(self, tx: Transmission) -> tuple[int, int, _Fate]:
-        """What becomes of a message sent now: ns until it ends, airtime [ns], and the rest."""
+        """Sample the fate of a message sent now: ns until it ends, airtime [ns], and the rest."""
         self._in_flight += 1
         packets, attempts, lost, outcome, arrived = 1, 1, 0, DELIVERED, None
         if self._payload_bits is not None:

@@ -20,7 +20,7 @@ class Compressor(Component):
     """Base of the compressors."""
 
     def compress(self, node: Node, value: Ref) -> Encoded:
-        """What is sent of a value.
+        """Encode a value for sending.
 
         Parameters
         ----------

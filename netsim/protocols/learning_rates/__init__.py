@@ -25,7 +25,7 @@ class Rate(Component):
     Attributes
     ----------
     by
-        What progress is counted in: local steps of the node, or seconds of virtual time.
+        Unit of progress: local steps of the node, or seconds of virtual time.
     """
 
     by: Literal["steps", "time"] = "steps"
@@ -47,5 +47,5 @@ class Rate(Component):
         return self.factor(float(local_steps) if self.by == "steps" else now_s())
 
     def factor(self, progress: float) -> float:
-        """What the first rate is multiplied by after so many steps or seconds."""
+        """Return the factor of the first rate after so many steps or seconds."""
         raise NotImplementedError

@@ -17,7 +17,7 @@ class ConstantStaleness(Staleness):
     Attributes
     ----------
     weight
-        What the weight of every message is multiplied by.
+        Factor of the weight of every message.
     """
 
     kind: Literal["constant"] = "constant"

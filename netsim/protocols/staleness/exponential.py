@@ -13,7 +13,7 @@ class ExponentialStaleness(Staleness):
     Attributes
     ----------
     a
-        How fast it falls, one over versions or seconds: at an age of 1 / a a message counts 1 / e.
+        Rate of its fall, one over versions or seconds: at an age of 1 / a a message counts 1 / e.
     """
 
     kind: Literal["exponential"] = "exponential"

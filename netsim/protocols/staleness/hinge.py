@@ -15,7 +15,7 @@ class HingeStaleness(Staleness):
     Attributes
     ----------
     a
-        How fast it falls, one over versions or seconds. Source: Xie et al. 2019; 10 in its
+        Rate of its fall, one over versions or seconds. Source: Xie et al. 2019; 10 in its
         experiments.
     b
         Age up to which a message counts in full, in versions or seconds. Source: Xie et al. 2019;

@@ -1,4 +1,4 @@
-"""What limited a run, and which nodes starved: findings, the most important first.
+"""Limits of a run, and nodes that starved: findings, the most important first.
 
 What can limit a run is a file of `causes`, found by its name; each says what it measures. With the
 numbers of a finding go the queries that give them, lines of Python over the tables of the run
@@ -38,5 +38,5 @@ def explained(folder: Path) -> tuple[RunTables, list[Finding]]:
 
 
 def limits(found: Iterable[Finding]) -> bool:
-    """Whether any finding is one that held the run back: a harm, or a pace that is not waiting."""
+    """Return whether any finding held the run back: a harm, or a pace that is not waiting."""
     return any(f.rank == HARM or (f.rank == PACE and f.holds_back) for f in found)

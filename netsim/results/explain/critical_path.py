@@ -29,7 +29,7 @@ class Leg(NamedTuple):
 
 
 def work_ends(messages: Any, wakes: Any, nodes: Any) -> Any:
-    """When each node had done its own work in each round, from the round's beginning on.
+    """Return the ends of each node's own work in each round, from the round's beginning on.
 
     That is the later one of its last sending and the end of its last training, which is taken to
     last as long as its steps do on average (`nodes.step_s`).

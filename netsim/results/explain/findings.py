@@ -1,4 +1,4 @@
-"""What is found about a run: a sentence, how much it matters, and the queries behind it."""
+"""Findings about a run: a sentence, its importance, and the queries behind it."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -10,7 +10,7 @@ _ARRIVED = ("delivered", "partial")
 
 
 def story(run: RunTables, node: int) -> list[Finding]:
-    """What there is to tell of a node, in the order of its work.
+    """Return the findings about a node, in the order of its work.
 
     Raises
     ------
@@ -28,7 +28,7 @@ def story(run: RunTables, node: int) -> list[Finding]:
 
 
 def _learned(run: RunTables, node: int) -> str:
-    """Where its model stood at the end."""
+    """Describe its model at the end."""
     metrics, main = run.metrics, run.played.main_metric
     mine = metrics[metrics.metric == main]
     if not (mine.node == node).any():
@@ -71,7 +71,7 @@ def _worked(run: RunTables, node: int) -> str:
 
 
 def _spent(run: RunTables, node: int) -> str:
-    """What its time went to, where that was recorded."""
+    """Describe the use of its time, where that was recorded."""
     if run.intervals is None:
         return ""
     mine = run.intervals[run.intervals.node == node]
@@ -83,7 +83,7 @@ def _spent(run: RunTables, node: int) -> str:
 
 
 def _fates(run: RunTables, end: str, node: int) -> str:
-    """How many messages at one of its ends, and what became of them."""
+    """Describe the messages at one of its ends: their number and their fates."""
     found = run.messages[run.messages[end] == node].outcome.value_counts().to_dict()
     code = f"messages[messages.{end} == {node}].outcome.value_counts().to_dict()"
     fates = run.shown(code, found)
@@ -118,7 +118,7 @@ def _off(run: RunTables, node: int) -> str:
 
 
 def _was_last(run: RunTables, node: int) -> str:
-    """How often all waited for it, and how long it waited for others."""
+    """Describe the rounds in which all waited for it, and its own waiting."""
     if run.schedule != "rounds" or node not in run.ready.columns or not run.end_s:
         return ""
     ready = run.ready.dropna(how="all")

@@ -28,7 +28,7 @@ _MOST_BYTES = 1 << 29
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Layout:
-    """Where the nodes of a run are, and what links them.
+    """Positions of a run's nodes, and their links.
 
     Attributes
     ----------
@@ -189,7 +189,7 @@ def format_named(wanted: str) -> ModuleType:
 
 
 def tells_what_happened(wanted: str) -> bool:
-    """Whether a format is written by `write_run`.
+    """Return whether a format is written by `write_run`.
 
     Raises
     ------

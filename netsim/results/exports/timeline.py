@@ -1,4 +1,4 @@
-"""What every node was at, its messages and numbers over time, for ui.perfetto.dev.
+"""Activity of every node, its messages and numbers over time, for ui.perfetto.dev.
 
 A trace in JSON, of a run that has ended or of what there is of one; see `docs/timeline.md`.
 """

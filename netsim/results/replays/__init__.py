@@ -1,4 +1,4 @@
-"""What another simulator needs to play a run's messages again; one simulator a file, by its name.
+"""Files with which another simulator plays a run's messages again; one simulator a file.
 
 A module states `write(run, folder)`, which fills a new folder. Beside the messages it writes what
 netsim made of them, so that the two can be compared without the run folder.

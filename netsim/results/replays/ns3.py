@@ -35,7 +35,7 @@ from netsim.results.summary import write_json
 RATES_MBPS = (6, 9, 12, 18, 24, 36, 48, 54)
 """Of IEEE 802.11a."""
 BASIC_HEADER_BYTES = 36
-"""What ns-3 adds to a raw frame: MAC 24, FCS 4, LLC and SNAP 8."""
+"""Bytes that ns-3 adds to a raw frame: MAC 24, FCS 4, LLC and SNAP 8."""
 NOTICES_ALL_DBM = -1000.0
 """Sensitivity that stands for none."""
 _ANY_NUMBER = 1_000_000

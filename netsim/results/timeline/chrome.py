@@ -25,7 +25,7 @@ def process_of(node: int) -> int:
 
 
 class Writer:
-    """Writes events one by one, in any order; nothing of them is kept.
+    """Writer of events one by one, in any order; it keeps none of them.
 
     Parameters
     ----------

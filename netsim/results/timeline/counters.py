@@ -48,7 +48,7 @@ def write(folder: Path, writer: Writer, main: str) -> None:
 
 
 def _charges(folder: Path, rows: Any, at_ns: Any) -> Iterator[tuple[int, int, float]]:
-    """What batteries hold at evaluations: node, time [ns], joules."""
+    """Yield the charges of batteries at evaluations: node, time [ns], joules."""
     nodes = run_folder.nodes(folder)
     held_j = dict(zip(nodes["node"].tolist(), nodes.get("battery_j", ()), strict=False))
     told = set()

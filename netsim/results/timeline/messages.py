@@ -147,7 +147,7 @@ def _unused(folder: Path, messages: int) -> dict[int, str]:
 def _under_way(
     writer: Writer, node: int, sent_ns: NDArray[np.int64], done_ns: NDArray[np.int64]
 ) -> None:
-    """How many messages of a node wait or are on their way, over time."""
+    """Count a node's messages that wait or are on their way, over time."""
     if not len(sent_ns):
         return
     at_ns = np.concatenate((sent_ns, done_ns))
@@ -161,7 +161,7 @@ def _under_way(
 
 
 def _groups(order: NDArray[np.int64], *keys: NDArray[np.int64]) -> list[tuple[int, int]]:
-    """Where, in an order, neighbours agree in all keys: begin and end of each group."""
+    """Return the groups of neighbours that agree in all keys: begin and end of each in an order."""
     if not len(order):
         return []
     new = np.zeros(len(order), dtype=bool)

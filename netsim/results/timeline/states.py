@@ -1,4 +1,4 @@
-"""What every node was at, and for how long, from the table `intervals` of a run folder.
+"""Durations of every node's activities, from the table `intervals` of a run folder.
 
 Seven states. A radio and a processor work at the same time, so that these do not add up to the
 length of the run:
@@ -61,7 +61,7 @@ class Spans:
 
 @dataclass(frozen=True)
 class Sleep:
-    """When a radio sleeps: periodically, after being awake at the beginning of each period."""
+    """Sleep of a radio: periodically, after being awake at the beginning of each period."""
 
     period_ns: int
     awake_ns: int
@@ -74,7 +74,7 @@ def nanoseconds(seconds: NDArray[Any]) -> Times:
 
 
 def has_intervals(folder: Path) -> bool:
-    """Whether a run recorded what its nodes were at."""
+    """Return whether a run recorded its nodes' activities."""
     return bool(run_folder.has(folder, "intervals"))
 
 
@@ -160,7 +160,7 @@ def _edges(spans: Mapping[str, Spans], states: tuple[str, ...]) -> Times:
 
 
 def _sleeping(sleep: Sleep, end_ns: int) -> Times:
-    """When a radio sleeps by its schedule, up to an instant: (K, 2) begin and end [ns]."""
+    """Return a radio's scheduled sleep, up to an instant: (K, 2) begin and end [ns]."""
     periods = np.arange((end_ns + sleep.offset_ns) // sleep.period_ns + 1, dtype=np.int64)
     begin_ns = periods * sleep.period_ns + sleep.awake_ns - sleep.offset_ns
     ends_ns = (periods + 1) * sleep.period_ns - sleep.offset_ns
@@ -180,12 +180,12 @@ def union(edges: Times) -> Times:
 
 
 def both(some: Times, others: Times) -> Times:
-    """When there is one of each of two sets of stretches that do not overlap within their set."""
+    """Intersect two sets of intervals that do not overlap within their set."""
     return _covered(np.concatenate((some, others)), 2)
 
 
 def without(some: Times, others: Times) -> Times:
-    """What is left of stretches that do not overlap, when others are taken out."""
+    """Subtract intervals from disjoint intervals."""
     if not len(some) or not len(others):
         return some
     taken = union(others)
@@ -195,7 +195,7 @@ def without(some: Times, others: Times) -> Times:
 
 
 def _covered(edges: Times, times: int) -> Times:
-    """When at least so many of some stretches are under way."""
+    """Return the times at which at least so many of some stretches are under way."""
     at_ns = edges.T.ravel()
     change = np.repeat((1, -1), len(edges))
     order = np.lexsort((-change, at_ns))  # where one ends another begins: no gap

@@ -1,4 +1,4 @@
-"""What a run's tables hold, for dashboards: `netsim export RUN --as tensorboard`."""
+"""Records of a run's tables, for dashboards: `netsim export RUN --as tensorboard`."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -34,7 +34,7 @@ class Point(NamedTuple):
 
 
 def of_traffic(event: TrafficEvent) -> dict[str, float]:
-    """What the network has spent, and what it had for it."""
+    """Return the spending of the network, and the result that it had for it."""
     return {
         **of_spending(event.bits_transmitted, event.airtime_s),
         "traffic/messages_ended": float(event.messages_ended),
@@ -43,7 +43,7 @@ def of_traffic(event: TrafficEvent) -> dict[str, float]:
 
 
 def of_spending(bits_transmitted: int, airtime_s: float) -> dict[str, float]:
-    """What the network has spent."""
+    """Return the spending of the network."""
     return {MEGABYTES: bits_transmitted / BITS_PER_MEGABYTE, "traffic/airtime_s": airtime_s}
 
 

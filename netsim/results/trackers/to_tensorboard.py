@@ -14,14 +14,14 @@ import tomli_w
 from netsim.results.trackers.scalars import Point, flat
 
 NEEDS = ("tensorboard", "torch.utils.tensorboard")
-"""What has to be importable."""
+"""Modules that have to be importable."""
 NAME = "tensorboard"
 _AGAINST_BITS = "against_kilobits"
 _UNITS = (("ms", 1e3), ("us", 1e6), ("ns", 1e9))
 
 
 class Writer:
-    """Writes the scalars of one run.
+    """Writer of the scalars of one run.
 
     Parameters
     ----------

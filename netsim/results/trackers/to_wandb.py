@@ -15,13 +15,13 @@ os.environ.setdefault("WANDB_SILENT", "true")
 from netsim.results.trackers.scalars import Point
 
 NEEDS = ("wandb",)
-"""What has to be importable."""
+"""Modules that have to be importable."""
 PROJECT = "netsim"
 TIME, BITS = "virtual_s", "kilobits_on_air"
 
 
 class Writer:
-    """Writes the scalars of one run.
+    """Writer of the scalars of one run.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Tells dashboards what observers are told: a writer for each algorithm and program."""
+"""Trackers of dashboards: a writer for each algorithm and program."""
 
 import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,11 +18,11 @@ PROGRAMS = {
     "wandb": ("wandb", {}),
     "wandb-online": ("wandb", {"online": True}),
 }
-"""By what `--log` takes: the package, which is an extra of that name, and options of its writer."""
+"""Programs of `--log`: the package, which is an extra of that name, and options of its writer."""
 
 
 class Writer(Protocol):
-    """Writes for one program, of one algorithm."""
+    """Writer for one program, of one algorithm."""
 
     def write(self, point: scalars.Point) -> None:
         """Write the numbers of one instant."""
@@ -39,7 +39,7 @@ Open = Callable[[Path, str, Mapping[str, Any]], Writer]
 
 
 def writers_of(names: Sequence[str], option: str = "--log") -> list[Open]:
-    """What opens the writers of some programs.
+    """Return the functions that open the writers of some programs.
 
     Parameters
     ----------
@@ -77,12 +77,12 @@ def _writer_of(name: str, option: str) -> Open:
 
 
 def title_of(scenario: Mapping[str, Any], algorithm: str) -> str:
-    """What a run is called in a dashboard."""
+    """Title of a run in a dashboard."""
     return f"{scenario.get('name', '')} {algorithm}".strip()
 
 
 class Tracker:
-    """What a run's observers tell, for dashboards.
+    """Tracker that passes the reports of a run's observers on to dashboards.
 
     Parameters
     ----------

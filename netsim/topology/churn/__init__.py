@@ -1,4 +1,4 @@
-"""When nodes are switched on and off; one model of churn a file, its name is its `kind`.
+"""On and off times of nodes; one model of churn a file, its name is its `kind`.
 
 The state of a node is a function of (seed, node, time): however often and in whatever order it is
 asked for, it is the same. It changes at the instants of its switches, from each of them on.
@@ -55,7 +55,7 @@ class Churn(Component):
 
 
 class Timeline:
-    """When each node is on.
+    """On and off times of each node.
 
     Parameters
     ----------
@@ -81,18 +81,18 @@ class Timeline:
         return known
 
     def is_on(self, node: int, time_ns: int) -> bool:
-        """Whether a node is on at an instant."""
+        """Return whether a node is on at an instant."""
         switches = bisect_right(self._extend(node, time_ns), time_ns)
         return self._starts_on[node] ^ (switches % 2 == 1)
 
     def next_switch(self, node: int, after_ns: int) -> int | None:
-        """When a node is switched for the first time after an instant; None: never."""
+        """Return the time of a node's next switch after an instant; None: never."""
         known = self._extend(node, after_ns)
         number = bisect_right(known, after_ns)
         return known[number] if number < len(known) else None
 
     def work_ends(self, node: int, start_ns: int, work_ns: int) -> int:
-        """When a node has been on for `work_ns` since an instant.
+        """Return the time at which a node has been on for `work_ns` since an instant.
 
         Parameters
         ----------
@@ -121,7 +121,7 @@ class Timeline:
 def timeline(
     laws: Sequence[Churn], streams: Streams, folder: Path | None = None
 ) -> Timeline | None:
-    """When nodes 0, 1, ... are on, by the churn of each; None if all are always on.
+    """Return the on and off times of nodes 0, 1, ..., by their churn; None if all are always on.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Where nodes are as time passes; one mobility model a file, its name is its `kind`.
+"""Positions of nodes over time; one mobility model a file, its name is its `kind`.
 
 A position is a function of (seed, node, time): however often and in whatever order it is asked
 for, it is the same.
@@ -67,7 +67,7 @@ class StraightTrack(Track, Protocol):
     """Trajectories that are made of straight legs, each at a constant speed."""
 
     def knots(self, node: int, until_ns: int) -> list[tuple[int, float, float]]:
-        """Where a node turns: (time [ns], x [m], y [m]), the last at `until_ns`."""
+        """Return the turns of a node: (time [ns], x [m], y [m]), the last at `until_ns`."""
 
 
 @runtime_checkable

@@ -17,10 +17,10 @@ from netsim.traces.remarks import note_remark
 from netsim.units import to_ns
 
 JUMP_S = 1e-9
-"""How long a node takes that is put elsewhere at once; no speed is taken from it."""
+"""Time of a node that is put elsewhere at once [s]; no speed is taken from it."""
 
 Leg = tuple[float, float, float]
-"""When [s] a node is where [m, m]."""
+"""Time [s] and place [m, m] of a node."""
 
 Start = Annotated[float | None, Field(allow_inf_nan=False)]
 """Time of a file at which a run starts [s]; None: that of its first row."""

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Knot = tuple[int, float, float]
-"""When [ns] a node is where [m, m]; in between it goes straight on."""
+"""Time [ns] and place [m, m] of a node; in between it goes straight on."""
 
 
 class Ways:
@@ -35,7 +35,7 @@ class Ways:
         return found
 
     def knots(self, node: int, until_ns: int) -> list[Knot]:
-        """When a node is where, up to an instant: all its turns before, and where it is then."""
+        """Return a node's times and places up to an instant: all its turns, and its last place."""
         x, y = self._place(node, until_ns)
         times, places = self._times[node], self._places[node]
         before = bisect_right(times, until_ns - 1)

@@ -30,7 +30,7 @@ class BonnMotion(Mobility):
     path : str
         The `.movements` file; `.gz` is unpacked, as BonnMotion writes it.
     dimensions : {2, 3}
-        How many coordinates a place has. Of three the height is left out: places of nodes are on
+        Number of coordinates of a place. Of three the height is left out: places of nodes are on
         the ground.
     start_s : float, optional
         Time of the file at which the run starts. Absent: that of its first place.

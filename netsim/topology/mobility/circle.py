@@ -29,7 +29,7 @@ class Circle(Mobility):
     m_per_s
         Speed.
     phase
-        Where on its circle a node begins: drawn for each ("random"), or all to the east of their
+        Beginning of a node on its circle: drawn for each ("random"), or all to the east of their
         centres ("aligned").
     """
 

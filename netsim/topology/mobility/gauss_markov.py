@@ -102,7 +102,7 @@ class GaussMarkov(Mobility):
 
 
 def _time_to_border(x: float, y: float, vx: float, vy: float, radius_m: float) -> float:
-    """When a node that goes straight on leaves the disc; infinite if it stands still."""
+    """Return the time until a node that goes straight on leaves the disc; infinite if it rests."""
     speed2, outward = vx * vx + vy * vy, x * vx + y * vy
     inside = max(0.0, radius_m * radius_m - x * x - y * y)
     if speed2 == 0.0:

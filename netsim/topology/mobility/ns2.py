@@ -215,7 +215,7 @@ def _legs(orders: list[_Order], x: float, y: float) -> list[Leg]:
 
 
 def _cut(found: list[Leg], time_s: float) -> tuple[float, float]:
-    """Where a node is at an instant, from which on what was ordered before no longer holds."""
+    """Return a node's place at an instant, from which on earlier orders no longer hold."""
     end_s, x, y = found[-1]
     if time_s < end_s:
         found.pop()

@@ -38,7 +38,7 @@ class RandomWaypoint(Mobility):
     max_m_per_s
         Greatest speed of a leg.
     pause_s
-        How long a node rests at each waypoint.
+        Time for which a node rests at each waypoint.
     """
 
     kind: Literal["random_waypoint"] = "random_waypoint"

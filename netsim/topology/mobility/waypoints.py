@@ -32,7 +32,7 @@ class Waypoints(Mobility):
         Whether the route leads from its last waypoint back to the first, for ever; otherwise nodes
         stay at the last one.
     phase
-        Where on the route a node begins: at a place drawn for each ("random"), or at the first
+        Beginning of a node on the route: at a place drawn for each ("random"), or at the first
         waypoint ("aligned").
     """
 

@@ -28,7 +28,7 @@ BANDS: dict[str, str] = {
     "nodes": "± standard deviation over nodes",
     "none": "",
 }
-"""What a band may span, and how a figure says so."""
+"""Kinds of bands, and their words in figures."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +82,7 @@ AGAINST: dict[str, tuple[str, str, Abscissa]] = {
     ),
     "airtime": ("Airtime of all nodes [s]", "airtime_s", _airtime),
 }
-"""What curves are drawn against: label of the axis, column of its numbers, and where they are."""
+"""Axes of curves: label, column of the numbers, and place."""
 
 
 def over_seeds(label: str, runs: Sequence[Run], metric: str, against: str, band: Band) -> Line:

@@ -20,6 +20,6 @@ def moments(run: RunTables) -> NDArray[np.float64]:
 
 
 def stretch_of(times_s: NDArray[np.float64], ends_s: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Which stretch each time is in: a stretch has its end, not its beginning."""
+    """Return the stretch of each time: a stretch has its end, not its beginning."""
     found = np.searchsorted(ends_s, times_s, side="left")
     return cast("NDArray[np.int64]", np.minimum(found, len(ends_s) - 1))

@@ -1,4 +1,4 @@
-"""What axes, metrics and methods are called in figures.
+"""Names of axes, metrics and methods in figures.
 
 Names follow from what the code says of them already, so that a new key, metric or method has one:
 a key's words, with the unit that its name ends with; a measure's title;

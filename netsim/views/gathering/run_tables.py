@@ -24,7 +24,7 @@ Places = Callable[[Sequence[float]], Floats | None]
 
 
 def nowhere(_: Sequence[float]) -> None:
-    """Where nodes were that do not move."""
+    """Positions of nodes that do not move: None."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class Words:
     codes: Ints
 
     def among(self, some: Sequence[str]) -> NDArray[np.bool_]:
-        """Which rows have one of some words."""
+        """Return the mask of rows that have one of some words."""
         known = np.array([name in some for name in self.names], dtype=np.bool_)
         return known[self.codes] if len(known) else np.zeros(0, dtype=np.bool_)
 
@@ -110,7 +110,7 @@ class RunTables:
 
     @cached_property
     def algorithm(self) -> str:
-        """What was played: as the summary says, else the scenario, else the folder's name."""
+        """Name of the algorithm: as the summary says, else the scenario, else the folder's name."""
         told = self.summary.get("algorithm")
         return str(told or run_folder.algorithm_of(self.scenario, self.folder.name))
 
@@ -125,7 +125,7 @@ class RunTables:
 
     @cached_property
     def count(self) -> int:
-        """How many nodes there are."""
+        """Number of nodes."""
         if "node" in self.nodes:
             return len(self.nodes["node"])
         named = [self.messages[name] for name in ("src", "dst") if name in self.messages]
@@ -133,18 +133,18 @@ class RunTables:
 
     @cached_property
     def main(self) -> MainMetric:
-        """What the run is judged by; accuracy while its summary is not there."""
+        """Main metric of the run; accuracy while its summary is not there."""
         return MainMetric.of(self.summary)
 
     @cached_property
     def horizon_s(self) -> float:
-        """How long the run was to last [s]; 0 where nothing says so."""
+        """Planned length of the run [s]; 0 where nothing says so."""
         found = self.scenario.get("horizon_s", self.summary.get("virtual_s", 0.0))
         return float(found) if isinstance(found, int | float) else 0.0
 
     @cached_property
     def end_s(self) -> float:
-        """How far the run came [s]: at least to the last thing that was recorded."""
+        """Time that the run reached [s]: at least that of the last record."""
         told = self.summary.get("virtual_s", self.status.get("virtual_s"))
         last = [
             float(table[name].max())

@@ -25,7 +25,7 @@ _ITS_OWN = ("name", "seed", "run", "sweep", "paper")
 
 @dataclass(frozen=True)
 class Run:
-    """What is drawn of one run folder.
+    """Data of one run folder for figures.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class Run:
 
     @cached_property
     def main(self) -> MainMetric:
-        """What it is judged by."""
+        """Main metric of the run."""
         return MainMetric.of(self.summary)
 
     @property
@@ -79,12 +79,12 @@ class Run:
 
     @property
     def seed(self) -> Any:
-        """Where its randomness came from."""
+        """Seed of the run."""
         return self.summary.get("seed")
 
     @cached_property
     def settings(self) -> str:
-        """What seeds of one curve have in common, as one text; empty where nothing tells it."""
+        """Return the settings that seeds of one curve share, as one text; empty if unknown."""
         try:
             tables = run_folder.scenario_tables(self.folder)
         except ScenarioError:
@@ -109,7 +109,7 @@ class Run:
 
 
 def title_of(summary: dict[str, Any], algorithm: bool = True) -> str:
-    """What was run, as the heading of a figure."""
+    """Return the heading of a figure: the name of the run."""
     name = str(summary.get("name", "run"))
     if algorithm and summary.get("algorithm", name) != name:
         name = f"{name} · {summary['algorithm']}"
@@ -154,7 +154,7 @@ def _places(runs: Sequence[Run]) -> list[str]:
 
 
 def _are_seeds(group: Sequence[Run]) -> bool:
-    """Whether runs differ in their seed alone."""
+    """Return whether runs differ in their seed alone."""
     seeds = {run.seed for run in group}
     return len(seeds) == len(group) and len({run.settings for run in group}) == 1
 

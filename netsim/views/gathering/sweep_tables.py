@@ -65,7 +65,7 @@ class SweepTables:
 
     @cached_property
     def main(self) -> MainMetric:
-        """What the runs are judged by."""
+        """Main metric of the runs."""
         return MainMetric.of(load(self.runs[0].folder))
 
     @cached_property

@@ -89,7 +89,7 @@ class Case:
         return optimizers.state_size(optimizer.kind, self.architecture.num_parameters)
 
     def masks(self, kernel):
-        """What torch draws for each minibatch after seeding."""
+        """Draw the masks of torch for each minibatch after seeding."""
         n, S, B = self.index.shape
         per = kernel.graph.mask_values * B
         found = torch.zeros(n, S, per, dtype=self.dtype)

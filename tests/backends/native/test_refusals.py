@@ -1,4 +1,4 @@
-"""What the kernel does not know is named; what it is given wrongly is refused; NaN stays NaN."""
+"""Refusals of the kernel: unknown layers and wrong inputs are named; NaN stays NaN."""
 
 import numpy as np
 import pytest

@@ -89,7 +89,7 @@ def test_bits_depend_neither_on_grouping_nor_on_threads(
 
 
 class Unknown(nn.Module):
-    """Holds a layer that the kernel does not know."""
+    """Model with a layer that the kernel does not know."""
 
     def __init__(self):
         super().__init__()

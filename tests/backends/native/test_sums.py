@@ -47,7 +47,7 @@ def test_sums_are_those_of_rows_in_order(made, variant):
 
 
 def test_they_have_the_bits_of_mixing_in_pytorch(made, variant):
-    """Where the processor adds and multiplies in one step, as PyTorch's sum does, too."""
+    """Compare bits, also where the processor adds and multiplies in one step, as PyTorch's sum."""
     if variant == "plain":
         pytest.skip("it rounds products")
     made = made(torch.float32)

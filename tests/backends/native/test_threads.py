@@ -1,4 +1,4 @@
-"""How many threads take part in a call, and how many cores a process takes."""
+"""Number of threads in a call, and number of cores of a process."""
 
 import os
 
@@ -10,7 +10,7 @@ from netsim.backends.native.sharing import FIRST_PAUSE, Sharing
 
 @pytest.fixture
 def quota(tmp_path, monkeypatch):
-    """Where the container's limit lies; there is none yet."""
+    """Return the path of the container's limit; there is none yet."""
     monkeypatch.setattr(cores, "QUOTA", tmp_path / "cpu.max")
     monkeypatch.setattr(os, "sched_getaffinity", lambda who: set(range(6)), raising=False)
     return tmp_path / "cpu.max"

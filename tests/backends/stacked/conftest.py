@@ -31,14 +31,14 @@ GPU = torch.device("cuda:0")
 MEMORY_BYTES = 16 << 30
 
 GUARDS = "_ZN3c104impl26device_guard_impl_registryE"
-"""Where torch keeps a guard for each type of device."""
+"""Address of torch's guards, one for each type of device."""
 
 READS = {"aten::nonzero", "aten::equal", "aten::is_nonzero"}
 """Operations whose result the host needs, beside `_local_scalar_dense`."""
 
 
 class Waits(TorchDispatchMode):
-    """Counts what makes the host wait for the device.
+    """Counter of the host's waits for the device.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class Waits(TorchDispatchMode):
 
 
 def backward(tensors, gradients, keep_graph, create_graph, inputs, *_, accumulate_grad, **_others):
-    """What autograd's engine does: gradients flow from each node to those before it."""
+    """Play autograd's engine: gradients flow from each node to those before it."""
     edges = [get_gradient_edge(t) for t in tensors]
     arrived = {}
 

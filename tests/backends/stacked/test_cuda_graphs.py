@@ -22,7 +22,7 @@ DEVICES = "cuda", "cpu"
 
 
 class Recorder(TorchDispatchMode):
-    """Keeps every operation."""
+    """Recorder of every operation."""
 
     def __init__(self):
         super().__init__()

@@ -1,4 +1,4 @@
-"""What goes wrong for one node, or for one call, stays there."""
+"""Failures of one node, or of one call, stay there."""
 
 import pytest
 import torch

@@ -229,7 +229,7 @@ def test_a_model_without_a_stacked_form_trains_all_the_same(
 
 
 def choosy_of_models(model, batch, learned):
-    """Reads a number where there is a layer of normalisation."""
+    """Read a number where there is a layer of normalisation."""
     loss = F.cross_entropy(model(batch.x), batch.y)
     normalised = any(isinstance(m, nn.BatchNorm1d) for m in model.modules())
     return 2 * loss if normalised and loss.item() > 1e9 else loss

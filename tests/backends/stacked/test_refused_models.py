@@ -40,7 +40,7 @@ class Tied(nn.Module):
 
 
 class Centred(nn.Module):
-    """What a sample gives depends on the others beside it."""
+    """Layer whose output for a sample depends on the others beside it."""
 
     def __init__(self):
         super().__init__()
@@ -63,7 +63,7 @@ class ByHand(nn.Module):
 
 
 class Counting(nn.Module):
-    """Knows how many samples a minibatch has."""
+    """Layer that counts the samples of a minibatch."""
 
     def __init__(self):
         super().__init__()
@@ -99,7 +99,7 @@ class OwnDropout(nn.Dropout):
 
 
 class ByFunction(nn.Module):
-    """Draws without a layer that says so."""
+    """Model that draws without a layer that says so."""
 
     def __init__(self):
         super().__init__()

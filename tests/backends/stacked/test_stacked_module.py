@@ -166,7 +166,7 @@ LAYERS = {
 
 
 def has_patches(layer):
-    """Whether a GPU would run it as a matrix product of patches."""
+    """Return whether a GPU would run it as a matrix product of patches."""
     return isinstance(layer, nn.Conv2d) and layer.groups == 1 and layer.dilation == (1, 1)
 
 

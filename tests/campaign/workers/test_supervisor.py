@@ -17,7 +17,7 @@ def job(seed: int) -> Job:
 
 
 class Workers:
-    """Plays runs by a script: for each seed what its tries come to."""
+    """Workers that play runs by a script: for each seed the outcomes of its tries."""
 
     def __init__(self, slots: int, script: dict[int, list[str]]) -> None:
         self.slots, self._script = slots, script

@@ -1,4 +1,4 @@
-"""What the toys saw, for the tests to look at."""
+"""Observations of the toys, for the tests."""
 
 from typing import Any, NamedTuple
 

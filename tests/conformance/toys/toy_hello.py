@@ -1,4 +1,4 @@
-"""Who is there: a broadcast to those in reach, and whose echo comes back in time."""
+"""Toy that broadcasts to the nodes in reach and counts the echoes that come back in time."""
 
 from dataclasses import dataclass
 

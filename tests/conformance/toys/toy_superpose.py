@@ -9,7 +9,7 @@ from ._seen import saw
 
 
 class Params(api.Params):
-    """How long the first sender of a frame waits for the others [s]."""
+    """Time for which the first sender of a frame waits for the others [s]."""
 
     wait_s: api.NonNegative = 0.1
 

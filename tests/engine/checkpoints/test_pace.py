@@ -1,4 +1,4 @@
-"""When checkpoints are written, by a clock of the test's own."""
+"""Times of checkpoints, by a clock of the test's own."""
 
 import itertools
 

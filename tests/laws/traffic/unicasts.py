@@ -8,13 +8,13 @@ from netsim.api import Message, Node, Process
 
 @dataclass(frozen=True)
 class Load(Message):
-    """What is sent."""
+    """Load to send."""
 
     load: tuple[float, ...]
 
 
 class Params(api.Params):
-    """How much is sent."""
+    """Amount to send."""
 
     values: api.Count = 40
     every_s: api.Positive = 0.2

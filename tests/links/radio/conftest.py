@@ -31,7 +31,7 @@ class Parts(Message):
 
 @dataclass
 class Ended:
-    """What became of a message."""
+    """Outcome of a message."""
 
     src: int
     dst: int

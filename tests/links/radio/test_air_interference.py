@@ -328,7 +328,7 @@ def test_it_does_not_matter_in_what_order_interference_is_asked_for():
 
 
 def told_of(e, src):
-    """How often the flights of a sender are told of other conditions."""
+    """Count the updates of the conditions of a sender's flights."""
     calls, right = [], e.air._sampler.change
 
     def change(flight, worse):

@@ -101,7 +101,7 @@ def test_the_window_doubles_until_the_attempts_are_used_up(frames):
 
 
 def watch(e, node):
-    """When a node begins to send a data frame, as a list that fills while the air is played."""
+    """Record the starts of a node's data frames, in a list that fills while the air is played."""
     sent, medium = [], e.air._frames._stations[node]._medium
     send = medium.send
 

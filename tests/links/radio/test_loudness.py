@@ -1,4 +1,4 @@
-"""How loud senders are, asked for with lists and with arrays."""
+"""Power of senders, asked for with lists and with arrays."""
 
 import math
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""What radios notice: sensitivity, carrier sense by power, capture, overhearing."""
+"""Reception of radios: sensitivity, carrier sense by power, capture, overhearing."""
 
 import numpy as np
 import pytest

@@ -112,7 +112,7 @@ def together(periods, seed=0):
 
 
 def test_two_are_deaf_for_each_other_as_often_as_a_chain_says():
-    """Who reselects avoids its own slot, and the other's resource if it heard it.
+    """Compare with a chain: a sender avoids its own slot, and the other's resource if it heard it.
 
     From one slot they always part; apart, the other's slot is taken with q = 3 / (20 - 4 - 1); of
     equal epochs q / (1 + q) = 1/6 are spent in one slot.

@@ -16,7 +16,7 @@ from netsim.links.wired.wire import Wire
 def test_a_chain_must_change_and_loss_has_one_rule():
     with pytest.raises(ValueError, match="it would never change"):
         Bursts(p_good_to_bad=0.0, p_bad_to_good=0.0)
-    with pytest.raises(ValueError, match="loss stands beside bursts"):
+    with pytest.raises(ValueError, match="loss and bursts both say which packets are lost"):
         Wire(loss=0.1, bursts=Bursts())
 
 

@@ -93,7 +93,7 @@ def test_packet_opportunities_are_what_the_ms_before_them_carries(write):
 
 
 def opportunities(times_ms, bits, start_ms=0.0):
-    """When [ms] the opportunities of a looping file have carried so many bits, Mahimahi's rule."""
+    """Return the times [ms] at which opportunities of a looping file have carried so many bits."""
     period, carried, round_ms = times_ms[-1], 0.0, 0
     while True:
         for ms in times_ms:

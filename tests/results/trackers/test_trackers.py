@@ -1,4 +1,4 @@
-"""What dashboards are told, and what becomes of those that fail."""
+"""Reports to dashboards, and the fate of those that fail."""
 
 import json
 import sys

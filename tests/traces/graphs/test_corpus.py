@@ -434,7 +434,7 @@ def _of(names):
 
 
 def damages(form):
-    """What is no graph any more, or another one."""
+    """Damages after which a file is no graph, or another one."""
     text = form.write(NODES, LINKS)
     yield "too few nodes", Case(text.encode(), None, count=5)
     yield "too many nodes", Case(text.encode(), None, count=9)

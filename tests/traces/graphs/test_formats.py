@@ -1,4 +1,4 @@
-"""What is no graph, or may be two: refused by name, with a remedy that leads to the right one."""
+"""Inputs that are no graph, or may be two: refused by name, with a remedy that works."""
 
 import io
 import re

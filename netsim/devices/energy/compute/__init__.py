@@ -5,7 +5,7 @@ from abc import abstractmethod
 from netsim.registry import Component
 
 LISTED_AS = "energy.compute"
-"""What `netsim list` calls this family: the scenario table that chooses from it."""
+"""Name of this family in `netsim list`: the scenario table that chooses from it."""
 
 
 class ComputeEnergy(Component):

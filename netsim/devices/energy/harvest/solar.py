@@ -35,7 +35,7 @@ class Solar(Harvest):
     sunrise_s
         Time of the first sunrise; it may be negative, for a run that begins by day.
     step_s
-        How long a power holds.
+        Time for which a power holds.
     """
 
     kind: Literal["solar"] = "solar"

@@ -31,9 +31,9 @@ class Trace(Harvest):
         CSV file with the columns `t_s,power_w`, and perhaps `node`; other units stand in the names
         (`power_mw`); may be `.gz`. Beside the scenario, else below the data folder.
     factor
-        What powers are multiplied by: of irradiance in W/m^2, area times efficiency in m^2.
+        Factor of powers: of irradiance in W/m^2, area times efficiency in m^2.
     last_s
-        How long the last row of a node holds.
+        Time for which the last row of a node holds.
     start_s
         Time of the file at which the run starts. Absent: that of its first row.
     """

@@ -9,7 +9,7 @@ from typing import ClassVar
 from netsim.registry import Component
 
 LISTED_AS = "energy.radio"
-"""What `netsim list` calls this family: the scenario table that chooses from it."""
+"""Name of this family in `netsim list`: the scenario table that chooses from it."""
 
 
 class RadioEnergy(Component):

@@ -1,4 +1,4 @@
-"""When a station may send: gaps, and slotted binary exponential backoff.
+"""Contention of stations: gaps, and slotted binary exponential backoff.
 
 A backoff is a number of idle slots, uniform on 0 .. W-1. They are counted from a gap (DIFS, or EIFS
 after a frame that was not understood) after the medium has become idle, and whether or not a frame

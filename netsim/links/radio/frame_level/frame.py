@@ -96,7 +96,7 @@ class Frame:
         self.over = self.cut = False
 
     def is_for(self, node: int) -> bool:
-        """Whether a node is to receive it."""
+        """Return whether a node is to receive it."""
         if self.dst is not None:
             return self.dst == node
         return self.reception_at(node) is not None

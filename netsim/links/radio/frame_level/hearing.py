@@ -1,4 +1,4 @@
-"""Whom a sender's frames reach, and how loud."""
+"""Receivers of a sender's frames, and the power at each."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class Hearing:
         self._most_known = max(1, MOST_KEPT // len(self._nodes))
 
     def of(self, src: int, now_ns: int, began_ns: int) -> Heard:
-        """Who hears a node at an instant.
+        """Return the nodes that hear a node at an instant.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Takes messages from the link, has them sent frame by frame, and reports what became of them."""
+"""Send messages frame by frame, and report their outcomes to the link."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from netsim.rng import Streams
 
 
 class FrameLevelSampler:
-    """Plays CSMA/CA frame by frame: contention, interference and time on the air included.
+    """Sampler of CSMA/CA frame by frame: contention, interference and time on the air included.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ class FrameLevelSampler:
         self._stations[node].switch_off()
 
     def report(self, flight: Flight, reception: Reception, cut: bool) -> Report:
-        """What became of a flight that ends now at one receiver.
+        """Report the outcome of a flight that ends now at one receiver.
 
         Parameters
         ----------
@@ -153,7 +153,7 @@ class FrameLevelSampler:
             self._ended(flight, flight.leg)
 
     def _listens(self, node: int, frame: Frame) -> bool:
-        """Whether a node's radio is on and awake for a frame."""
+        """Return whether a node's radio is on and awake for a frame."""
         if node in self._off:
             return False
         if frame.src == node or not self._rhythms:

@@ -1,4 +1,4 @@
-"""How far messages have come at their receivers, and what is reported of them."""
+"""Progress of messages at their receivers, and the reports about them."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class Tally:
     def report(
         self, flight: Flight, reception: Reception, settled: int, limit: int | None
     ) -> Report:
-        """What became of the message.
+        """Report the outcome of the message.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""How long frames and gaps last, from the tables `[radio]` and `[radio.mac]`."""
+"""Lengths of frames and gaps, from the tables `[radio]` and `[radio.mac]`."""
 
 from __future__ import annotations
 

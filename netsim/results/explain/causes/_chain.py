@@ -1,4 +1,4 @@
-"""What parts of the chain of work that rounds waited for have in common."""
+"""Parts of the chain of work that rounds waited for: common functions."""
 
 from netsim.results.explain.findings import LEAST, PACE, Finding, percent
 from netsim.results.explain.run_tables import RunTables
@@ -29,7 +29,7 @@ def share_of(run: RunTables, part: str, shown: bool = True) -> float:
 
 
 def pace(run: RunTables, part: str, name: str, what: str, holds_back: bool = True) -> list[Finding]:
-    """What a part of the chain took of the rounds' time.
+    """Report a chain part's share of the rounds' time.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What losses to one cause have in common: their share, and whom they concern."""
+"""Losses to one cause: their share, and the nodes that they concern."""
 
 import pandas as pd
 
@@ -40,7 +40,7 @@ def lost_to(run: RunTables, outcome: str, name: str, why: str, more: str = "") -
 
 
 def _whom(run: RunTables, outcome: str, lost: int, share: float) -> str:
-    """Which node most of the losses concern, if there is one."""
+    """Name the node that most of the losses concern, if there is one."""
     messages = run.messages
     picked = messages[messages.outcome == outcome]
     node = int(pd.concat([picked.src, picked.dst]).mode()[0])

@@ -14,7 +14,7 @@ _FULL = 0.5
 
 
 def find(run: RunTables) -> list[Finding]:
-    """What transmissions took."""
+    """Report the share of transmissions."""
     if run.schedule == "rounds":
         what = "messages, from sending until they were through"
         if len(run.messages):

@@ -1,4 +1,4 @@
-"""What twice the bandwidth could give, at most.
+"""Bound on the gain of twice the bandwidth.
 
 Measure: under `rounds`, the critical path with its messages in half the time, the same messages
 lost. Under other schedules wake-ups come by a clock, which bandwidth does not change: the messages

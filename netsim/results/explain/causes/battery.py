@@ -14,7 +14,7 @@ _DEAD = (
 
 
 def has_battery(run: RunTables) -> bool:
-    """Whether any node of a run has a battery."""
+    """Return whether any node of a run has a battery."""
     groups = run.scenario.get("nodes", {}).get("groups", [])
     return any("battery_j" in table for table in (run.scenario.get("energy", {}), *groups))
 

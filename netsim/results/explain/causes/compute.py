@@ -14,7 +14,7 @@ _FULL = 0.5
 
 
 def find(run: RunTables) -> list[Finding]:
-    """What training took."""
+    """Report the share of training."""
     if run.schedule == "rounds":
         return pace(run, "compute", "Compute", "training")
     if not run.end_s:

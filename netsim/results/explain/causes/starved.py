@@ -27,7 +27,7 @@ WHY = {
     "asleep": "its radio's sleep",
     "withdrawn": "senders that withdrew them",
 }
-"""What messages are lost to, in words."""
+"""Words for the causes of lost messages."""
 
 
 def arrivals(run: RunTables) -> Any:

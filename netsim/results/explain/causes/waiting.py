@@ -14,7 +14,7 @@ _MOST = 0.5
 
 
 def find(run: RunTables) -> list[Finding]:
-    """What the schedule's own pace took."""
+    """Report the share of the schedule's own pace."""
     if run.schedule != "rounds":
         return []
     interval_s = run.scenario["exchange"].get("interval_s", 0.0)

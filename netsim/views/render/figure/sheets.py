@@ -1,4 +1,4 @@
-"""What figures are drawn for: a screen, or a paper with its columns."""
+"""Sheets for figures: a screen, or a paper with its columns."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ LEAST_IN, MOST_IN = 1.5, 40.0
 
 @dataclass(frozen=True)
 class Sheet:
-    """What a figure is drawn for.
+    """Sheet for a figure.
 
     Attributes
     ----------
@@ -58,5 +58,5 @@ def width_in(width: str | float, before: str = "width = ") -> float:
 
 
 def paper(width_in: float) -> Sheet:
-    """What a paper needs: eight points, whatever the width [in], and no heading."""
+    """Return the sheet of a paper: eight points, whatever the width [in], and no heading."""
     return Sheet(width_in, 8.0, False, 0.75)

@@ -167,7 +167,7 @@ def curve_style(i: int, points: int) -> dict[str, Any]:
 
 
 def heading(figure: Figure, text: str) -> None:
-    """What was run, in bold, over the picture."""
+    """Write the run's name, in bold, over the picture."""
     figure.suptitle(text, x=0.012, ha="left", fontsize=10, fontweight="bold")
 
 

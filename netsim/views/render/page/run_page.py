@@ -1,4 +1,4 @@
-"""What the page of a run, or of several algorithms on one world, shows."""
+"""Content of the page of a run, or of several algorithms on one world."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -69,7 +69,7 @@ def _compared(folders: Sequence[Path]) -> dict[str, Any]:
 
 
 def _notices(run: RunTables, is_live: bool) -> list[str]:
-    """What a reader has to know before reading: that it is not whole, and why."""
+    """Return the notices of an incomplete page, with the reasons."""
     found = []
     state = str(run.status.get("state", "done" if run.summary else "unknown"))
     plays = is_live and state == "running"
@@ -106,7 +106,7 @@ def _changes(changes: Any) -> list[str]:
 
 
 def content(folders: Sequence[Path], gathered: Callable[[Path], Entry]) -> dict[str, Any]:
-    """What `html.page` takes, of some runs.
+    """Return the arguments of `html.page`, of some runs.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the page of a sweep shows."""
+"""Content of the page of a sweep."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -50,7 +50,7 @@ def report(
 
 
 def _missing(sweep: SweepTables) -> list[str]:
-    """How many runs are not there, of those that the algorithms of the others have."""
+    """Name the number of missing runs, of those that the other algorithms have."""
     wanted = len(sweep.design.points) * len(sweep.design.seeds) * len(sweep.algorithms)
     missing = wanted - len(sweep.runs)
     if missing <= 0:

@@ -49,7 +49,7 @@ def pages(tmp_path_factory, write_run):
 
 @pytest.fixture
 def opened(browser, pages):
-    """Opens a page by name; at the end the console must be empty."""
+    """Open a page by name; at the end the console must be empty."""
     said: list[str] = []
     asked: list[str] = []
     contexts = []

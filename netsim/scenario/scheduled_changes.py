@@ -1,4 +1,4 @@
-"""The scenarios that hold one after the other, where one has `[[changes]]`.
+"""Scenarios that hold one after the other, where one has `[[changes]]`.
 
 `CHANGEABLE` and `LASTING` say which keys can change in mid-run; all others are what a run starts
 from.
@@ -33,9 +33,9 @@ LASTING = {
     "radio.sleep.*": "radios sleep by one rhythm for the whole run",
     "exchange.slot_s": "slots are counted from time 0; a schedule of another kind takes the "
     "slot_s of the first",
-    "algorithm.*.training.optimizer": "the state of one optimizer means nothing to another",
+    "algorithm.*.training.optimizer": "an optimizer cannot use the state of another one",
     "algorithm.*.training.batch_size": "minibatches are cut before the run",
-    "training.optimizer": "the state of one optimizer means nothing to another",
+    "training.optimizer": "an optimizer cannot use the state of another one",
     "training.batch_size": "minibatches are cut before the run",
     "training.dtype": "models are made in it",
     "training.common_initial": "models are made by it",
@@ -45,10 +45,10 @@ LASTING = {
 """Keys below those of `CHANGEABLE` that can't, and why."""
 
 
-def later(
+def scheduled_changes(
     draft: Draft, first: Scenario, checked: Callable[[Draft], Scenario]
 ) -> list[tuple[float, Scenario]]:
-    """The scenarios that hold one after the other.
+    """Return the scenarios that hold one after the other, each with its beginning [s].
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def later(
 
 
 def _refused(before: Scenario, after: Scenario) -> list[str]:
-    """What differs between two scenarios and can't change in mid-run, a sentence each."""
+    """List the differences of two scenarios that can't change in mid-run, a sentence each."""
     old, new = (
         dict(_leaves(s.model_dump(mode="json", exclude={*NOT_OF_THE_RUN}))) for s in (before, after)
     )
@@ -119,7 +119,7 @@ def _refused(before: Scenario, after: Scenario) -> list[str]:
 
 
 def _refused_together(before: Scenario, after: Scenario, differ: list[str]) -> list[str]:
-    """What can't change although its keys can."""
+    """List the changes that can't be made together although each of their keys can."""
     if before.exchange.barrier != after.exchange.barrier:
         return [
             'exchange.schedule: "rounds" has a barrier, other schedules have clocks, and neither '

@@ -1,12 +1,12 @@
-"""A scenario's tables as written, in the one form that its validation reads."""
+"""Normal form of a scenario: one way to write each table, which its validation reads."""
 
 from typing import Any
 
 from netsim.scenario.draft import LISTS
 
 
-def one_form(raw: dict[str, Any]) -> dict[str, Any]:
-    """The draft's tables in the one form that the model reads."""
+def normalised(raw: dict[str, Any]) -> dict[str, Any]:
+    """Bring the tables of a draft into the one form that the model reads."""
     tables = dict(raw)
     if tables.get("radio") is None and tables.get("link") is None:
         tables["link"] = {}

@@ -1,12 +1,12 @@
-"""The table of wake-ups, switches and jobs: what happened in a run beside its messages."""
+"""Table of the other events of a run: wake-ups, switches and jobs."""
 
 from netsim.recording.fingerprint import Fingerprint
 from netsim.recording.parquet_parts import Parts
-from netsim.recording.schema import MARK_COLUMNS, OtherEventRow
+from netsim.recording.schema import OTHER_EVENT_COLUMNS, OtherEventRow
 
 
-class Marks:
-    """Hashes and writes the events of a run that are no messages.
+class OtherEvents:
+    """Table of the events of a run that are no messages: hashed and written.
 
     Parameters
     ----------
@@ -16,7 +16,7 @@ class Marks:
 
     def __init__(self, parts: Parts) -> None:
         self._rows = parts
-        self._hash = Fingerprint(MARK_COLUMNS)
+        self._hash = Fingerprint(OTHER_EVENT_COLUMNS)
 
     def add(self, row: OtherEventRow) -> None:
         """Add an event."""

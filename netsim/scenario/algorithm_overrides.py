@@ -1,4 +1,4 @@
-"""The scenarios of algorithms that are played in worlds of their own (`set` in `[[algorithm]]`)."""
+"""Overrides of the scenario for single algorithms (`set` in `[[algorithm]]`)."""
 
 import json
 from collections.abc import Callable
@@ -10,13 +10,13 @@ from netsim.scenario.labels import shown
 from netsim.scenario.tables import Scenario
 
 SHARED = ("algorithm", "changes", "name", "paper", "seed", "sweep")
-"""What algorithms that are compared have in common: no `set` changes it."""
+"""Tables that all compared algorithms share: no `set` changes them."""
 
 
-def own_worlds(
+def algorithm_overrides(
     draft: Draft, scenario: Scenario, checked: Callable[[Draft], Scenario]
 ) -> dict[str, Scenario]:
-    """By the names of algorithms the scenarios that their `set` makes.
+    """Return the scenario that the `set` of each algorithm makes, by the algorithm's name.
 
     Parameters
     ----------

@@ -1,0 +1,99 @@
+"""Output in 80 columns: sentences break between words, and names stay whole."""
+
+import itertools
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from rich.text import Text
+
+from netsim.console import terminal
+from netsim.scenario import shipped
+
+ROOT = Path(__file__).resolve().parents[2]
+CONTROLS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+LONG = (
+    'name = "of_sixteen_chars" with a very_long_name_of_a_key_that_has_many_words_in_it.and.a.part'
+)
+
+
+@pytest.fixture
+def narrow(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+@pytest.mark.parametrize("width", [20, 33, 80, 200])
+@pytest.mark.parametrize("text", [LONG, f"  {LONG}\nb\n\n  {LONG} {LONG}", "", " ", "a"])
+def test_no_word_is_broken_and_none_is_lost(text, width):
+    lines = terminal._wrapped(Text(text), width).plain.splitlines()
+    assert " ".join(lines).split() == text.split()
+    for line in lines:
+        assert len(line) <= width or len(line.split()) == 1, line
+    for first, then in itertools.pairwise(lines):
+        if len(text.splitlines()) == 1:
+            assert len(first) + 1 + len(then.split()[0]) > width, "a line is as long as it can be"
+
+
+def test_no_sentence_of_a_scenario_is_cut(netsim, narrow):
+    text = netsim("list", "scenarios", algorithms=False).stdout
+    assert max(map(len, text.splitlines())) <= 80
+    entries = re.split(r"^ {3}(?=\S)", text, flags=re.MULTILINE)[1:]
+    found = dict(" ".join(entry.split()).split(" ", 1) for entry in entries)
+    known = shipped.scenarios(shipped.scenarios_folder())
+    assert found == {name: shipped.first_sentence(path) for name, path in known.items()}
+    unended = [name for name, said in found.items() if not re.search(r"[.?][\"')]*$", said)]
+    assert unended == []
+
+
+def test_no_name_in_any_list_is_broken(netsim, narrow):
+    text = netsim("list", "all", algorithms=False).stdout
+    names = {line.split()[0] for line in text.splitlines() if re.match(r" {3}\S", line)}
+    assert {*shipped.scenarios(shipped.scenarios_folder())} <= names
+
+
+def test_sentences_break_between_words_and_commands_do_not(netsim, here, monkeypatch):
+    said = {}
+    for columns in ("80", "400"):
+        monkeypatch.setenv("COLUMNS", columns)
+        said[columns] = netsim("validate", "--no-world", "quickstart", algorithms=False).stdout
+    assert said["80"].split() == said["400"].split()
+    assert max(map(len, said["80"].splitlines())) <= 80 < max(map(len, said["400"].splitlines()))
+    folder = "a folder/with_a_long_name_" + "x" * 60
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = netsim("new", "fading", "own", "--dir", folder, algorithms=False).stdout.splitlines()
+    assert f"    pytest '{folder}/test_own.py'" in lines
+    assert sum(line.lstrip().startswith("netsim run quickstart") for line in lines) == 1
+
+
+@pytest.mark.slow
+def test_a_run_in_a_terminal_of_80_columns_cuts_no_name(here):
+    text = (here / "s.toml").read_text().replace('kind = "alone"', 'kind = "local"')
+    name = "local_training_by_another_name"
+    (here / "s.toml").write_text(text.replace('kind = "local"', f'kind = "local"\nname = "{name}"'))
+    master, slave = pty.openpty()
+    command = ["run", "s.toml", "--no-figures", "--no-report"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "netsim", *command],
+        env={**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm", "COLUMNS": "80"},
+        **dict.fromkeys(("stdin", "stdout", "stderr"), slave),
+    )
+    os.close(slave)
+    shown = b""
+    try:
+        while part := os.read(master, 65536):
+            shown += part
+    except OSError:  # the process has ended
+        pass
+    os.close(master)
+    assert process.wait() == 0
+    lines = [
+        line for line in re.split(r"[\r\n]+", CONTROLS.sub("", shown.decode())) if line.strip()
+    ]
+    of_progress = [line for line in lines if " of 4 s" in line]
+    assert of_progress
+    assert all(line.startswith(name) for line in of_progress)
+    assert [line for line in lines if len(line) > 80] == []

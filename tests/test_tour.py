@@ -1,0 +1,32 @@
+"""The lines that docs/tour.md quotes stand in the files that it names."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+TEXT = (ROOT / "docs/tour.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```python\n# (\S+)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize(("path", "quoted"), BLOCKS, ids=[path for path, _ in BLOCKS])
+def test_quoted_lines_are_in_their_file(path: str, quoted: str):
+    """Each part between lines of `...` is in the file as it stands, at one place."""
+    code = (ROOT / path).read_text(encoding="utf-8")
+    for part in re.split(r"^ *\.\.\.\n", quoted, flags=re.MULTILINE):
+        assert code.count(part.strip("\n")) == 1, f"{path} does not have:\n{part}"
+
+
+def test_every_block_is_a_quotation():
+    assert len(BLOCKS) == TEXT.count("\n```python") > 20
+
+
+def test_the_files_that_it_names_are_there():
+    named = set(re.findall(r"`((?:netsim|tests|algorithms)/[\w./]+)`", TEXT))
+    assert len(named) > 25
+    assert [name for name in sorted(named) if not (ROOT / name).exists()] == []
+
+
+def test_it_is_read_in_an_evening():
+    assert 350 < len(TEXT.splitlines()) <= 550
