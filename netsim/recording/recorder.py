@@ -18,6 +18,7 @@ import pyarrow as pa
 from netsim.recording import run_folder
 from netsim.recording.intervals import Intervals
 from netsim.recording.message_log import MessageLog, Watcher
+from netsim.recording.other_events import OtherEvents
 from netsim.recording.parquet_parts import (
     Column,
     Extent,
