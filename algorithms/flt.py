@@ -71,7 +71,12 @@ class Announced(api.Share):
     centres: Ref | None
 
 
-@api.algorithm(mixes_to_one=True, tasks=("classification",))
+@api.algorithm(
+    mixes_to_one=True,
+    tasks=("classification",),
+    needs_parts=("head",),
+    common_parts=("parameters",),
+)
 def processes(node: Node, params: Params) -> list[Process]:
     """Rounds of means over those that a node is linked to."""
     participant = Participant(node, params)
