@@ -26,6 +26,7 @@ Late or absent peers: a neighbour that does not answer in `timeout_s` is gone on
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from netsim import api
 from netsim.api import Message, Node, Process, Received, Ref
@@ -45,6 +46,8 @@ class Params(OneStep, api.PlainTraining, api.StalenessParams):
 
     timeout_s: api.Positive | None = None
 
+    asks: ClassVar[str] = "one neighbour"
+
 
 @dataclass(frozen=True)
 class Offer(Message):
@@ -60,7 +63,7 @@ class Answer(Message):
     x: Ref
 
 
-@api.algorithm(knows_servers=False, mixes_to_one=True)
+@api.algorithm(knows_servers=False, mixes_to_one=True, common_parts=("parameters",))
 def processes(node: Node, params: Params) -> list[Process]:
     """Algorithm 1, and the answers to neighbours that average with this node."""
     pairwise = PairwiseAveraging(node, params)

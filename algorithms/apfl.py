@@ -65,7 +65,7 @@ class Params(api.RoundParams):
         return self
 
 
-@api.algorithm(mixes_to_one=True, tasks=("any",))
+@api.algorithm(mixes_to_one=True, tasks=("any",), common_parts=("parameters",))
 def processes(node: Node, params: Params) -> list[Process]:
     """Rounds of FedAvg with a mixture beside."""
     return api.round_processes(node, params, Apfl(node, params))

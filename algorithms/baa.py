@@ -61,14 +61,13 @@ class Params(api.PlainTraining):
     divide: Literal["heard", "all"] = "heard"
 
 
-@api.algorithm(schedules=("rounds",))
+@api.algorithm(schedules=("rounds",), common_parts=("parameters",))
 def processes(node: Node, params: Params) -> list[Process]:
     """The server's processes, a device's, or those of a node among peers."""
+    api.require_one_server(node)
     late = api.drop_late(node, OverTheAir)
     if node.role == "server":
         return [on_server(node, params), late]
-    if len(node.servers) > 1:
-        raise api.UnsuitableError("[nodes] groups: baa: there is more than one node of role server")
     device = Device(node, params)
     return [device.on_round(), device.on_model() if node.servers else late]
 

@@ -84,7 +84,7 @@ class Params(api.PlainTraining, api.AbsenceParams):
     linkage: Literal["complete", "single"] = "complete"
 
 
-@api.algorithm(mixes_to_one=True)
+@api.algorithm(mixes_to_one=True, common_parts=("parameters",))
 def processes(node: Node, params: Params) -> list[Process]:
     """Rounds of FedAvg in clusters."""
     participant = api.AveragedModel(node, params)

@@ -81,7 +81,7 @@ class CrossGradient(Message):
     g: Ref
 
 
-@api.algorithm(knows_servers=False, mixes_to_one=True)
+@api.algorithm(knows_servers=False, mixes_to_one=True, common_parts=("parameters",))
 def processes(node: Node, params: Params) -> list[Process]:
     """Algorithm 1, and what listens for late messages."""
     models = api.Inbox(node, dpsgd.Model, params)

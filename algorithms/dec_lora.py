@@ -76,7 +76,7 @@ def layers_of(theta: Ref, rank: int) -> tuple[Layer, ...]:
     return tuple(found)
 
 
-@api.algorithm(knows_servers=False, mixes_to_one=True, tasks=("any",))
+@api.algorithm(knows_servers=False, mixes_to_one=True, tasks=("any",), common_parts=("parameters",))
 def processes(node: Node, params: Params) -> list[Process]:
     """Algorithm 1, and what listens for late factors."""
     inbox = api.Inbox(node, Factors, params)

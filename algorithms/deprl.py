@@ -49,7 +49,13 @@ class Base(Model):
     """phi_j as `x`, and how many neighbours j has."""
 
 
-@api.algorithm(knows_servers=False, mixes_to_one=True, tasks=("any",))
+@api.algorithm(
+    knows_servers=False,
+    mixes_to_one=True,
+    tasks=("any",),
+    needs_parts=("head",),
+    common_parts=("backbone",),
+)
 def processes(node: Node, params: Params) -> list[Process]:
     """Algorithm 1, and what listens for late bases."""
     inbox = api.Inbox(node, Base, params)

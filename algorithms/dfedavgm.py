@@ -27,7 +27,7 @@ class Params(GossipParams):
     """K as `local_steps` or `local_epochs`."""
 
 
-@algorithm(knows_servers=False, mixes_to_one=True)
+@algorithm(knows_servers=False, mixes_to_one=True, common_parts=("parameters",))
 def processes(node: Node, params: Params) -> list[Process]:
     """Algorithm 1, and what listens for late models."""
     inbox = Inbox(node, Model, params)

@@ -33,7 +33,13 @@ class Params(HeadTraining, api.PushSumParams):
     """K_v, K_u, and whom to push to."""
 
 
-@api.algorithm(knows_servers=False, mixes_to_one=True, tasks=("any",))
+@api.algorithm(
+    knows_servers=False,
+    mixes_to_one=True,
+    tasks=("any",),
+    needs_parts=("head",),
+    common_parts=("backbone",),
+)
 def processes(node: Node, params: Params) -> list[Process]:
     """Algorithm 1."""
     return [on_round(node, params)]

@@ -59,7 +59,7 @@ class Params(GossipParams):
         return {**self.amount(), "loss": loss, "given": (self.rho,)}
 
 
-@api.algorithm(knows_servers=False, mixes_to_one=True, tasks=("any",))
+@api.algorithm(knows_servers=False, mixes_to_one=True, tasks=("any",), common_parts=("parameters",))
 def processes(node: Node, params: Params) -> list[Process]:
     """Algorithm 1, and what listens for late models."""
     inboxes = [api.Inbox(node, Model, params, phase=q) for q in range(params.gossip_steps)]

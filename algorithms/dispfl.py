@@ -88,7 +88,7 @@ class Sparse(Message):
     m: Encoded
 
 
-@api.algorithm(knows_servers=False, mixes_to_one=True, tasks=("any",))
+@api.algorithm(knows_servers=False, mixes_to_one=True, tasks=("any",), common_parts=("parameters",))
 def processes(node: Node, params: Params) -> list[Process]:
     """Algorithm 1, and what listens for late models."""
     inbox = api.Inbox(node, Sparse, params)

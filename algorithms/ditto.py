@@ -39,7 +39,7 @@ class Params(api.RoundParams, api.SamplingParams):
     strength: api.NonNegative = 1.0
 
 
-@api.algorithm(mixes_to_one=True)
+@api.algorithm(mixes_to_one=True, common_parts=("parameters",))
 def processes(node: Node, params: Params) -> list[Process]:
     """Rounds of FedAvg with a personal model beside."""
     sampling = api.Sampling(node, params)

@@ -74,7 +74,7 @@ class Fragment(Message):
     values: Ref
 
 
-@api.algorithm(knows_servers=False, mixes_to_one=True)
+@api.algorithm(knows_servers=False, mixes_to_one=True, common_parts=("parameters",))
 def processes(node: Node, params: Params) -> list[Process]:
     """All that a node does."""
     return [on_round(node, params, api.Arrivals(node, Fragment, node.max_age_s))]

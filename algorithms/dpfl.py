@@ -40,7 +40,7 @@ later, as far as the budget goes (`latecomers`).
 """
 
 from collections.abc import Generator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import torch
 from torch import Tensor
@@ -92,7 +92,7 @@ class Params(api.DownloadParams, api.SubscriptionParams):
     budget_counts_self: bool = True
     initial_epochs: api.Count = 10
     local_epochs: api.Count = 5
-    augment: bool = False
+    augment: Annotated[bool, api.Needs("images")] = False
     period: api.Count = 1
     between: Literal["mix", "silent"] = "mix"
     candidates: Literal["reachable", "peers"] = "reachable"
@@ -102,7 +102,7 @@ class Params(api.DownloadParams, api.SubscriptionParams):
     latecomers: Literal["join", "out"] = "join"
 
 
-@api.algorithm(knows_servers=False)
+@api.algorithm(knows_servers=False, needs_validation=True, common_parts=("parameters",))
 def processes(node: Node, params: Params) -> list[Process]:
     """Algorithm 1 for one node."""
     budget = budget_of(node, params)

@@ -72,7 +72,7 @@ class Params(OneStep, GossipParams):
     """One minibatch step a round, unless steps or epochs are given."""
 
 
-@api.algorithm(knows_servers=False, mixes_to_one=True)
+@api.algorithm(knows_servers=False, mixes_to_one=True, common_parts=("parameters",))
 def processes(node: Node, params: Params) -> list[Process]:
     """Algorithm 1, and what listens for late models."""
     inbox = api.Inbox(node, Model, params)

@@ -48,7 +48,7 @@ class Params(OneStep, api.PlainTraining, api.StalenessParams):
         return self.receivers or max(1, (num_nodes - 1).bit_length())
 
 
-@api.algorithm(knows_servers=False, mixes_to_one=True)
+@api.algorithm(knows_servers=False, mixes_to_one=True, common_parts=("parameters",))
 def processes(node: Node, params: Params) -> list[Process]:
     """Algorithm 1."""
     return [on_round(node, params, api.Arrivals(node, Model, node.max_age_s))]

@@ -83,7 +83,7 @@ class Params(api.PlainTraining, api.AbsenceParams):
         return self.sigma or (10.0 if self.heuristic else 1.0)
 
 
-@api.algorithm(mixes_to_one=True)
+@api.algorithm(mixes_to_one=True, common_parts=("parameters",))
 def processes(node: Node, params: Params) -> list[Process]:
     """Rounds in which every node has a cloud model of its own."""
     return api.personal_processes(node, params, Personal(node, params), cloud_models)

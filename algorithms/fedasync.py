@@ -29,7 +29,7 @@ than `max_age_s`.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from netsim import api
 from netsim.api import Message, Model, Node, Process, Received, Ref
@@ -57,6 +57,8 @@ class WorkerParams(api.PlainTraining, api.StalenessParams):
     strength: api.NonNegative = 0.0
     staleness: api.StalenessKind = api.PolynomialStaleness()
     timeout_s: api.Positive | None = None
+
+    asks: ClassVar[str] = "the server"
     max_age_s: api.Positive | None = None
 
     def how_from(self, x: Ref) -> dict[str, Any]:
@@ -98,7 +100,7 @@ class Push(Message):
     version: int
 
 
-@api.algorithm(tasks=("any",))
+@api.algorithm(tasks=("any",), common_parts=("parameters",))
 def processes(node: Node, params: Params) -> list[Process]:
     """Workers and updater of Algorithm 1, or nodes that are both."""
     return worker_processes(node, params, FedAsync(node, params))
@@ -133,10 +135,20 @@ def worker_processes(node: Node, params: WorkerParams, rule: FedAsync) -> list[P
     Raises
     ------
     UnsuitableError
-        If there is more than one server.
+        If there is more than one server, or a node without a link to it; if a key is set that
+        has no meaning with a server, or without one.
     """
-    if len(node.servers) + (node.role == "server") > 1:
-        raise api.UnsuitableError("[nodes] groups: there is more than one node of role server")
+    api.require_one_server(node)
+    if params.timeout_s is not None and not (node.servers or node.role == "server"):
+        raise api.UnsuitableError(
+            "[algorithm]: timeout_s is for workers of a server, and there is no node of role "
+            "server; leave it out"
+        )
+    if params.max_age_s is not None and (node.servers or node.role == "server"):
+        raise api.UnsuitableError(
+            "[algorithm]: max_age_s is for nodes among peers, and there is a server, which takes "
+            "what comes by staleness; leave it out"
+        )
     if node.role == "server":
         server = Server(node, params, rule)
         node.serve(Pull, server.on_pull)

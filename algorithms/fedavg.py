@@ -33,6 +33,7 @@ class Params(api.StarParams, api.RoundParams, api.PaceParams, api.SamplingParams
     """Of the star exchange and of rounds, and a learning rate that may fall as FedAvg+'s does."""
 
 
+@api.algorithm(common_parts=("parameters",))
 def processes(node: Node, params: Params) -> list[Process]:
     """Rounds (Algorithm 1), or the star exchange with the mean as its rule."""
     if api.takes_rounds(node, params):

@@ -20,7 +20,7 @@ Late or absent peers: the mean is over those heard; by `absent` the own model or
 stands in. A client without an answer goes on from its own model.
 """
 
-from typing import Any
+from typing import Annotated, Any
 
 import torch
 from torch import Tensor
@@ -41,11 +41,15 @@ class Params(api.RoundParams):
         Passes over the training samples of that fine-tuning.
     """
 
-    fine_tune_after: api.Count | None = None
+    fine_tune_after: Annotated[api.Count | None, api.Needs("classes")] = None
     fine_tune_epochs: api.Count = 10
 
 
-@api.algorithm(mixes_to_one=True)
+@api.algorithm(
+    mixes_to_one=True,
+    needs_validation=lambda params: params.fine_tune_after is not None,
+    common_parts=("parameters",),
+)
 def processes(node: Node, params: Params) -> list[Process]:
     """Rounds of FedAvg."""
     return api.round_processes(node, params, FineTuned(node, params))

@@ -44,6 +44,7 @@ class Params(fedavg.Params):
     fine_tune_learning_rate: api.Positive = 0.01
 
 
+@api.algorithm(common_parts=("parameters",))
 def processes(node: Node, params: Params) -> list[Process]:
     """Rounds or star exchanges with the mean, later the Reptile step, as their rule."""
     if api.takes_rounds(node, params):

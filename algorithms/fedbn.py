@@ -22,13 +22,14 @@ Late or absent peers: the mean is over those heard; by `absent` the own model or
 stands in. A client without an answer goes on from its own model.
 """
 
-from netsim.api import AveragedPart, Node, Process, RoundParams, round_processes
+from netsim.api import AveragedPart, Node, Process, RoundParams, algorithm, round_processes
 
 
 class Params(RoundParams):
     """Rounds, as every method that averages has them."""
 
 
+@algorithm(common_parts=("not normalisation",))
 def processes(node: Node, params: Params) -> list[Process]:
     """Rounds in which all but the normalisation layers is averaged."""
     return round_processes(node, params, AveragedPart(node, params, "not normalisation"))

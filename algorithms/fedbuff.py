@@ -46,7 +46,7 @@ class Params(WorkerParams):
     server_learning_rate: api.Positive = 1.0
 
 
-@api.algorithm(tasks=("any",))
+@api.algorithm(tasks=("any",), common_parts=("parameters",))
 def processes(node: Node, params: Params) -> list[Process]:
     """Clients and server of Algorithm 1, or nodes that are both."""
     return worker_processes(node, params, FedBuff(node, params))

@@ -68,7 +68,7 @@ class Params(api.LocalTraining, api.AbsenceParams):
     augmentation: api.Augmentation = api.Augmentation()
 
 
-@api.algorithm(mixes_to_one=True, tasks=("classification",))
+@api.algorithm(mixes_to_one=True, tasks=("classification",), common_parts=("head",))
 def processes(node: Node, params: Params) -> list[Process]:
     """Rounds in which heads are averaged."""
     return api.round_processes(node, params, FedClassAvg(node, params, "head"))

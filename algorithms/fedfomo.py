@@ -77,7 +77,9 @@ class Wish(Message):
     wanted: bool
 
 
-@api.algorithm(knows_servers=False, mixes_to_one=True)
+@api.algorithm(
+    knows_servers=False, mixes_to_one=True, needs_validation=True, common_parts=("parameters",)
+)
 def processes(node: Node, params: Params) -> list[Process]:
     """The round, and what listens for late messages."""
     inbox = api.Inbox(node, api.Model, params)

@@ -70,7 +70,7 @@ class Global(Prototypes):
     """C^j of all classes that any node holds."""
 
 
-@api.algorithm(tasks=("classification",))
+@api.algorithm(tasks=("classification",), needs_parts=("head",), common_parts=("head.weight",))
 def processes(node: Node, params: Params) -> list[Process]:
     """Rounds in which prototypes are averaged."""
     participant = FedProto(node, params)

@@ -17,9 +17,17 @@ Late or absent peers: the mean is over those heard; by `absent` the own model or
 stands in. A client without an answer goes on from its own model.
 """
 
-from typing import Any
+from typing import Any, Self
 
-from netsim.api import AveragedModel, Node, NonNegative, Process, round_processes
+from netsim.api import (
+    AveragedModel,
+    Node,
+    NonNegative,
+    Process,
+    algorithm,
+    model_validator,
+    round_processes,
+)
 
 from . import fedavg_ft
 
@@ -39,7 +47,16 @@ class Params(fedavg_ft.Params):
     strength: NonNegative = 0.01
     fine_tune: bool = False
 
+    @model_validator(mode="after")
+    def _fine_tuned_after(self) -> Self:
+        if self.fine_tune_after is not None and not self.fine_tune:
+            raise ValueError("fine_tune_after is for fine_tune = true")
+        return self
 
+
+@algorithm(
+    needs_validation=lambda params: params.fine_tune_after is not None, common_parts=("parameters",)
+)
 def processes(node: Node, params: Params) -> list[Process]:
     """Rounds of FedProx, with or without fine-tuning."""
     if params.fine_tune:

@@ -72,7 +72,7 @@ class Params(HeadTraining, api.RoundParams):
     """Length of the training of heads and bases, and weights of bases."""
 
 
-@api.algorithm(mixes_to_one=True, tasks=("any",))
+@api.algorithm(mixes_to_one=True, tasks=("any",), needs_parts=("head",), common_parts=("backbone",))
 def processes(node: Node, params: Params) -> list[Process]:
     """Rounds in which bases are averaged."""
     return api.round_processes(node, params, FedRep(node, params, "backbone"))

@@ -52,7 +52,12 @@ class Params(api.RoundParams):
     share: Literal["parameters", "backbone"] = "parameters"
 
 
-@api.algorithm(mixes_to_one=True, tasks=("classification",))
+@api.algorithm(
+    mixes_to_one=True,
+    tasks=("classification",),
+    needs_parts=("head",),
+    common_parts=("parameters",),
+)
 def processes(node: Node, params: Params) -> list[Process]:
     """Rounds of FedAvg with a personal head beside."""
     return api.round_processes(node, params, FedRod(node, params, params.share))

@@ -19,7 +19,7 @@ stands in. A client without an answer goes on from its own model.
 
 from typing import Literal
 
-from netsim.api import AveragedPart, Node, Process, RoundParams, round_processes
+from netsim.api import AveragedPart, Node, Process, RoundParams, algorithm, round_processes
 
 
 class Params(RoundParams):
@@ -35,6 +35,7 @@ class Params(RoundParams):
     weights: Literal["sizes", "equal"] = "equal"
 
 
+@algorithm(common_parts=("head",))
 def processes(node: Node, params: Params) -> list[Process]:
     """Rounds in which heads are averaged."""
     return round_processes(node, params, AveragedPart(node, params, "head"))

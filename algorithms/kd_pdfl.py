@@ -104,7 +104,12 @@ class Params(api.StarParams, api.FallingRate):
         return self
 
 
-@api.algorithm(schedules=api.STAR_SCHEDULES, knows_servers=False, tasks=("classification",))
+@api.algorithm(
+    schedules=api.STAR_SCHEDULES,
+    knows_servers=False,
+    tasks=("classification",),
+    common_parts=("parameters",),
+)
 def processes(node: Node, params: Params) -> list[Process]:
     """The star exchange with Eqs. (1)-(4) as its rule."""
     return KdPdfl(node, params).processes()

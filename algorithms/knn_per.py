@@ -69,7 +69,12 @@ class Params(api.RoundParams):
     memory: api.Count = 5000
 
 
-@api.algorithm(mixes_to_one=True, tasks=("classification",))
+@api.algorithm(
+    mixes_to_one=True,
+    tasks=("classification",),
+    needs_parts=("head",),
+    common_parts=("parameters",),
+)
 def processes(node: Node, params: Params) -> list[Process]:
     """Rounds of FedAvg with a memory beside."""
     return api.round_processes(node, params, KnnPer(node, params))

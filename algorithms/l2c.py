@@ -83,7 +83,9 @@ class Update(Message):
     delta: Ref
 
 
-@api.algorithm(knows_servers=False, mixes_to_one=True)
+@api.algorithm(
+    knows_servers=False, mixes_to_one=True, needs_validation=True, common_parts=("parameters",)
+)
 def processes(node: Node, params: Params) -> list[Process]:
     """The round, and who listens for what comes beside it."""
     collaborators = api.Collaborators(node, Update, params)

@@ -152,7 +152,13 @@ class Prototypes(Message):
     backbone: Ref | None = None
 
 
-@api.algorithm(knows_servers=False, mixes_to_one=True, tasks=("classification",))
+@api.algorithm(
+    knows_servers=False,
+    mixes_to_one=True,
+    tasks=("classification",),
+    needs_parts=("head.bias",),
+    common_parts=lambda params: ("head.weight", *(("backbone",) if params.mix_backbones else ())),
+)
 def processes(node: Node, params: Params) -> list[Process]:
     """The round; under `rounds` also what takes in messages that come late."""
     heads, prototypes = api.Inbox(node, Head, params), api.Inbox(node, Prototypes, params)

@@ -108,7 +108,9 @@ class Encoder(Message):
     phi: Ref
 
 
-@api.algorithm(knows_servers=False, mixes_to_one=True)
+@api.algorithm(
+    knows_servers=False, mixes_to_one=True, needs_validation=True, common_parts=("parameters",)
+)
 def processes(node: Node, params: Params) -> list[Process]:
     """The round, and who listens for what comes beside it."""
     if params.encoder is not None and not Path(params.encoder).is_file():

@@ -74,7 +74,7 @@ class Params(api.PlainTraining):
     wait_s: NonNegative = 1e-3
 
 
-@api.algorithm(schedules=("rounds",), knows_servers=False)
+@api.algorithm(schedules=("rounds",), knows_servers=False, common_parts=("parameters",))
 def processes(node: Node, params: Params) -> list[Process]:
     """A node's rounds, and what comes too late for one."""
     return [rounds(node, params), api.drop_late(node, Energies)]

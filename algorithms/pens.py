@@ -57,7 +57,9 @@ class Params(api.PlainTraining, api.StalenessParams):
         return self
 
 
-@api.algorithm(knows_servers=False, needs_values=True, mixes_to_one=True)
+@api.algorithm(
+    knows_servers=False, needs_values=True, mixes_to_one=True, common_parts=("parameters",)
+)
 def processes(node: Node, params: Params) -> list[Process]:
     """Both stages."""
     return [Pens(node, params).on_round()]

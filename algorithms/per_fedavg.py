@@ -86,7 +86,7 @@ class Params(api.RoundParams):
         return {**self.amount(), "loss": loss, "given": (self,)}
 
 
-@api.algorithm(mixes_to_one=True, tasks=("any",))
+@api.algorithm(mixes_to_one=True, tasks=("any",), common_parts=("parameters",))
 def processes(node: Node, params: Params) -> list[Process]:
     """Rounds of FedAvg with another local step."""
     return api.round_processes(node, params, PerFedAvg(node, params))

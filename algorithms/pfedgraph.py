@@ -53,7 +53,7 @@ with the own model, or last models stand in. A client without an answer goes on 
 import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import torch
 import torch.nn.functional as F
@@ -107,7 +107,7 @@ class Params(api.AbsenceParams):
     layers: Literal["all", "fc"] = "all"
     direction: Literal["exact", "approx"] = "exact"
     sign: Literal["paper", "code"] = "paper"
-    augment: bool = False
+    augment: Annotated[bool, api.Needs("images")] = False
     graph: Literal["solved", "similarity"] = "solved"
     sizes: Literal["samples", "equal"] = "samples"
     similarity: Metric = "cosine"
@@ -139,9 +139,10 @@ class State:
     direction: Ref | None = None
 
 
-@api.algorithm(mixes_to_one=True, tasks=("any",))
+@api.algorithm(mixes_to_one=True, tasks=("any",), common_parts=("parameters",))
 def processes(node: Node, params: Params) -> list[Process]:
     """A server, a client of it, or a node among peers."""
+    api.require_one_server(node)
     inbox = api.Inbox(node, api.Update, params)
     if node.role == "server":
         return [server(node, params, inbox), *inbox.listeners()]

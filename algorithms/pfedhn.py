@@ -103,10 +103,10 @@ class Change(Message):
     delta: Ref
 
 
+@api.algorithm(needs_parts=("head",), common_parts=("parameters",))
 def processes(node: Node, params: Params) -> list[Process]:
     """A server, a client of it, or a node among peers."""
-    if len(node.servers) + (node.role == "server") > 1:
-        raise api.UnsuitableError("[nodes] groups: there is more than one node of role server")
+    api.require_one_server(node)
     inbox, hypernet = api.Inbox(node, Change, params), Hypernet(node, params)
     if node.role == "server":
         return [server(node, inbox, hypernet), *inbox.listeners()]

@@ -70,7 +70,7 @@ class Params(api.RoundParams):
     report: Literal["theta", "w"] = "theta"
 
 
-@api.algorithm(mixes_to_one=True)
+@api.algorithm(mixes_to_one=True, common_parts=("parameters",))
 def processes(node: Node, params: Params) -> list[Process]:
     """Rounds in which the w_i are averaged."""
     return api.round_processes(node, params, PFedMe(node, params, "parameters"))

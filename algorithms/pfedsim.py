@@ -58,7 +58,12 @@ class Params(api.RoundParams):
     general_rounds: api.Index
 
 
-@api.algorithm(mixes_to_one=True, tasks=("classification",))
+@api.algorithm(
+    mixes_to_one=True,
+    tasks=("classification",),
+    needs_parts=("backbone", "head.weight", "head.bias"),
+    common_parts=("parameters",),
+)
 def processes(node: Node, params: Params) -> list[Process]:
     """Rounds with one mean for all, later with one for each."""
     return api.personal_processes(node, params, Participant(node, params), answers)

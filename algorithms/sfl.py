@@ -100,7 +100,7 @@ class Params(api.PlainTraining, api.AbsenceParams):
         return self
 
 
-@api.algorithm(mixes_to_one=True)
+@api.algorithm(mixes_to_one=True, common_parts=("parameters",))
 def processes(node: Node, params: Params) -> list[Process]:
     """Rounds in which models flow along a graph."""
     return api.personal_processes(node, params, Participant(node, params), along_the_graph)

@@ -38,7 +38,7 @@ class Params(OneStep, api.PlainTraining, api.PushSumParams):
     """Local training, and whom to push to."""
 
 
-@api.algorithm(knows_servers=False, mixes_to_one=True)
+@api.algorithm(knows_servers=False, mixes_to_one=True, common_parts=("parameters",))
 def processes(node: Node, params: Params) -> list[Process]:
     """Algorithm 1."""
     return [on_round(node, params)]

@@ -98,7 +98,9 @@ class Copy:
     newest: Ref
 
 
-@api.algorithm(knows_servers=False, needs_values=True, mixes_to_one=True)
+@api.algorithm(
+    knows_servers=False, needs_values=True, mixes_to_one=True, common_parts=("parameters",)
+)
 def processes(node: Node, params: Params) -> list[Process]:
     """Algorithm 1, and what listens for changes outside of exchanges."""
     sparq = Sparq(node, params)

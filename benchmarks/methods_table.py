@@ -4,7 +4,8 @@
 
 plays every method of `algorithms/` with three seeds in both worlds and writes its tables into
 docs/methods_table.md, where the setting is described. Runs that FOLDER holds already are not played
-again, so it can be stopped and called again, or called with `--world` for one of both.
+again, so it can be stopped and called again, or called with `--world` for one of both. With
+`--only` the rows of other methods, and the table of small scenarios, stay as the page has them.
 
 A method's rounds are counted so that a node makes `STEPS` local steps in all, as the engine counts
 them: a method that makes twice as many in a round has half the rounds. Its learning rate, and which
@@ -189,9 +190,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for seed in given.seeds
     ]
     rows = play_all(jobs, given.jobs)
-    small, small_s = _small_baselines.lines(given.out)
-    spent_s = sum(row.get("cpu_s", 0.0) for row in (*tuning.values(), *rows.values())) + small_s
+    spent_s = sum(row.get("cpu_s", 0.0) for row in (*tuning.values(), *rows.values()))
     command = "python benchmarks/methods_table.py --out FOLDER --data DIR"
+    if given.only:
+        told = f"`--only` {', '.join(case.label for case in cases)}: {spent_s / 60:.0f} minutes."
+        told = f"{datetime.date.today():%Y-%m-%d}, {told}"
+        write_page(given.page, merged(given.page, told, page_lines(cases, choices, rows)))
+        return
+    small, small_s = _small_baselines.lines(given.out)
+    spent_s += small_s
     lines = [
         f"{datetime.date.today():%Y-%m-%d}, `{command}`, {spent_s / 60:.0f} minutes of one core.",
         "",
@@ -251,6 +258,38 @@ def page_lines(
     found.sort(key=lambda row: -row[0])
     above = "| | | | rounds | | | radio | | | | |"
     return [above, "|" + "---|" * 11, HEAD, *(line for _, line in found)]
+
+
+def merged(page: Path, told: str, new: Sequence[str]) -> str:
+    """Put the rows of some methods among those that a page has.
+
+    Parameters
+    ----------
+    page : Path
+    told : str
+        When and how they were played.
+    new : sequence of str
+        Lines of their table, its head included.
+
+    Returns
+    -------
+    str
+        What stands between the two marks.
+    """
+    text = page.read_text(encoding="utf-8")
+    before, _, after = text.partition(BEGIN)[2].partition(END)[0].strip().partition(HEAD + "\n")
+    above, _, _ = before.partition(new[0])
+    old, _, rest = after.partition("\n\n")
+    labels = {line.split("|")[1] for line in new[3:]}
+    kept = [line for line in old.splitlines() if line.split("|")[1] not in labels]
+    rows = sorted([*kept, *new[3:]], key=lambda line: -_accuracy(line))
+    return "\n".join([above.rstrip(), "", told, "", *new[:3], *rows, "", rest.strip()])
+
+
+def _accuracy(line: str) -> float:
+    """Mean accuracy in rounds of a row; 0 where there is none."""
+    found = re.match(r"\d+\.\d", line.split("|")[5].strip())
+    return float(found[0]) if found else 0.0
 
 
 def at(row: Mapping[str, Any], stage: str) -> float:

@@ -101,6 +101,19 @@ class OffClock:
 
 
 @dataclass(frozen=True)
+class Needs:
+    """Annotation of an algorithm's key that takes more of the data where it is set.
+
+    Attributes
+    ----------
+    what : "images" or "classes"
+        Images (C, H, W) of one class each, or samples of one class each.
+    """
+
+    what: Literal["images", "classes"]
+
+
+@dataclass(frozen=True)
 class OnDisk:
     """Annotation of a key that names something on disk; `netsim.scenario` resolves such keys.
 

@@ -313,3 +313,23 @@ def test_trips_through_the_code_stay_short(run):
     assert [name for name, trips in most.items() if found[name]["hand-overs"] > trips] == []
     one = found["message over a wire"]
     assert one["returns"] == one["hand-overs"] - one["files"] + 1
+
+
+def test_rows_of_some_methods_go_among_those_of_the_page(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    table = importlib.import_module("methods_table")
+    head = ["| | | above |", "|---|", table.HEAD]
+
+    def row(name, accuracy):
+        return f"| {name} | 0.1 |  | 360 | {accuracy} ± 1.0 | 6 |"
+
+    page = tmp_path / "page.md"
+    lines = ["2026-01-01, played.", "", *head, row("a", 80.0), row("b", 70.0), "", "## Small", "x"]
+    page.write_text("\n".join(["# Title", "", table.BEGIN, "", *lines, "", table.END, "tail"]))
+    table.write_page(page, table.merged(page, "later", [*head, row("b", 90.0), row("c", 75.0)]))
+    text = page.read_text()
+    assert [line.split("|")[1].strip() for line in text.splitlines() if "±" in line] == list("bac")
+    assert row("b", 90.0) in text
+    assert row("b", 70.0) not in text
+    kept = ["# Title", "2026-01-01, played.", "later", table.HEAD, "## Small", "x", "tail"]
+    assert [line for line in text.splitlines() if line in kept] == kept

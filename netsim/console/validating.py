@@ -97,7 +97,9 @@ def _told(
         from netsim.engine import method_remarks  # here: they bring torch
         from netsim.world.remarks import remarks
 
-        worlds = list({id(w): w for w in runner.build_all(scenario, draft.path).values()}.values())
+        of_each = runner.build_all(scenario, draft.path)
+        runner.require_suitable(of_each, draft.path)
+        worlds = list({id(w): w for w in of_each.values()}.values())
         notes = [note for one in worlds for note in remarks(one)]
         notes += [note for one in worlds for note in method_remarks.remarks(one)]
         need = max((one.need for one in worlds), key=lambda need: need.size)

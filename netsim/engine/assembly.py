@@ -18,7 +18,7 @@ from netsim.backends.native.cores import cores
 from netsim.backends.native.support import native_support, require
 from netsim.backends.sequential import Sequential
 from netsim.backends.stacked.backend import Stacked
-from netsim.errors import ProtocolError
+from netsim.errors import UnsuitableError
 from netsim.learning.jobs import Optimizer
 from netsim.learning.refs import Cell
 from netsim.learning.replay import Replay
@@ -210,7 +210,7 @@ def membership(world: World, algorithm: ModuleType) -> Membership:
 
     Raises
     ------
-    ProtocolError
+    UnsuitableError
         If that leaves no link.
     """
     servers = frozenset(i for i, role in enumerate(world.roles) if role == SERVER)
@@ -223,7 +223,7 @@ def _without(left_out: frozenset[int], neighbours: list[tuple[int, ...]]) -> lis
 
     Raises
     ------
-    ProtocolError
+    UnsuitableError
         If that leaves no link.
     """
     if not left_out:
@@ -233,9 +233,9 @@ def _without(left_out: frozenset[int], neighbours: list[tuple[int, ...]]) -> lis
         for i, peers in enumerate(neighbours)
     ]
     if not any(rest):
-        raise ProtocolError(
-            "this algorithm works between peers, and the topology links them to servers only; "
-            "choose another topology"
+        raise UnsuitableError(
+            "[topology]: this algorithm works between peers, and the topology links them to "
+            "servers only; choose another topology"
         )
     return rest
 

@@ -2,8 +2,11 @@
 
 from netsim.engine.simulation import Simulation
 from netsim.errors import NetsimError
+from netsim.node.node import Node
 from netsim.results import unequal_steps
-from netsim.scenario.tables import AlgorithmEntry
+from netsim.scenario.tables import AlgorithmEntry, Scenario
+from netsim.schedules.rounds import Rounds
+from netsim.units import to_ns
 from netsim.world.builder import World
 
 _LOOKED_AT = 200
@@ -18,11 +21,30 @@ def remarks(world: World) -> list[str]:
     world : World
     """
     found = [told for entry in world.scenario.algorithm if (told := time_out(world, entry))]
+    if (last := last_wakeup(world.scenario)) is not None:
+        found.append(last)
     steps = {entry.name: _steps_a_round(world, entry) for entry in world.scenario.algorithm}
     unequal = unequal_steps.sentence(
         {name: n for name, n in steps.items() if n is not None}, "local steps a round"
     )
     return [*found, *([] if unequal is None else [unequal])]
+
+
+def last_wakeup(scenario: Scenario) -> str | None:
+    """Say that nodes wake at the horizon too, where a round would begin there; None: they don't."""
+    schedule = scenario.exchange
+    if not isinstance(schedule, Rounds) or any(
+        later.exchange != schedule for _, later in scenario.later
+    ):
+        return None
+    rounds, rest = divmod(to_ns(scenario.horizon_s), to_ns(schedule.interval_s))
+    if rest or not rounds:
+        return None
+    return (
+        f"{rounds:,} rounds of {schedule.interval_s:g} s, and nodes wake once more at horizon_s to "
+        f"mix what came, so they begin local training {rounds + 1:,} times; a shorter horizon_s, "
+        f"such as {scenario.horizon_s - schedule.interval_s / 2:g}, leaves the last out"
+    )
 
 
 def time_out(world: World, entry: AlgorithmEntry) -> str | None:
@@ -36,23 +58,33 @@ def time_out(world: World, entry: AlgorithmEntry) -> str | None:
     fields = type(entry.params).model_fields
     if "timeout_s" not in fields or ("pace" in fields and not _works_in_slots(world, entry)):
         return None
-    set_s = getattr(entry.params, "timeout_s", None)
-    if set_s is not None:
-        return f"{entry.name} waits timeout_s = {set_s:g} s for answers, as set"
+    whom = getattr(entry.params, "asks", "all neighbours")
     try:
         run = Simulation(world, entry, None, True, None)
     except NetsimError:  # what playing it will refuse
         return None
-    asking = [node for node in run.nodes[:_LOOKED_AT] if node.neighbours]
-    if not asking:
+    asked = [those for node in run.nodes[:_LOOKED_AT] for those in _asked(node, whom)]
+    if not asked:
         return None
-    waits_s = [node.patience_s(node.neighbours) for node in asking]
+    set_s = getattr(entry.params, "timeout_s", None)
+    if set_s is not None:
+        return f"{entry.name} waits timeout_s = {set_s:g} s for answers, as set"
+    waits_s = [node.patience_s(those) for node, those in asked]
     least, most = min(waits_s), max(waits_s)
     span = f"{least:.3g} s" if f"{least:.3g}" == f"{most:.3g}" else f"{least:.3g} to {most:.3g} s"
     return (
-        f"{entry.name} waits {span} for answers where it asks all neighbours (by the links; "
-        "timeout_s sets another)"
+        f"{entry.name} waits {span} for answers where it asks {whom} (by the links; timeout_s sets "
+        "another)"
     )
+
+
+def _asked(node: Node, whom: str) -> list[tuple[Node, tuple[int, ...]]]:
+    """List whom a node asks at once; each neighbour apart where it asks one of them."""
+    if whom == "the server":
+        return [(node, node.servers)] if node.servers else []
+    if whom == "one neighbour":
+        return [(node, (j,)) for j in node.neighbours]
+    return [(node, node.neighbours)] if node.neighbours else []
 
 
 def _steps_a_round(world: World, entry: AlgorithmEntry) -> float | None:

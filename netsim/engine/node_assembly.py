@@ -85,6 +85,7 @@ class NodeAssembly:
         self._mixing = MixingCheck(recorder.warnings)
         self._guard = TaskGuard(learning.shards.task, tasks)
         self._max_age_s = max_age_s
+        self._servers = [i for i, role in enumerate(world.roles) if role == SERVER]
         learning.scheduler.sums.told = self._told_of_sum
 
     def all_parts(self) -> list[NodeParts]:
@@ -237,14 +238,16 @@ class NodeAssembly:
         return Adversary(i, self._world.streams.seed, attack, values.compute)
 
     def _neighbourhood(self, i: int, requests: RequestReply) -> Neighbourhood:
-        neighbours = self._membership.neighbours[i]
+        neighbours, left_out = self._membership.neighbours[i], self._membership.left_out
+        servers = [j for j in self._servers if j not in left_out]
         return Neighbourhood(
             i,
             self._clock,
             neighbours,
-            tuple(j for j in neighbours if self._world.roles[j] == SERVER),
+            tuple(j for j in servers if j in neighbours),
+            tuple(j for j in servers if j not in neighbours and j != i),
             self._world.meetings,
-            self._membership.left_out,
+            left_out,
             self._link,
             requests.probe,
         )

@@ -294,6 +294,29 @@ def build_all(scenario: Scenario, path: str, doing: Doing | None = None) -> "dic
     return found
 
 
+def require_suitable(worlds: "Mapping[str, World]", path: str) -> None:
+    """Refuse worlds that lack what their algorithms need.
+
+    Parameters
+    ----------
+    worlds : mapping of str to World
+        By the algorithm's name.
+    path : str
+        The scenario's file, for errors.
+
+    Raises
+    ------
+    ScenarioError
+        With all that is missing, one a line.
+    """
+    from netsim.engine import method_needs
+
+    try:
+        method_needs.require_all(worlds)
+    except ScenarioError as error:
+        raise _in_file(path, error) from error
+
+
 def _in_file(path: str, error: ScenarioError) -> ScenarioError:
     """The error with the scenario's file before every line that begins with a table."""
     lines = str(error).splitlines()
@@ -361,6 +384,8 @@ def play(
     from netsim.engine.checkpoints.journal import Journal
 
     worlds = build_all(scenario, path, doing)
+    if len(worlds) > 1:  # the run of one alone is begun before anything is written
+        require_suitable(worlds, path)
     folder = make_folder()
     need = max((world.need for world in worlds.values()), key=lambda need: need.size)
     if warn is not None and need.remark is not None:

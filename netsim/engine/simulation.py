@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from netsim.clock import Clock
-from netsim.engine import deadlock
+from netsim.engine import deadlock, method_needs
 from netsim.engine.assembly import (
     age_limit_s,
     membership,
@@ -125,6 +125,7 @@ class Simulation:
         replay = None if past is None else past.replay
         self.learning = open_learning(world, entry, timing_only, lambda: self.clock.now, replay)
         self.membership = membership(world, algorithm)
+        method_needs.require(world, entry, algorithm, self.membership.left_out)
         times = wakeup_times(world)
         last_wakeup = self._last_round if times is None else times.last_wakeup
         self.link, self.devices = open_network(world, entry, self.clock, self.recorder, last_wakeup)

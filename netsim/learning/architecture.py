@@ -249,14 +249,14 @@ class Architecture:
         names = [s.name for s in self._slices[: len(self._parameters)]]
         there = [p for p in _GROUPS if any(self._is_in(n, p) for n in names)]
         known = sorted({n.split(".")[0] for n in names} - {"head"})
-        told = (
-            f"model {self.name} has no part {name!r}; it has parameters, buffers, "
-            f"{', '.join(there)}, 'not' before one of these, {', '.join(known)}"
-        )
-        if name.removeprefix("not ").partition(".")[0] in ("head", "backbone", "features"):
+        parts = ["parameters", "buffers", *there, "'not' before one of these", *known]
+        told = f"model {self.name} has no part {name!r}; it has {', '.join(parts)}"
+        if not known:
+            told += ". It is a head alone: give it layers before that"
+        elif name.removeprefix("not ").partition(".")[0] in ("head", "backbone", "features"):
             told += (
                 ". Say which of its submodules is the head: [model] head = "
-                f'"{known[-1] if known else "fc"}", for example'
+                f'"{known[-1]}", for example'
             )
         return told
 

@@ -20,6 +20,8 @@ class Neighbourhood:
         In the topology, ascending; those that take no part are left out.
     servers : tuple of int
         Those of them whose role is `server`.
+    far_servers : tuple of int
+        Nodes of role `server` that are no neighbours.
     meetings : Meetings or None
         The contact trace, if contacts come and go.
     left_out : frozenset of int
@@ -36,13 +38,14 @@ class Neighbourhood:
         clock: Clock,
         neighbours: tuple[int, ...],
         servers: tuple[int, ...],
+        far_servers: tuple[int, ...],
         meetings: Meetings | None,
         left_out: frozenset[int],
         link: Link,
         probe: Callable[[Sequence[int], float], simpy.Event],
     ) -> None:
         self._id, self._clock = node_id, clock
-        self.neighbours, self.servers = neighbours, servers
+        self.neighbours, self.servers, self.far_servers = neighbours, servers, far_servers
         self._meetings, self._left_out = meetings, left_out
         self._link, self._probe = link, probe
 

@@ -62,6 +62,8 @@ class Node:
         Nodes that it may ever talk to, ascending: a fixed set, for what a method keeps about each.
     servers : tuple of int
         The neighbours whose role is `server`.
+    far_servers : tuple of int
+        Other nodes of this role, to which it has no link.
     schedule : str
         Name of the exchange schedule: `star`, `rounds`, `poisson` or `periodic`.
     slots_per_exchange : int or None
@@ -91,6 +93,7 @@ class Node:
         self.id, self.role, self.num_nodes = parts.id, parts.role, num_nodes
         self.neighbours = parts.neighbourhood.neighbours
         self.servers = parts.neighbourhood.servers
+        self.far_servers = parts.neighbourhood.far_servers
         self.schedule, self.slots_per_exchange = schedule, slots_per_exchange
         self.train_size, self.batch_size = shards.train_size(parts.id), shards.batch_size
         self.learning_rate, self.max_age_s = learning_rate, max_age_s

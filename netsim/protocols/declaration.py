@@ -14,6 +14,10 @@ ANY_TASK = "any"
 """Among the tasks of an algorithm: it learns all of them."""
 
 
+Parts = tuple[str, ...] | Callable[[Any], Sequence[str]]
+"""Names of parts of a model, or a function of Params that gives them."""
+
+
 @dataclass(frozen=True)
 class Declaration:
     """Requirements of an algorithm on a scenario.
@@ -31,6 +35,15 @@ class Declaration:
     tasks : tuple of str, optional
         The tasks that it learns, `ANY_TASK` for all; None: those that its verbs allow, see
         `netsim.node.task_guard`.
+    needs_validation : bool or callable
+        Whether each node that learns has to have validation samples; a function (Params) -> bool
+        where it depends on keys.
+    needs_parts : tuple of str or callable
+        Parts that each model has to have, such as `("backbone", "head")`; a function
+        (Params) -> parts where they depend on keys.
+    common_parts : tuple of str or callable
+        Parts that nodes mix or compare, so that they have to be there with the same shapes in the
+        models of all nodes; `("parameters",)` for whole models.
     """
 
     schedules: tuple[str, ...] | None = None
@@ -38,6 +51,26 @@ class Declaration:
     needs_values: bool = False
     mixes_to_one: bool = False
     tasks: tuple[str, ...] | None = None
+    needs_validation: bool | Callable[[Any], bool] = False
+    needs_parts: Parts = ()
+    common_parts: Parts = ()
+
+    def validates(self, params: Any) -> bool:
+        """Return whether the algorithm needs validation samples with these Params."""
+        needed = self.needs_validation
+        return bool(needed(params)) if callable(needed) else needed
+
+    def parts(self, params: Any) -> tuple[str, ...]:
+        """Return the parts that each model has to have with these Params, common ones included."""
+        return tuple(dict.fromkeys((*_named(self.needs_parts, params), *self.common(params))))
+
+    def common(self, params: Any) -> tuple[str, ...]:
+        """Return the parts that have the same shapes in all models with these Params."""
+        return _named(self.common_parts, params)
+
+
+def _named(parts: Parts, params: Any) -> tuple[str, ...]:
+    return tuple(parts(params) if callable(parts) else parts)
 
 
 def algorithm(
@@ -47,6 +80,9 @@ def algorithm(
     needs_values: bool = False,
     mixes_to_one: bool = False,
     tasks: Sequence[str] | None = None,
+    needs_validation: bool | Callable[[Any], bool] = False,
+    needs_parts: Sequence[str] | Callable[[Any], Sequence[str]] = (),
+    common_parts: Sequence[str] | Callable[[Any], Sequence[str]] = (),
     **unknown: object,
 ) -> Callable[[F], F]:
     """Declare what an algorithm needs; written above its function `processes`.
@@ -65,6 +101,15 @@ def algorithm(
         The tasks that it learns, such as `("classification",)`; `("any",)`: all of them. A method
         that trains by a loss of its own, or looks at outputs or classes, has to say it for tasks
         other than classifications.
+    needs_validation : bool or callable
+        Whether each node that learns has to have validation samples (`[data] validation`): a
+        scenario without is refused; a function (Params) -> bool where it depends on keys.
+    needs_parts : sequence of str or callable
+        Parts that each model has to have, such as `("backbone", "head")`: a scenario with another
+        model is refused; a function (Params) -> parts where they depend on keys.
+    common_parts : sequence of str or callable
+        Parts that nodes mix or compare, `("parameters",)` for whole models: a scenario is refused
+        in which models lack them or have them in other shapes; or a function, as above.
 
     Returns
     -------
@@ -107,10 +152,21 @@ def algorithm(
     for key, value in switches.items():
         if not isinstance(value, bool):
             raise ProtocolError(f"@algorithm: {key} must be True or False, not {value!r}")
+    if not (isinstance(needs_validation, bool) or callable(needs_validation)):
+        raise ProtocolError(
+            f"@algorithm: needs_validation must be True, False or a function of the Params, "
+            f"not {needs_validation!r}"
+        )
+    for key, parts in (("needs_parts", needs_parts), ("common_parts", common_parts)):
+        if isinstance(parts, str):
+            raise ProtocolError(f'@algorithm: {key} must be a tuple: ("{parts}",)')
     declared = Declaration(
         None if schedules is None else tuple(schedules),
         **switches,
         tasks=None if tasks is None else tuple(tasks),
+        needs_validation=needs_validation,
+        needs_parts=needs_parts if callable(needs_parts) else tuple(needs_parts),
+        common_parts=common_parts if callable(common_parts) else tuple(common_parts),
     )
 
     def declare(processes: F) -> F:

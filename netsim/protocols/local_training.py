@@ -1,13 +1,13 @@
 """A round's local training: how long, by which loss, and what becomes of running statistics."""
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 from pydantic import model_validator
 
 from netsim.learning.refs import Ref
 from netsim.protocols.crop_flip import augmented_cross_entropy
-from netsim.registry import Count, Positive, Table
+from netsim.registry import Count, Needs, Positive, Table
 
 
 class LocalTraining(Table):
@@ -50,7 +50,7 @@ class PlainTraining(LocalTraining):
         Whether training images are cropped and mirrored at random.
     """
 
-    augment: bool = False
+    augment: Annotated[bool, Needs("images")] = False
 
     def loss(self) -> Callable[..., Any] | None:
         """The loss, as `node.train` takes it."""

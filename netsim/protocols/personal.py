@@ -10,7 +10,6 @@ complete topology that loses nothing, the same values. Schedules and arrivals: a
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from netsim.errors import UnsuitableError
 from netsim.learning.functions import batched
 from netsim.learning.refs import Ref
 from netsim.messaging.message import Message
@@ -18,7 +17,7 @@ from netsim.node.node import Node, Process
 from netsim.protocols.discounts import discounted
 from netsim.protocols.inbox import AbsenceParams, Inbox
 from netsim.protocols.messages import Mean, Share
-from netsim.protocols.rounds import Participant, on_client, on_common
+from netsim.protocols.rounds import Participant, on_client, on_common, require_one_server
 
 Answers = Callable[[Node, Any, Mapping[int, Any], Sequence[int]], Iterable[tuple[int, Message]]]
 """(node, params, {node id: message}, whose) -> (i, value) for each i of `whose`."""
@@ -54,7 +53,7 @@ def personal_processes(
     Raises
     ------
     UnsuitableError
-        If there is more than one server.
+        If there is more than one server, or a node without a link to it.
 
     Examples
     --------
@@ -66,8 +65,7 @@ def personal_processes(
     ...     graph = node.compute(similarities, thetas, places)  # (len(whose), len(shares))
     ...     return own_means(node, params, shares, whose, graph)
     """
-    if len(node.servers) + (node.role == "server") > 1:
-        raise UnsuitableError("[nodes] groups: there is more than one node of role server")
+    require_one_server(node)
     inbox = Inbox(node, sent, params)
     if node.role == "server":
         return [_on_server(node, params, inbox, answers), *inbox.listeners()]

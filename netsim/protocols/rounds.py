@@ -78,7 +78,7 @@ def takes_rounds(node: Node, params: PaceParams) -> bool:
     UnsuitableError
         If a parameter of the other way of working is set.
     """
-    with_server = node.role == "server" or bool(node.servers)
+    with_server = node.role == "server" or bool(node.servers or node.far_servers)
     rounds = node.schedule == "rounds" or params.pace == "rounds" or with_server
     fields = type(params).model_fields
     for key in ONLY_IN_SLOTS if rounds else ONLY_IN_ROUNDS:
@@ -88,6 +88,28 @@ def takes_rounds(node: Node, params: PaceParams) -> bool:
                 f"[algorithm]: {key} is for nodes that work in {there}, here they do in {here}"
             )
     return rounds
+
+
+def require_one_server(node: Node) -> None:
+    """Refuse a scenario in which a method with at most one server has several, or one out of reach.
+
+    Parameters
+    ----------
+    node : Node
+
+    Raises
+    ------
+    UnsuitableError
+        If there is more than one server, or this node has no link to the one that there is.
+    """
+    if len(node.servers) + len(node.far_servers) + (node.role == "server") > 1:
+        raise UnsuitableError("[nodes] groups: there is more than one node of role server")
+    if node.far_servers:
+        raise UnsuitableError(
+            f"[topology]: node {node.id} has no link to the server, node {node.far_servers[0]}; "
+            'choose a topology that links every node to it, such as kind = "hub" with centre = '
+            f"{node.far_servers[0]}"
+        )
 
 
 def round_processes(
@@ -123,7 +145,7 @@ def round_processes(
     Raises
     ------
     UnsuitableError
-        If there is more than one server.
+        If there is more than one server, or a node without a link to it.
 
     Examples
     --------
@@ -131,8 +153,7 @@ def round_processes(
     ...     return round_processes(node, params, AveragedModel(node, params))
     """
     combine = combine or weighted_mean
-    if len(node.servers) + (node.role == "server") > 1:
-        raise UnsuitableError("[nodes] groups: there is more than one node of role server")
+    require_one_server(node)
     inbox = Inbox(node, sent, params)
     if node.role == "server":
         return [on_server(node, params, inbox, combine), *inbox.listeners()]

@@ -46,6 +46,21 @@ def needs_values(module: ModuleType) -> bool:
     return declaration_of(module.processes).needs_values
 
 
+def needs_validation(module: ModuleType, params: Any) -> bool:
+    """Whether each node that learns has to have validation samples, with these Params."""
+    return declaration_of(module.processes).validates(params)
+
+
+def needed_parts(module: ModuleType, params: Any) -> tuple[str, ...]:
+    """Parts that each model has to have, with these Params."""
+    return declaration_of(module.processes).parts(params)
+
+
+def common_parts(module: ModuleType, params: Any) -> tuple[str, ...]:
+    """Parts that have to have the same shapes in the models of all nodes, with these Params."""
+    return declaration_of(module.processes).common(params)
+
+
 def knows_servers(module: ModuleType) -> bool:
     """Return whether nodes of role `server` take part; if not, the others play without them."""
     return declaration_of(module.processes).knows_servers

@@ -209,6 +209,7 @@ def _checked(draft: Draft, kinds: Kinds) -> Scenario:
     if checked is not None:
         problems += workload_problems(checked, draft)
         problems += [*_target_problems(checked, draft), *_against_problems(checked, draft)]
+        problems += _validation_problems(checked, draft, kinds)
     if problems or checked is None:
         raise ScenarioError("\n".join(dict.fromkeys(problems)))
     fields = {key: getattr(checked, key) for key in Scenario.model_fields}
@@ -310,6 +311,22 @@ def _against_problems(scenario: Scenario, draft: Draft) -> list[str]:
         return []
     told = f"is no algorithm of this scenario; it has {', '.join(there)}"
     return [line(draft, ("sweep", "against"), told + did_you_mean(against, there))]
+
+
+def _validation_problems(scenario: Scenario, draft: Draft, modules: Kinds) -> list[str]:
+    """Algorithms that need validation samples, where the scenario sets none aside."""
+    if scenario.data.validation > 0:
+        return []
+    needing = {
+        f'"{entry.kind}"': None
+        for entry in scenario.algorithm
+        if not entry.set  # checked in its own world
+        and algorithm_files.needs_validation(modules[entry.kind], entry.params)
+    }
+    if not needing:
+        return []
+    told = f"must be above 0 for algorithm {', '.join(needing)}, which looks at validation samples"
+    return [line(draft, ("data", "validation"), f"{told}; give a share, such as 0.2")]
 
 
 def _task(raw: Mapping[str, Any]) -> type[Component] | None:

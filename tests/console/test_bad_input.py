@@ -245,3 +245,21 @@ def test_a_sweep_into_a_folder_that_is_not_empty(refused):
 def test_a_word_that_lists_nothing(refused):
     [line] = refused("list", "chanels")
     assert line.endswith('did you mean "channels"?')
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "where"),
+    [
+        ("l2c", "data.validation=0.0", "[data] validation = 0.0: must be above 0 for"),
+        ("deprl", "model.hidden=[]", 's.toml: [model]: [algorithm] kind = "deprl" needs the part'),
+    ],
+)
+def test_the_second_of_two_methods_is_refused_before_the_first_is_played(
+    refused, here, kind, change, where
+):
+    text = (here / "s.toml").read_text().partition("[algorithm]")[0]
+    two = f'[[algorithm]]\nkind = "dpsgd"\n[[algorithm]]\nkind = "{kind}"\n'
+    (here / "s.toml").write_text(text + two)
+    for command in ("validate", "run"):
+        [line] = refused(command, "s.toml", "--set", change)
+        assert where in line

@@ -2,7 +2,7 @@
 
 import pytest
 
-from netsim import world
+from netsim import engine, world
 from netsim.engine.method_remarks import remarks
 from netsim.results import unequal_steps
 from netsim.scenario import from_dict
@@ -31,7 +31,42 @@ def test_a_method_that_asks_says_how_long_it_waits_over_the_links():
     assert least_s <= waits_s < 1.1 * least_s
     (set_s,) = told([{"kind": "kd_pdfl", "timeout_s": 2.5}], **link)
     assert set_s == "kd_pdfl waits timeout_s = 2.5 s for answers, as set"
-    assert told([{"kind": "fedavg"}], exchange={"schedule": "rounds"}) == []  # nobody asks
+    rounds = {"schedule": "rounds", "interval_s": 7.0}
+    assert told([{"kind": "fedavg"}], exchange=rounds) == []  # nobody asks
+
+
+def test_a_method_that_asks_one_neighbour_or_a_server_says_how_long_that_takes():
+    """A model of 610 numbers of 32 bit takes 19.52 s at 1 kbit/s."""
+    link = {"link": {"rate_bps": 1e3, "latency_s": 0.0}}
+    least_s = 4 * 610 * 32 / 1e3
+    (said,) = told([{"kind": "ad_psgd"}], **link)
+    assert "where it asks one neighbour" in said
+    assert least_s <= float(said.split()[2]) < 1.1 * least_s
+    hub = {
+        "nodes": {"count": 4, "groups": [{"name": "hub", "count": 1, "role": "server"}]},
+        "topology": {"kind": "hub", "centre": 0},
+    }
+    (said,) = told([{"kind": "fedasync"}], **hub, **link)
+    assert "where it asks the server" in said
+    assert told([{"kind": "fedasync"}], **link) == []  # among peers nobody asks
+
+
+@pytest.mark.parametrize(
+    ("horizon_s", "interval_s", "trained"), [(150.0, 10.0, 16), (149.0, 10.0, None), (0.3, 0.1, 4)]
+)
+def test_rounds_that_end_at_the_horizon_tell_of_the_wakeup_there(horizon_s, interval_s, trained):
+    changed = {
+        "horizon_s": horizon_s,
+        "exchange": {"schedule": "rounds", "interval_s": interval_s},
+        "compute": {"kind": "fixed", "step_s": 1e-4},
+    }
+    local = [{"kind": "local", "local_steps": 1}]
+    found = told(local, **changed)
+    assert len(found) == (trained is not None)
+    assert trained is None or f"they begin local training {trained} times" in found[0]
+    scenario = from_dict({**TABLES, "algorithm": local, **changed})
+    played = engine.play(world.build(scenario), scenario.algorithm[0], timing_only=True)
+    assert played["local_steps"] / 4 == (trained or 15)
 
 
 @pytest.mark.parametrize(
