@@ -10,7 +10,7 @@ take part, whether its course depends on computed values.
   `BatchKey`, `Condition`, `Wake`; `ProtocolError`, what a verb used wrongly raises;
   `UnsuitableError`, to be raised by `processes` for a scenario that the method can't play.
 - Params and their types: `Params`, `Count`, `Index`, `Positive`, `NonNegative`, `Fraction`,
-  `Finite`, `FilePath` and `saved_arrays` in such a file, `model_validator`.
+  `Finite`, `Needs`, `FilePath` and `saved_arrays` in such a file, `model_validator`.
 - Declarations: `algorithm` above `processes`, `loss` above a loss that needs random draws,
   `batched` above a function of values that may run for many nodes at once.
 - Messages: `Message` is the base; `Model`, `Update`, `Share` and `Mean` are what most methods send;
@@ -28,8 +28,8 @@ take part, whether its course depends on computed values.
   (`ConstantRate` for a default).
 - `PrivateTraining` with its Params trains by DP-SGD and counts epsilon (`Privacy` are the constants
   that `node.train` takes).
-- Rounds with and without a server: `round_processes` with a `Participant`, of which `AveragedModel`
-  and `AveragedPart` are two; `RoundParams`, `LocalTraining`, `PlainTraining`, `FallingRate`,
+- Rounds with and without a server (`require_one_server`): `round_processes` with a `Participant`, of
+  which `AveragedModel` and `AveragedPart` are two; `RoundParams`, `LocalTraining`, `PlainTraining`, `FallingRate`,
   `PaceParams`, `takes_rounds`, `weighted_mean`, `trained_share`, `copies_as_own`,
   `with_statistics_of`; `Sampling`
   with its Params, where a part of the nodes trains in a round. Where every node is answered with a

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -90,33 +90,3 @@ def _shapes(architecture: Architecture, part: str) -> list[tuple[int, ...]]:
         return [s.shape for s in architecture.slices]
     columns = architecture.columns(part)
     return [s.shape for s in architecture.slices if any(a <= s.start < b for a, b in columns)]
-
-
-def require_all(worlds: Mapping[str, World]) -> None:
-    """Begin every algorithm's run in its world without playing it, so that it may refuse it.
-
-    Parameters
-    ----------
-    worlds : mapping of str to World
-        By the algorithm's name.
-
-    Raises
-    ------
-    UnsuitableError
-        With all that is refused, one a line.
-    """
-    from netsim.engine.simulation import Simulation  # here: it checks its own world by `require`
-
-    refused: list[str] = []
-    for name, world in worlds.items():
-        entry = next(e for e in world.scenario.algorithm if e.name == name)
-        try:
-            Simulation(world, entry, None, True, None)
-        except UnsuitableError as error:
-            refused += str(error).splitlines()
-    if refused:
-        raise UnsuitableError("\n".join(_once(refused)))
-
-
-def _once(lines: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(lines))

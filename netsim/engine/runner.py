@@ -14,7 +14,14 @@ from netsim.engine import component_record
 from netsim.engine.checkpoints import command
 from netsim.engine.checkpoints.command import SCENARIO, Command
 from netsim.engine.progress import Doing
-from netsim.errors import FolderBusyError, NetsimError, ReplayError, ScenarioError, one_line
+from netsim.errors import (
+    FolderBusyError,
+    NetsimError,
+    ReplayError,
+    ScenarioError,
+    UnsuitableError,
+    one_line,
+)
 from netsim.recording import folder_lock
 from netsim.recording.checksums import JOURNAL
 from netsim.recording.folder_lock import is_lock
@@ -295,7 +302,7 @@ def build_all(scenario: Scenario, path: str, doing: Doing | None = None) -> "dic
 
 
 def require_suitable(worlds: "Mapping[str, World]", path: str) -> None:
-    """Refuse worlds that lack what their algorithms need.
+    """Begin every algorithm's run in its world without playing it, so that it may refuse it.
 
     Parameters
     ----------
@@ -309,12 +316,17 @@ def require_suitable(worlds: "Mapping[str, World]", path: str) -> None:
     ScenarioError
         With all that is missing, one a line.
     """
-    from netsim.engine import method_needs
+    from netsim import engine  # here: help does not wait for it
 
-    try:
-        method_needs.require_all(worlds)
-    except ScenarioError as error:
-        raise _in_file(path, error) from error
+    refused: dict[str, None] = {}
+    for name, world in worlds.items():
+        entry = next(e for e in world.scenario.algorithm if e.name == name)
+        try:
+            engine.Simulation(world, entry, None, True, None)
+        except UnsuitableError as error:
+            refused |= dict.fromkeys(str(error).splitlines())
+    if refused:
+        raise _in_file(path, UnsuitableError("\n".join(refused)))
 
 
 def _in_file(path: str, error: ScenarioError) -> ScenarioError:
