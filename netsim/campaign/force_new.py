@@ -3,7 +3,7 @@
 import itertools
 from pathlib import Path
 
-from netsim.campaign.sweep_definition import ARGUMENTS
+from netsim.campaign.sweep_folder import ARGUMENTS
 from netsim.engine.checkpoints import command
 from netsim.errors import FolderBusyError, FolderLostError, ScenarioError, one_line
 from netsim.recording import folder_lock
