@@ -16,7 +16,7 @@ from typing import Any
 from _setting import MODELS, SHIPPED, own_starts
 from _timing import prepare, save, show
 
-from netsim.campaign.route_timing import RouteTiming
+from netsim.campaign.tuning import RouteTiming
 from netsim.engine.assembly import optimizer_of
 from netsim.errors import NetsimError
 

@@ -3,12 +3,11 @@
 import itertools
 from pathlib import Path
 
-from netsim.campaign.sweep_definition import ARGUMENTS
+from netsim.campaign.sweep_folder import ARGUMENTS
 from netsim.engine.checkpoints import command
 from netsim.errors import FolderBusyError, FolderLostError, ScenarioError, one_line
 from netsim.recording import folder_lock
-from netsim.recording.folder_lock import is_lock
-from netsim.recording.lock_holder import Holder
+from netsim.recording.folder_lock import Holder, is_lock
 
 RESULTS = ("status.json", ARGUMENTS, f"{command.FOLDER}/{command.FILE}", "*/status.json")
 """Files of a folder of a run or a sweep: other folders stay where they are."""

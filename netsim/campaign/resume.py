@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from netsim.campaign import sweep_definition
+from netsim.campaign import sweep_folder
 from netsim.engine import runner
 from netsim.engine.checkpoints.command import FILE, FOLDER, SCENARIO, Command
 from netsim.errors import ScenarioError, one_line
@@ -127,7 +127,7 @@ def found(
             f"netsim run SCENARIO --out {folder}"
         )
     scenario = _scenario(path, modules)
-    if scenario.sweep is not None and not sweep_definition.definition(folder):
+    if scenario.sweep is not None and not sweep_folder.definition(folder):
         raise ScenarioError(
             f"{path}: [sweep] is not of the run that was begun here, which is one run; take the "
             "table out, and play the sweep in a folder of its own: netsim sweep SCENARIO --out "
@@ -207,7 +207,7 @@ def _edits(folder: Path, modules: Mapping[str, ModuleType]) -> Edits:
             f"{one_line(error)}; put it back, or play the run anew in another folder: netsim run"
         ) from None
     own = before.algorithm[0] if len(before.algorithm) == 1 else None
-    both = sweep_definition.pairs(
+    both = sweep_folder.pairs(
         tomllib.loads(to_toml(before, own)), tomllib.loads(to_toml(scenario, entry))
     )
     return {key: (was, is_now) for key, (was, is_now) in both.items() if was != is_now}

@@ -19,9 +19,8 @@ from typing import Any
 
 from netsim.campaign import sweep_folder
 from netsim.campaign.grid import Job, Outcome, Point, at_point, with_seed
-from netsim.campaign.search_record import TRIALS
-from netsim.campaign.trials import score
-from netsim.campaign.workers.play_job import Evaluation
+from netsim.campaign.play_job import Evaluation
+from netsim.campaign.trials import TRIALS, score
 from netsim.engine import optional_imports as extras
 from netsim.errors import ScenarioError
 from netsim.recording.whole_files import write_text

@@ -1,4 +1,4 @@
-"""The best of a sweep's points, a search's trials or a grid's, algorithm by algorithm."""
+"""Trials of a search, and the best of a sweep's points, algorithm by algorithm."""
 
 import json
 import statistics
@@ -7,10 +7,30 @@ from pathlib import Path
 from typing import Any
 
 from netsim.campaign import sweep_folder
+from netsim.errors import ScenarioError
+from netsim.recording import run_folder
 from netsim.recording.main_metric import ACCURACY, MainMetric
 from netsim.recording.whole_files import write_text
 from netsim.results.compare import csv_cell, write_csv
 from netsim.results.summary import load
+
+TRIALS = "trials.json"
+
+
+def recorded(top: Path) -> list[dict[str, Any]]:
+    """The trials of a sweep's folder: `point algorithm values state score` of each."""
+    try:
+        found: Any = run_folder.json_file(top / TRIALS)
+    except (FileNotFoundError, ScenarioError):
+        return []
+    needed = {"point", "state", "values"}
+    return list(found) if all(needed <= trial.keys() for trial in found) else []
+
+
+def played_points(top: Path) -> dict[str, dict[str, Any]]:
+    """The trials of a sweep's folder in the order of their names: labels and values."""
+    found = {trial["point"]: dict(trial["values"]) for trial in recorded(top)}
+    return dict(sorted(found.items()))
 
 
 def score(summary: dict[str, Any], select: str) -> float | None:

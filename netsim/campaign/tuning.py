@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 
 from netsim.backends import route_tables
-from netsim.backends.route import PURPOSES, Purpose
+from netsim.backends.dispatch import Choice, Routes
+from netsim.backends.job_types.replace_columns import ReplaceColumns
+from netsim.backends.job_types.train import Train
+from netsim.backends.native.backend import Native
+from netsim.backends.native.support import native_support
+from netsim.backends.plain import default_loss
+from netsim.backends.route import PURPOSES, Purpose, Route, backends_for
 from netsim.backends.route_tables import MeasuredRoute
-from netsim.campaign.route_timing import RouteTiming
+from netsim.backends.sequential import Sequential
+from netsim.backends.stacked.backend import Stacked
 from netsim.engine.assembly import optimizer_of
+from netsim.learning.architecture import Architecture
+from netsim.learning.jobs import Batches, Optimizer
+from netsim.learning.optimizers import state_size
+from netsim.learning.refs import Cell, Ref
+from netsim.learning.scheduler import Backend, Limits, Scheduler
+from netsim.learning.shards import Shards
 from netsim.recording.whole_files import write_text
+from netsim.rng import Streams
 from netsim.scenario import file as scenario_file
 from netsim.world.builder import World
 
@@ -115,3 +130,149 @@ def write_table(found: Sequence[Measurement], path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     head = "# Written by netsim tune; which backend runs which model here.\n"
     write_text(path, head + scenario_file.write(tables))
+
+
+STEPS = 5
+"""Local steps of a timed job."""
+
+Run = Callable[[], None]
+
+
+class RouteTiming:
+    """Times one model's jobs by each backend, on one core.
+
+    Parameters
+    ----------
+    architecture : Architecture
+    nodes : sequence of int
+        Nodes of this model, which all take part.
+    shards : Shards
+        The samples of all nodes.
+    streams : Streams
+    optimizer : Optimizer
+
+    Attributes
+    ----------
+    variant : str or None
+        The instruction set of the native kernel; None: there is none that knows the model.
+    """
+
+    def __init__(
+        self,
+        architecture: Architecture,
+        nodes: Sequence[int],
+        shards: Shards,
+        streams: Streams,
+        optimizer: Optimizer,
+    ) -> None:
+        self._architecture, self._nodes = architecture, list(nodes)
+        self._shards, self._streams, self._optimizer = shards, streams, optimizer
+        self._row = architecture.row()
+        support = native_support([architecture], tuple(shards.x.shape[1:]), shards.task)
+        self._library = support.library
+        self.variant = support.variants.get(architecture)
+
+    def backends(self, purpose: Purpose) -> tuple[str, ...]:
+        """Those that can do such jobs of this model."""
+        known = backends_for(purpose)
+        return known if self.variant else tuple(name for name in known if name != "native")
+
+    def seconds(
+        self, purpose: Purpose, rounds: int, lanes: Sequence[int | None] = (None,)
+    ) -> dict[tuple[str, int | None], float]:
+        """The best time of each backend, in turns; CPU time, on a GPU wall time.
+
+        Parameters
+        ----------
+        purpose : {"train", "loss", "look"}
+        rounds : int
+            Timings of each, after one for caches.
+        lanes : sequence of int or None
+            How many nodes a stacked call may take; each is timed.
+
+        Returns
+        -------
+        dict of (str, int or None) to float
+            By backend and its lanes.
+        """
+        runs = {}
+        for name in self.backends(purpose):
+            for most in lanes if name == "stacked" else (None,):
+                runs[name, most] = self._prepared(purpose, self._backend(name, most))
+        return _best(runs, rounds, self._architecture.device)
+
+    def _backend(self, name: str, lanes: int | None) -> Backend:
+        if name == "sequential":
+            return Sequential(self._shards, self._streams)
+        way = f"native/{self.variant}" if name == "native" else name
+        ways = {p: way if name in backends_for(p) else "stacked" for p in ("train", "loss", "look")}
+        route = Route.model_validate({**ways, "lanes": lanes})
+        routes = Routes({id(self._architecture): Choice("", route, "")})
+        a = self._architecture
+        stacked = Stacked(self._shards, self._streams, routes, a.device, a.dtype)
+        if name == "stacked":
+            return stacked
+        assert self._library is not None
+        return Native(stacked, routes, self._library, threads=1)
+
+    def _prepared(self, purpose: Purpose, backend: Backend) -> Run:
+        if purpose == "look":
+            return self._looking(backend)
+        loss = default_loss if purpose == "loss" else None
+        return lambda: self._train(backend, loss)
+
+    def _looking(self, backend: Backend) -> Run:
+        scheduler = self._scheduler(backend)
+        asked = [
+            (Ref(i, self._cell(scheduler)), self._shards.split_rows(i, "train"))
+            for i in self._nodes
+        ]
+
+        def look() -> None:
+            backend.predictions(asked)
+
+        return look
+
+    def _train(self, backend: Backend, loss: Callable[..., torch.Tensor] | None) -> None:
+        scheduler = self._scheduler(backend)
+        size = state_size(self._optimizer.kind, self._architecture.num_parameters)
+        kept = []
+        for node in self._nodes:
+            start, end = self._cell(scheduler), self._cell(scheduler)
+            batches = Batches(node, "train", 0, STEPS)
+            work = Train(batches, self._optimizer, loss, (), 0, (), None, False)
+            scheduler.submit(work, node, (Ref(node, start),), (end, Cell(scheduler, (size,))))
+            kept.append(end)
+        scheduler.flush()
+
+    def _scheduler(self, backend: Backend) -> Scheduler:
+        most = len(self._nodes) + 1
+        return Scheduler(backend, Limits(most, most), lambda: 0, ReplaceColumns)
+
+    def _cell(self, scheduler: Scheduler) -> Cell:
+        return Cell(scheduler, tuple(self._row.shape), self._architecture, self._row.clone())
+
+
+def _best(
+    runs: Mapping[tuple[str, int | None], Run], rounds: int, device: torch.device
+) -> dict[tuple[str, int | None], float]:
+    """The fastest of some rounds, in which all take their turn; the first is for caches alone."""
+    best = dict.fromkeys(runs, float("inf"))
+    for run in runs.values():
+        run()
+    for _ in range(rounds):
+        for key, run in runs.items():
+            best[key] = min(best[key], _timed(run, device))
+    return best
+
+
+def _timed(run: Run, device: torch.device) -> float:
+    on_gpu = device.type == "cuda"
+    if on_gpu:
+        torch.cuda.synchronize(device)
+    clock = time.perf_counter if on_gpu else time.process_time
+    start = clock()
+    run()
+    if on_gpu:
+        torch.cuda.synchronize(device)
+    return clock() - start

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.campaign import search_record
+from netsim.campaign import trials
 from netsim.console import sweep_tables
 from netsim.engine.runner import DATA_VARIABLE
 from netsim.errors import DataError, ScenarioError, one_line
@@ -59,7 +59,7 @@ def report(path: Path, out: Path | None, components: Sequence[Path], data: Path 
     if out is not None:
         _require_free(out)
     if sweep_tables.is_sweep(path):
-        sweep_page.report(path, sweep_tables.design_of(path), search_record.recorded(path), target)
+        sweep_page.report(path, sweep_tables.design_of(path), trials.recorded(path), target)
     else:
         folders = begun_runs(path)
         run_page.report(folders, target, places_of(folders[0], components, data))
@@ -123,7 +123,7 @@ def conclude_sweep(top: Path, design: SweepDesign) -> bool:
     """
     if sum(1 for _ in top.glob("*/seed-*/*/summary.json")) > MOST_RUNS:
         return False
-    sweep_page.report(top, design, search_record.recorded(top), top / run_page.NAME)
+    sweep_page.report(top, design, trials.recorded(top), top / run_page.NAME)
     return True
 
 

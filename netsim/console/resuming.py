@@ -6,7 +6,7 @@ from pathlib import Path
 from rich.text import Text
 
 from netsim.campaign import resume as resuming
-from netsim.campaign import sweep_definition
+from netsim.campaign import sweep_folder
 from netsim.console import ending, live, progress, sweeping, terminal
 from netsim.console.sweep_session import Where
 from netsim.engine import component_record
@@ -63,7 +63,7 @@ def resume(
     def warn(text: str) -> None:
         console.print(Text(text, style="yellow"))
 
-    is_sweep = bool(sweep_definition.definition(folder))
+    is_sweep = bool(sweep_folder.definition(folder))
     if _has_ended(folder) if is_sweep else resuming.has_ended(folder):
         with folder_lock.held(folder, take_over=True):  # one that a killed process left goes, too
             pass
@@ -131,8 +131,8 @@ def _sweep(
     if with_changes:
         raise ScenarioError(f"{folder}: --with-changes: a sweep is of one scenario; leave it out")
     modules = kinds_of(components)
-    draft = draft_of(str(folder / sweep_definition.DEFINITION), (), modules)
-    timing_only = sweep_definition.said_there(folder).get("timing_only") is True
+    draft = draft_of(str(folder / sweep_folder.DEFINITION), (), modules)
+    timing_only = sweep_folder.said_there(folder).get("timing_only") is True
     where = Where(report=report is not False, watch=watch)
     scenario = check(draft, modules)
     sweeping.play(draft, scenario, folder, tuple(components), timing_only, quiet, where)

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from netsim.campaign.grid import Job, Outcome
-from netsim.campaign.workers.reports import Progress, Started
+from netsim.campaign.pool import Progress, Started
 from netsim.recording.whole_files import Digests
 from netsim.results.summary import json_text, write_json
 

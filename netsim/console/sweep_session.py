@@ -7,15 +7,11 @@ from rich.text import Text
 
 from netsim.backends.native import cores
 from netsim.campaign import grid as sweeps
-from netsim.campaign import search, sweep_folder
+from netsim.campaign import ray_workers, search, sweep_folder
+from netsim.campaign.local_workers import LocalWorkers
+from netsim.campaign.play_job import Ask
+from netsim.campaign.pool import Grid, InProcess, Source, Workers, play_all, stop_requests
 from netsim.campaign.sweep_folder import part_name
-from netsim.campaign.workers import on_ray
-from netsim.campaign.workers.in_process import InProcess
-from netsim.campaign.workers.local import LocalWorkers
-from netsim.campaign.workers.play_job import Ask
-from netsim.campaign.workers.reports import Workers
-from netsim.campaign.workers.stopping import stop_requests
-from netsim.campaign.workers.supervisor import Grid, Source, play_all
 from netsim.console import terminal
 from netsim.console.progress import announce
 from netsim.console.sweep_end import conclude
@@ -115,7 +111,9 @@ class Session:
         where = self._where
         if where.engine == "ray":
             slots = jobs or (None if self._sweep.trials else due)
-            return on_ray.RayWorkers(slots, ask, where.ray_address, where.ray_cpus, where.ray_gpus)
+            return ray_workers.RayWorkers(
+                slots, ask, where.ray_address, where.ray_cpus, where.ray_gpus
+            )
         assert jobs is not None
         return InProcess(ask) if jobs == 1 else LocalWorkers(min(jobs, due), ask)
 

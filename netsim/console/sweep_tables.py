@@ -10,8 +10,8 @@ from pydantic import ValidationError
 from rich.text import Text
 
 from netsim.campaign import grid as sweeps
-from netsim.campaign import search_record, sweep_folder
-from netsim.campaign.sweep_definition import definition
+from netsim.campaign import sweep_folder, trials
+from netsim.campaign.sweep_folder import definition
 from netsim.console import terminal
 from netsim.console.sweep_options import measures_named
 from netsim.console.sweep_progress import NAMED, listed
@@ -45,7 +45,7 @@ def design(folder: Path, sweep: Sweep, seed: int) -> Any:
 
     points = {point.label: point.values for point in sweeps.points(sweep)}
     if sweep.trials:
-        points = search_record.played_points(folder)
+        points = trials.played_points(folder)
     return SweepDesign(points, sweeps.seeds(sweep, seed), sweep.target, sweep.show, sweep.against)
 
 
@@ -232,11 +232,9 @@ def print_left_out(folder: Path) -> None:
     swept = design(folder, sweep, raw.get("seed", 0))
     names = _algorithms_of(raw)
     if sweep.trials:
-        words = Counter(trial["state"] for trial in search_record.recorded(folder))
+        words = Counter(trial["state"] for trial in trials.recorded(folder))
         told = ", ".join(f"{count} {word}" for word, count in words.items())
-        terminal.err().print(
-            f"trials: {told or 'none'}; {search_record.TRIALS} lists them", markup=False
-        )
+        terminal.err().print(f"trials: {told or 'none'}; {trials.TRIALS} lists them", markup=False)
         return
     lines = sweep_folder.undone(folder, swept.points, swept.seeds, names)
     for line in listed(lines, NAMED):

@@ -10,8 +10,7 @@ from rich.text import Text
 
 from netsim.campaign import force_new as moving_aside
 from netsim.campaign import grid as sweeps
-from netsim.campaign import search, sweep_definition, sweep_folder
-from netsim.campaign.workers import on_ray
+from netsim.campaign import ray_workers, search, sweep_folder
 from netsim.console import live, terminal
 from netsim.console.checking import checked
 from netsim.console.sweep_session import Session, Where
@@ -125,7 +124,7 @@ def play(
     sweeps.plan(draft, scenario, Path(), components, timing_only)  # before any folder
     _require(scenario.sweep, out, where)
     modules = kinds_of(components)
-    said = sweep_definition.arguments(scenario, modules, timing_only)
+    said = sweep_folder.arguments(scenario, modules, timing_only)
     if where.force_new:
         make_room(out, None if quiet else terminal.err())
 
@@ -188,4 +187,4 @@ def _require(sweep: Sweep, out: Path | None, where: Where) -> None:
     if sweep.trials:
         search.imported()
     if where.engine == "ray":
-        on_ray.imported()
+        ray_workers.imported()

@@ -8,8 +8,7 @@ from pathlib import Path
 from rich.text import Text
 
 from netsim.campaign import verify as verification
-from netsim.campaign.sweep_definition import ARGUMENTS
-from netsim.campaign.sweep_folder import UNFINISHED
+from netsim.campaign.sweep_folder import ARGUMENTS, UNFINISHED
 from netsim.console import progress, terminal
 from netsim.errors import ScenarioError, one_line
 from netsim.scenario.kinds import kinds_of

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from netsim.engine import endless_step, process_settings
+from netsim.engine import process_settings, step_watchdog
 from netsim.engine.checkpoints.journal import Ended, Journal
 from netsim.engine.failures import failure_text
 from netsim.engine.interruption import Interruption, asked_by_signals
@@ -169,7 +169,7 @@ def _played_alone(
     """
     with (
         _asked(folder) as interruption,
-        endless_step.watched(),
+        step_watchdog.watched(),
         _same_course(folder, past),
     ):
         run = Simulation(world, entry, folder, timing_only, on_progress, interruption, past, check)

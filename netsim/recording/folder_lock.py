@@ -5,58 +5,68 @@ block and may be nested; `release(folder)` gives it back; `move` renames what is
 the folder of a run, for the parent folder of several algorithms, and for that of a sweep. Only what
 goes on with unfinished work, or moves it aside, passes `take_over=True`.
 
-A lock is a file `.lock-<n>` in the folder, created exclusively, which names process, host and
-machine, and whose modification time is the process' heartbeat. The highest number holds the folder.
-Taking over means creating the next number, so of several that try one succeeds. A lock is stale if
-its process is dead on this machine, or if it is another machine's and its last heartbeat is more
-than two minutes ago (clocks of machines that share a file system are taken to agree to within a
-minute). The heartbeat of a clock that is ahead is watched for a while: it beats, or is stale.
+The lock is `flock` on the file `.lock-held`, by filelock: the kernel ends it with the process, on
+a disc of the network its server does (NFS 4, and NFS 3 with its lock service). Where a file system
+knows no `flock`, filelock keeps a file that names process and host instead. `.lock-by` names the
+process for people; where it is left behind, its process was killed.
 """
 
 import atexit
+import fcntl
 import json
 import os
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from netsim.errors import FolderBusyError, FolderLostError, ScenarioError, one_line
-from netsim.recording import lock_holder
-from netsim.recording.lock_holder import Holder, is_stale, read, this_process
+from netsim.traces.bounded import opened
 
 OF_OTHERS = ("tensorboard", "wandb")
 """Folders that belong to other programs, which may add to them, and to what they are, any time."""
 
-_PREFIX = ".lock-"
+PATIENCE_S = 0.25
+"""A folder that another process only looks at, or gives back, is free within this time."""
+
+_PREFIX, _LOCK, _HOLDER = ".lock-", ".lock-held", ".lock-by"
+
+_UNREADABLE = (
+    *(OSError, ValueError, ArithmeticError, TypeError, KeyError, RecursionError, ScenarioError),
+)
+
+
+@dataclass(frozen=True)
+class Holder:
+    """The process that holds a folder, or held it; number 0 if unknown."""
+
+    pid: int = 0
+    host: str = ""
+
+    def __str__(self) -> str:
+        return f"process {self.pid} on {self.host}" if self.pid else "an unknown process"
 
 
 @dataclass
 class _Lock:
-    """A lock of this process.
+    """A lock of this process: its file's device and inode, and how many `acquire` have not ended.
 
-    Attributes
-    ----------
-    path : Path
-    holder : Holder
-    depth : int
-        How many `held` and `acquire` have not ended.
-    lost : bool
-        Whether the file has gone, or another one follows it.
+    `pid` is of this process: a fork of it has no locks.
     """
 
-    path: Path
-    holder: Holder
+    lock: Any
+    file: tuple[int, int]
+    pid: int
     depth: int = 1
-    lost: bool = False
 
 
 _locks: dict[str, _Lock] = {}
 """The locks of this process, by the real path of their folder."""
 
 _guard = threading.RLock()
-_stop = threading.Event()
 
 
 def acquire(folder: Path, take_over: bool = False) -> Holder | None:
@@ -67,43 +77,50 @@ def acquire(folder: Path, take_over: bool = False) -> Holder | None:
     folder : Path
         Must exist.
     take_over : bool
-        Whether a stale lock may be replaced; only by what goes on with unfinished work.
+        Whether to go on where a process was killed that held it.
 
     Returns
     -------
     Holder or None
-        The dead process whose lock was replaced, if there was one.
+        The dead process that held it, if there was one.
 
     Raises
     ------
     FolderBusyError
         If a process holds the folder, or held it when it died and `take_over` is False.
     """
+    from filelock import FileLock, Timeout  # here: it need not load where nothing is locked
+
     key = os.path.realpath(folder)
     with _guard:
-        own = _own(key)
-        if own is not None:
+        if (own := _own(key)) is not None:
             own.depth += 1
             return None
-        real = Path(key)
-        files = _files(real)
-        before = read(files[-1]) if files else None
-        if files and before is not None:
-            _refuse(folder, files[-1], before, take_over)
-        number = _number(files[-1]) + 1 if files else 0
-        path, holder = real / f"{_PREFIX}{number}", this_process()
-        _create(folder, path, holder)
-        for other in _files(real):
-            if other == path:
-                continue
-            found = read(other)
-            if found is not None and not is_stale(other, found):  # both have come at one moment
-                path.unlink(missing_ok=True)
-                raise FolderBusyError(_in_use(folder, found))
-            other.unlink(missing_ok=True)
-        _remove_drafts(real)
-        _locks[key] = _Lock(path, holder)
-        _beat_from_now_on()
+        path = Path(key, _LOCK)
+        lock = FileLock(path, thread_local=False)
+        try:
+            lock.acquire(timeout=PATIENCE_S, poll_interval=0.02)
+            found = path.stat()
+        except Timeout:
+            raise FolderBusyError(_in_use(folder, _named(Path(key)) or Holder())) from None
+        except (OSError, NotImplementedError) as error:
+            lock.release(force=True)
+            why = getattr(error, "strerror", None) or error
+            raise FolderBusyError(f"{folder}: cannot be locked: {why}") from error
+        before = _named(Path(key))
+        if before is not None and not take_over:
+            with suppress(OSError):
+                path.unlink()
+            lock.release()
+            raise FolderBusyError(
+                f"{folder}: was left by {before}, which no longer runs; go on with netsim resume, "
+                "or choose another folder"
+            )
+        _remove_names(Path(key))
+        holder = Holder(os.getpid(), socket.gethostname())
+        with suppress(OSError):  # a full disc: the folder is locked all the same
+            Path(key, _HOLDER).write_text(json.dumps(asdict(holder)), encoding="utf-8")
+        _locks[key] = _Lock(lock, (found.st_dev, found.st_ino), os.getpid())
         return before
 
 
@@ -116,7 +133,7 @@ def release(folder: Path) -> None:
             return
         own.depth -= 1
         if own.depth == 0:
-            _drop(key, own)
+            _drop(key, Path(key))
 
 
 def move(folder: Path, to: Path) -> None:
@@ -135,15 +152,10 @@ def move(folder: Path, to: Path) -> None:
     """
     key = os.path.realpath(folder)
     with _guard:
-        own = _own(key)
-        if own is None:
+        if _own(key) is None:
             raise FolderLostError(_loss(folder))
         folder.replace(to)
-        del _locks[key]
-        with suppress(OSError):
-            (to / own.path.name).unlink(missing_ok=True)
-        if not _locks:
-            _stop.set()
+        _drop(key, to)
 
 
 @contextmanager
@@ -184,17 +196,13 @@ def require_no_linked_folders(folder: Path) -> None:
 
 
 def holder(folder: Path) -> Holder | None:
-    """The living process that holds a folder, or None."""
-    files = _files(folder)
-    found = read(files[-1]) if files else None
-    return None if found is None or is_stale(files[-1], found) else found
+    """Return the living process that holds a folder, or None."""
+    return (_named(folder) or Holder()) if _is_locked(folder / _LOCK) else None
 
 
 def left_by(folder: Path) -> Holder | None:
-    """The dead process that held a folder when it ended, or None."""
-    files = _files(folder)
-    found = read(files[-1]) if files else None
-    return found if found is not None and is_stale(files[-1], found) else None
+    """Return the dead process that held a folder when it ended, or None."""
+    return None if _is_locked(folder / _LOCK) else _named(folder)
 
 
 def is_lock(path: Path) -> bool:
@@ -220,12 +228,77 @@ def require_held(path: Path) -> bool:
     real = os.path.realpath(path.parent)
     for key, own in tuple(_locks.items()):
         inside = real == key or real.startswith(key + os.sep)
-        if not inside or own.holder.pid != os.getpid():
+        if not inside or own.pid != os.getpid():
             continue
-        if not _still_held(Path(key), own):
+        if not _still_held(key, own):
             raise FolderLostError(_loss(Path(key)))
         found = True
     return found
+
+
+def _is_locked(path: Path) -> bool:
+    """Whether a process holds the lock of a file; looking takes it from nobody."""
+    try:
+        file = os.open(path, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:  # no flock there: filelock removes its file when it gives it back
+        return _is_alive(_named(path.parent))
+    finally:
+        os.close(file)
+    return False
+
+
+def _is_alive(found: Holder | None) -> bool:
+    if found is None or not found.pid or found.host != socket.gethostname():
+        return True
+    try:
+        os.kill(found.pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # another user's
+        pass
+    return True
+
+
+def _named(folder: Path) -> Holder | None:
+    """Whom a folder's files of locks name, those of earlier releases (`.lock-<n>`) included."""
+    for path in _names(folder):
+        try:
+            with opened(path, str(path)) as file:
+                content = json.loads(file.read(4096))
+            return Holder(int(content["pid"]), str(content["host"]))
+        except FileNotFoundError:
+            continue
+        except (
+            OSError,
+            ValueError,
+            ArithmeticError,
+            TypeError,
+            KeyError,
+            RecursionError,
+            ScenarioError,
+        ):
+            return Holder()
+    return None
+
+
+def _names(folder: Path) -> list[Path]:
+    try:
+        found = [path for path in folder.iterdir() if is_lock(path) and path.name != _LOCK]
+    except OSError:
+        return []
+    return sorted(found, key=lambda path: (path.name != _HOLDER, path.name))
+
+
+def _remove_names(folder: Path) -> None:
+    for path in _names(folder):
+        with suppress(OSError):
+            path.unlink()
 
 
 def _loss(folder: Path) -> str:
@@ -237,109 +310,41 @@ def _loss(folder: Path) -> str:
     return f"{folder}: its lock was removed while it was written into"
 
 
-def _refuse(folder: Path, path: Path, found: Holder, take_over: bool) -> None:
-    """Raise unless the folder's lock may be replaced."""
-    if not is_stale(path, found):
-        raise FolderBusyError(_in_use(folder, found))
-    if not take_over:
-        raise FolderBusyError(
-            f"{folder}: was left by {found}, which no longer runs; go on with netsim resume, or "
-            "choose another folder"
-        )
-
-
 def _in_use(folder: Path, found: Holder) -> str:
     return f"{folder}: {found} is writing into it; wait for its end or choose another folder"
-
-
-def _create(folder: Path, path: Path, holder: Holder) -> None:
-    """Create a lock, and whole: without a name first, where the file system can link."""
-    draft = path.with_name(f"{_PREFIX}new-{holder.token}")
-    try:
-        with draft.open("x", encoding="utf-8") as file:
-            json.dump(asdict(holder), file)
-        try:
-            os.link(draft, path)
-        except FileExistsError:
-            raise
-        except OSError:  # a file system without links
-            with path.open("x", encoding="utf-8") as file:
-                json.dump(asdict(holder), file)
-    except FileExistsError:
-        other = read(path) or Holder()
-        raise FolderBusyError(_in_use(folder, other)) from None
-    except OSError as error:
-        raise FolderBusyError(f"{folder}: cannot be locked: {error.strerror or error}") from error
-    finally:
-        with suppress(OSError):
-            draft.unlink(missing_ok=True)
-
-
-def _remove_drafts(folder: Path) -> None:
-    """Remove drafts that killed processes left; one of a process that comes too late is in vain."""
-    for path in folder.glob(f"{_PREFIX}new-*"):
-        with suppress(OSError):
-            path.unlink(missing_ok=True)
-
-
-def _files(folder: Path) -> list[Path]:
-    """The locks in a folder, the one that holds it last."""
-    try:
-        found = [p for p in folder.iterdir() if is_lock(p) and p.name[len(_PREFIX) :].isdecimal()]
-    except OSError:
-        return []
-    return sorted(found, key=_number)
-
-
-def _number(path: Path) -> int:
-    return int(path.name[len(_PREFIX) :])
 
 
 def _own(key: str) -> _Lock | None:
     """The lock that the process has on a folder; a fork has none, nor has who lost it."""
     own = _locks.get(key)
-    if own is None or own.holder.pid != os.getpid():
+    if own is None or own.pid != os.getpid():
         return None
-    if _still_held(Path(key), own):
+    if _still_held(key, own):
         return own
-    del _locks[key]
+    _locks.pop(key).lock.release(force=True)
     return None
 
 
-def _still_held(folder: Path, own: _Lock) -> bool:
-    if not own.lost:
-        files = _files(folder)
-        own.lost = not files or files[-1] != own.path or read(own.path) != own.holder
-    return not own.lost
+def _still_held(key: str, own: _Lock) -> bool:
+    try:
+        found = os.stat(os.path.join(key, _LOCK))
+    except OSError:
+        return False
+    return (found.st_dev, found.st_ino) == own.file
 
 
-def _drop(key: str, own: _Lock) -> None:
-    del _locks[key]
+def _drop(key: str, folder: Path) -> None:
+    """End a lock whose files are in `folder`: who waits finds them gone, and makes new ones."""
+    own = _locks.pop(key)
+    _remove_names(folder)
     with suppress(OSError):
-        own.path.unlink(missing_ok=True)
-    if not _locks:
-        _stop.set()
-
-
-def _beat_from_now_on() -> None:
-    """Start the heartbeat with the first lock; it ends with the last."""
-    global _stop
-    if len(_locks) == 1:
-        _stop.set()
-        _stop = threading.Event()
-        threading.Thread(target=_beat, args=(_stop,), name="folder-locks", daemon=True).start()
-
-
-def _beat(stop: threading.Event) -> None:
-    while not stop.wait(lock_holder.HEARTBEAT_S):
-        for own in tuple(_locks.values()):
-            with suppress(OSError):
-                os.utime(own.path)
+        (folder / _LOCK).unlink()
+    own.lock.release(force=True)
 
 
 @atexit.register
 def _release_all() -> None:
     with _guard:
         for key, own in tuple(_locks.items()):
-            if own.holder.pid == os.getpid() and _still_held(Path(key), own):
-                _drop(key, own)
+            if own.pid == os.getpid() and _still_held(key, own):
+                _drop(key, Path(key))

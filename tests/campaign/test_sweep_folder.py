@@ -6,7 +6,7 @@ import json
 import pytest
 
 from netsim.campaign import sweep_folder
-from netsim.campaign.sweep_definition import arguments, define, definition
+from netsim.campaign.sweep_folder import arguments, define, definition
 from netsim.errors import FolderBusyError, ScenarioError
 from netsim.recording import folder_lock
 from netsim.scenario import algorithm_files, from_dict

@@ -59,13 +59,13 @@ def test_other_arguments_in_the_same_folder_are_refused_by_what_differs(ok, nets
 
 def test_the_whole_sweep_is_in_its_folder_from_the_beginning(netsim, here, monkeypatch):
     seen = []
-    from netsim.campaign.workers import in_process
+    from netsim.campaign import pool
 
     def play(job, *_):
         seen.append((here / "out" / "scenario.toml").read_text())
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(in_process, "play_job", play)
+    monkeypatch.setattr(pool, "play_job", play)
     result = netsim("sweep", "s.toml", *GRID, "--out", "out")
     assert result.exit_code == 130
     assert 'over = { "algorithm.local_steps" = ' in seen[0] or "[sweep.over]" in seen[0]

@@ -26,7 +26,7 @@ from netsim.console.sweep_options import options
 from netsim.engine import runner
 from netsim.engine.checkpoints import journal
 from netsim.errors import AlteredError, ScenarioError, printable
-from netsim.recording import checksums, lock_holder
+from netsim.recording import checksums, folder_lock
 from netsim.results.compare import table
 from netsim.results.summary import run_folders
 from netsim.scenario import algorithm_files, json_schema
@@ -449,8 +449,10 @@ def play_verify(case: tuple[bytes, bytes, bytes], folder: Path) -> None:
     for name, content in zip(("checksums", "environment", "status"), case, strict=True):
         (folder / f"{name}.json").write_bytes(content)
     (folder / "summary.json").write_text(json.dumps(seeds.SUMMARY))
-    lock_holder.read(folder / "checksums.json")
-    lock_holder.read(folder / "environment.json")
+    for content in case:
+        (folder / ".lock-by").write_bytes(content)
+        folder_lock.left_by(folder)
+    (folder / ".lock-by").unlink()
     verification.verify(folder, {}, (), False, None)
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from netsim.campaign.workers.play_job import play_job
+from netsim.campaign.play_job import play_job
 from netsim.errors import ScenarioError
 from netsim.recording import folder_lock
 from tools.results import records

@@ -8,17 +8,19 @@ same paths; components of the user's own are sent along.
 import contextlib
 import os
 import signal
+import socket
+import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from netsim.backends.native import cores
 from netsim.campaign import sweep_folder
 from netsim.campaign.grid import Job, Outcome
-from netsim.campaign.workers.on_node import Notices, play_on_node
-from netsim.campaign.workers.play_job import Ask, Evaluation
-from netsim.campaign.workers.reports import Ended, Lost, Progress, Report, Started
-from netsim.campaign.workers.wire import job_text, read_outcome
+from netsim.campaign.play_job import Ask, Evaluation, play_job
+from netsim.campaign.pool import Ended, Lost, Progress, Report, Started
 from netsim.engine import optional_imports as extras
 from netsim.engine import runner
 from netsim.errors import ScenarioError
@@ -104,7 +106,7 @@ class RayWorkers:
         """Hand a run to the cluster."""
         data = os.environ.get(runner.DATA_VARIABLE)
         task = self._play.remote(
-            job_text(job),
+            job,
             sweep_folder.missing(job.folder, job.names),
             [_sources(folder) for folder in job.components],
             str(Path(data).absolute()) if data else None,
@@ -124,7 +126,7 @@ class RayWorkers:
         for task in ended:
             job = self._tasks.pop(task)
             try:
-                fields, files = ray.get(task)
+                outcome, files = ray.get(task)
             except ray.exceptions.TaskCancelledError:
                 yield Ended(Outcome(job, pruned=True))
             except ray.exceptions.RayTaskError as error:  # not of the run, which has an outcome
@@ -132,7 +134,7 @@ class RayWorkers:
             except ray.exceptions.RayError as error:
                 yield Lost(job, _why(error))
             else:
-                yield Ended(_brought_back(job, fields, files))
+                yield Ended(_brought_back(job, outcome, files))
 
     def _noticed(self) -> Iterator[Report]:
         """Yield the reports of runs about themselves."""
@@ -178,7 +180,7 @@ def _why(error: Exception) -> str:
     return f"its worker was lost ({type(error).__name__}: {first})"
 
 
-def _brought_back(job: Job, fields: dict[str, Any], files: dict[str, bytes]) -> Outcome:
+def _brought_back(job: Job, outcome: Outcome, files: dict[str, bytes]) -> Outcome:
     """Write a run's files into its folder, beside what was put aside there."""
     if files:
         job.folder.mkdir(parents=True, exist_ok=True)
@@ -192,4 +194,94 @@ def _brought_back(job: Job, fields: dict[str, Any], files: dict[str, bytes]) -> 
                 path.write_bytes(files[name])
         finally:
             folder_lock.release(job.folder)
-    return read_outcome(job, fields)
+    return replace(outcome, job=job)
+
+
+class Notices:
+    """Keeps what runs say of themselves until the sweep fetches it; an actor of Ray's."""
+
+    def __init__(self) -> None:
+        self._kept: list[tuple[str, str, dict[str, Any]]] = []
+
+    def put(self, key: str, kind: str, said: dict[str, Any]) -> None:
+        """Keep a notice.
+
+        Parameters
+        ----------
+        key : str
+            Of the run: its folder in the sweep.
+        kind : str
+            `started`, `progress` or `evaluated`.
+        said : dict
+            The report's fields.
+        """
+        self._kept.append((key, kind, said))
+
+    def take(self) -> list[tuple[str, str, dict[str, Any]]]:
+        """All notices, which are then forgotten."""
+        taken, self._kept = self._kept, []
+        return taken
+
+
+def play_on_node(
+    job: Job,
+    missing: tuple[str, ...],
+    sources: list[dict[str, bytes]],
+    data: str | None,
+    cpus: float,
+    notices: Any,
+) -> tuple[Outcome, dict[str, bytes]]:
+    """Play a run into a folder of this node.
+
+    Parameters
+    ----------
+    job : Job
+    missing : tuple of str
+        The algorithms to play.
+    sources : list of (dict of str to bytes)
+        The files of each folder of the user's own components, by name.
+    data : str or None
+        The folder of data sets that the sweep's process was told by its environment.
+    cpus : float
+        What the task has of this node.
+    notices : actor handle
+        Of `Notices`.
+
+    Returns
+    -------
+    outcome : Outcome
+    files : dict of str to bytes
+        What was written, by name below the run's folder.
+    """
+    key = str(job.folder)
+
+    def tell(_: Job, virtual_s: float, horizon_s: float) -> None:
+        notices.put.remote(key, "progress", {"virtual_s": virtual_s, "horizon_s": horizon_s})
+
+    def ask(_: Job, evaluation: Evaluation) -> bool:
+        said = {"virtual_s": evaluation.virtual_s, "means": dict(evaluation.means)}
+        notices.put.remote(key, "evaluated", said)
+        return True  # the sweep cancels a task that is to end
+
+    notices.put.remote(key, "started", {"pid": os.getpid(), "host": socket.gethostname()})
+    if data is not None:
+        os.environ[runner.DATA_VARIABLE] = data
+    cores.share(max(1, round(cores.available() / max(cpus, 1.0))))
+    with tempfile.TemporaryDirectory(prefix="netsim-") as scratch:
+        folder = Path(scratch, "run")
+        components = tuple(Path(scratch, f"components-{i}") for i in range(len(sources)))
+        for own, files_of_it in zip(components, sources, strict=True):
+            own.mkdir()
+            for name, source in files_of_it.items():
+                path = own / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(source)
+        here = replace(job, folder=folder, names=missing, components=components)
+        outcome = play_job(here, tell, ask)
+        problem = outcome.problem.replace(str(folder), key)
+        files = {
+            str(path.relative_to(folder)): path.read_bytes()
+            for path in sorted(folder.rglob("*"))
+            if path.is_file() and not folder_lock.is_lock(path)
+        }
+    return replace(outcome, job=job, problem=problem), files

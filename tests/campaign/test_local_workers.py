@@ -36,7 +36,7 @@ kind = "mlp"
 kind = "dpsgd"
 """
 
-PATIENCE_S = 120.0
+PATIENCE_S = 300.0
 
 
 @pytest.fixture

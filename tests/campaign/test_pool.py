@@ -5,9 +5,13 @@ from pathlib import Path
 import pytest
 
 from netsim.campaign.grid import Job, Outcome, Point
-from netsim.campaign.workers.reports import Ended, Lost, Progress, Started
-from netsim.campaign.workers.supervisor import TRIES, Grid, play_all
-from netsim.campaign.workers.wire import job_text, outcome_fields, read_job, read_outcome
+from netsim.campaign.local_workers import (
+    job_text,
+    outcome_fields,
+    read_job,
+    read_outcome,
+)
+from netsim.campaign.pool import TRIES, Ended, Grid, Lost, Progress, Started, play_all
 from netsim.scenario.draft import Draft
 
 

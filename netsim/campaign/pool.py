@@ -1,0 +1,264 @@
+"""Play all runs of a sweep, whatever becomes of the processes that play them."""
+
+import os
+import signal
+import socket
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import FrameType
+from typing import Protocol
+
+from netsim.campaign.grid import Job, Outcome
+from netsim.campaign.play_job import Ask, play_job
+from netsim.engine.interruption import Interrupted
+
+
+@dataclass(frozen=True)
+class Started:
+    """A run is being played, by which process of which machine."""
+
+    job: Job
+    pid: int
+    host: str
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run has come: virtual time and horizon, in s."""
+
+    job: Job
+    virtual_s: float
+    horizon_s: float
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A run has ended, well or not."""
+
+    outcome: Outcome
+
+
+@dataclass(frozen=True)
+class Lost:
+    """The process that played a run is gone."""
+
+    job: Job
+    why: str
+
+
+Report = Started | Progress | Ended | Lost
+
+
+class Workers(Protocol):
+    """Something that plays runs.
+
+    Attributes
+    ----------
+    slots : int
+        How many runs at a time.
+    """
+
+    slots: int
+
+    def start(self, job: Job) -> None:
+        """Begin with a run; only while fewer than `slots` are under way."""
+
+    def reports(self) -> Iterable[Report]:
+        """What has happened since the last call; waits for it, but not for ever."""
+
+    def stop(self) -> Iterable[Report]:
+        """Make all runs end; what ended on its own before that is among the reports."""
+
+    def close(self) -> None:
+        """Leave no process behind."""
+
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+@contextmanager
+def stop_requests(in_process: bool) -> Iterator[Callable[[], None]]:
+    """Let signals end a sweep.
+
+    Parameters
+    ----------
+    in_process : bool
+        Whether this process itself plays the runs, which take the signals then; else the first one
+        waits to be looked for, so that no report is torn, and the second one ends all at once.
+
+    Yields
+    ------
+    callable
+        Raises Interrupted if a signal has come.
+    """
+    come: list[int] = []
+
+    def note(number: int, _: FrameType | None) -> None:
+        come.append(number)
+        if len(come) > 1:
+            raise Interrupted(number)
+
+    def check() -> None:
+        if come:
+            raise Interrupted(come[0])
+
+    if in_process or threading.current_thread() is not threading.main_thread():
+        yield check
+        return
+    before = {number: signal.signal(number, note) for number in SIGNALS}
+    try:
+        yield check
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+TRIES = 3
+"""How often a run is tried whose process is killed: what kills it may well be the run itself."""
+
+
+class Source(Protocol):
+    """Where runs come from: a list of them, or a search that decides on the next."""
+
+    def next_job(self) -> Job | None:
+        """A run to begin with; None if there is none before another one ends."""
+
+    def ended(self, outcome: Outcome) -> None:
+        """Hear what became of a run."""
+
+
+class Grid:
+    """Runs that are known from the beginning; see `Source`."""
+
+    def __init__(self, jobs: Iterable[Job]) -> None:
+        self._jobs = iter(jobs)
+
+    def next_job(self) -> Job | None:
+        """The next run of the list."""
+        return next(self._jobs, None)
+
+    def ended(self, outcome: Outcome) -> None:
+        """Nothing depends on it."""
+
+
+class Watcher(Protocol):
+    """Who is told how a sweep goes."""
+
+    def started(self, report: Started) -> None:
+        """A run is being played."""
+
+    def progress(self, report: Progress) -> None:
+        """A run has come so far."""
+
+    def again(self, job: Job, why: str) -> None:
+        """A run is played once more: its process is gone."""
+
+    def ended(self, outcome: Outcome) -> None:
+        """A run has ended for good."""
+
+
+def play_all(
+    source: Source, workers: Workers, watcher: Watcher, check_stop: Callable[[], None]
+) -> None:
+    """Play all runs.
+
+    Parameters
+    ----------
+    source : Source
+        Of the runs.
+    workers : Workers
+        Plays them; closed at the end.
+    watcher : Watcher
+        Told of each run.
+    check_stop : callable
+        Raises KeyboardInterrupt if the sweep is to end.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        Once all workers have ended and the watcher knows what they had done.
+    """
+    under_way: dict[Path, Job] = {}
+    lost: dict[Path, list[str]] = defaultdict(list)
+
+    def over(outcome: Outcome) -> None:
+        folder = outcome.job.folder
+        del under_way[folder]
+        told = replace(outcome, tries=tuple(lost.pop(folder, ())))
+        source.ended(told)
+        watcher.ended(told)
+
+    def hear(report: Report, stopping: bool = False) -> None:
+        if isinstance(report, Ended):
+            over(report.outcome)
+        elif isinstance(report, Started):
+            watcher.started(report)
+        elif isinstance(report, Progress):
+            watcher.progress(report)
+        elif not stopping:
+            gone(report)
+
+    def gone(report: Lost) -> None:
+        job, reasons = report.job, lost[report.job.folder]
+        reasons.append(report.why)
+        if len(reasons) < TRIES:
+            watcher.again(job, report.why)
+            workers.start(job)
+            return
+        times = f"{TRIES} times" if len(set(reasons)) == 1 else f"at the last of {TRIES} tries"
+        over(Outcome(job, f"{job.where}: {report.why}, {times}"))
+
+    try:
+        while True:
+            check_stop()
+            while len(under_way) < workers.slots and (job := source.next_job()) is not None:
+                under_way[job.folder] = job
+                workers.start(job)
+            if not under_way:
+                break
+            for report in workers.reports():
+                hear(report)
+    except BaseException:
+        for report in workers.stop():
+            hear(report, stopping=True)
+        raise
+    finally:
+        workers.close()
+
+
+class InProcess:
+    """Plays in the process of the sweep itself; see `reports.Workers`.
+
+    Parameters
+    ----------
+    ask : callable
+        Whether a run that reports shall go on.
+    """
+
+    slots = 1
+
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+        self._job: Job | None = None
+
+    def start(self, job: Job) -> None:
+        """Note a run, which `reports` plays."""
+        self._job = job
+
+    def reports(self) -> Iterator[Report]:
+        """Play the run."""
+        job, self._job = self._job, None
+        assert job is not None
+        yield Started(job, os.getpid(), socket.gethostname())
+        yield Ended(play_job(job, lambda *_: None, self._ask))
+
+    def stop(self) -> Iterator[Report]:
+        """Nothing: what interrupts the sweep has interrupted its run."""
+        return iter(())
+
+    def close(self) -> None:
+        """Nothing is left behind."""
