@@ -2,7 +2,7 @@
 
 Folders are `<out>/<point>/seed-<s>/<algorithm>/`; tables over seeds come from
 `netsim.results.sweep_comparison`. A search's points come from `netsim.campaign.search`, one after
-the other; `netsim.campaign.workers` plays the runs.
+the other; `netsim.campaign.pool` plays the runs.
 """
 
 import itertools

@@ -184,7 +184,7 @@ class RouteTiming:
 
         Parameters
         ----------
-        purpose : {"train", "loss", "look"}
+        purpose : {"train", "loss", "infer"}
         rounds : int
             Timings of each, after one for caches.
         lanes : sequence of int or None
@@ -205,7 +205,9 @@ class RouteTiming:
         if name == "sequential":
             return Sequential(self._shards, self._streams)
         way = f"native/{self.variant}" if name == "native" else name
-        ways = {p: way if name in backends_for(p) else "stacked" for p in ("train", "loss", "look")}
+        ways = {
+            p: way if name in backends_for(p) else "stacked" for p in ("train", "loss", "infer")
+        }
         route = Route.model_validate({**ways, "lanes": lanes})
         routes = Routes({id(self._architecture): Choice("", route, "")})
         a = self._architecture
@@ -216,7 +218,7 @@ class RouteTiming:
         return Native(stacked, routes, self._library, threads=1)
 
     def _prepared(self, purpose: Purpose, backend: Backend) -> Run:
-        if purpose == "look":
+        if purpose == "infer":
             return self._looking(backend)
         loss = default_loss if purpose == "loss" else None
         return lambda: self._train(backend, loss)

@@ -100,9 +100,9 @@ class Contents:
     @property
     def is_sweep(self) -> bool:
         """Whether it is one; it says so before its first run begins."""
-        from netsim.campaign import sweep_definition
+        from netsim.campaign import sweep_folder
 
-        return bool(sweep_definition.definition(self._top))
+        return bool(sweep_folder.definition(self._top))
 
     def now(self, is_live: bool) -> dict[str, Any]:
         """The contents as of now; a live page does not say that its run is not whole."""
@@ -118,12 +118,12 @@ class Contents:
         return self._made
 
     def _swept(self) -> dict[str, Any]:
-        from netsim.campaign import search_record
+        from netsim.campaign import trials
         from netsim.console import sweep_tables
         from netsim.views.render.page import sweep_page
 
         design = sweep_tables.design_of(self._top)
-        return sweep_page.content(self._top, design, search_record.recorded(self._top))
+        return sweep_page.content(self._top, design, trials.recorded(self._top))
 
     def _played(self, runs: Sequence[Path], is_live: bool) -> dict[str, Any]:
         def gathered(folder: Path) -> run_page.Entry:

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from netsim import engine, world
-from netsim.engine import deadlock, endless_step
+from netsim.engine import deadlock, step_watchdog
 from netsim.engine.failures import failure_text
 from netsim.errors import ComputeError, NetsimError, ProtocolError
 from netsim.scenario import from_dict
@@ -89,8 +89,8 @@ def test_a_loop_in_which_no_time_passes_is_named(play_source, monkeypatch):
     ],
 )
 def test_a_step_without_end_is_broken_off(tmp_path, monkeypatch, source, where):
-    monkeypatch.setattr(endless_step, "LOOKED_AT_EVERY_S", 0.05)
-    monkeypatch.setattr(endless_step, "LOOKS", 4)
+    monkeypatch.setattr(step_watchdog, "LOOKED_AT_EVERY_S", 0.05)
+    monkeypatch.setattr(step_watchdog, "LOOKS", 4)
     (tmp_path / "stuck.py").write_text(
         "from netsim import api\n\nclass Params(api.Params):\n    pass\n\n" + source
     )
