@@ -41,6 +41,7 @@ FLOORS = [
     {"api"},
     {"scenario"},
     {"results"},
+    {"export"},
     {"world"},
     {"engine"},
     {"testing"},

@@ -8,8 +8,8 @@ from netsim.channels.fading.ns3_fad import Ns3Trace
 from netsim.channels.packet_error.table import TabledPacketError
 from netsim.channels.path_loss.gains import MeasuredGains
 from netsim.errors import ScenarioError
+from netsim.export import formats
 from netsim.links.radio.channel import RadioChannel
-from netsim.results import exports
 from netsim.rng import Streams
 from netsim.scenario import from_dict
 from netsim.topology.mobility.bonnmotion import BonnMotion
@@ -34,7 +34,7 @@ MOVING = BASE | {"mobility": {"kind": "random_waypoint", "max_m_per_s": 9.0, "pa
 def layout(tables, step_s=1.0):
     built = world.build(from_dict(tables))
     scenario = built.scenario
-    return exports.Layout(
+    return formats.Layout(
         name="run",
         nodes=scenario.nodes.count,
         horizon_ns=to_ns(scenario.horizon_s),
@@ -49,11 +49,11 @@ def layout(tables, step_s=1.0):
 
 
 def written(tmp_path, of, wanted):
-    return str(exports.write(of, wanted, tmp_path / f"file{exports.formats()[wanted].SUFFIX}"))
+    return str(formats.write(of, wanted, tmp_path / f"file{formats.formats()[wanted].SUFFIX}"))
 
 
 def test_every_format_is_one_file_with_an_ending_of_its_own():
-    known = exports.formats()
+    known = formats.formats()
     assert {"gains", "bonnmotion", "ns2", "sumo", "per-table", "ns3-fad"} <= set(known)
     assert len({module.SUFFIX for module in known.values()}) == len(known)
     assert all(module.__doc__ for module in known.values())
@@ -168,12 +168,12 @@ def test_fades_are_the_same_over_time(tmp_path):
 def test_what_a_run_has_not_is_told(tmp_path, changes, wanted, problem):
     of = layout(BASE | changes)
     with pytest.raises(ScenarioError, match=problem):
-        exports.write(of, wanted, tmp_path / "file")
+        formats.write(of, wanted, tmp_path / "file")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_file_that_is_there_stays_as_it_is(tmp_path):
     (tmp_path / "file").write_text("mine")
     with pytest.raises(ScenarioError, match="is there already; name another file"):
-        exports.write(layout(BASE), "trace", tmp_path / "file")
+        formats.write(layout(BASE), "trace", tmp_path / "file")
     assert (tmp_path / "file").read_text() == "mine"

@@ -8,9 +8,9 @@ import pytest
 from netsim import engine, world
 from netsim.console.exporting import export
 from netsim.errors import ScenarioError
+from netsim.export import replays
 from netsim.recording import run_folder
 from netsim.registry import modules
-from netsim.results import replays
 from netsim.scenario import from_dict
 
 WIFI = {

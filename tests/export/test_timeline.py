@@ -13,9 +13,9 @@ import pyarrow.parquet
 import pytest
 
 from netsim import engine, scenario, world
-from netsim.results import exports
-from netsim.results.timeline.lanes import lanes
-from netsim.results.timeline.states import STATES, both, union, without
+from netsim.export import formats
+from netsim.export.timeline.lanes import lanes
+from netsim.export.timeline.states import STATES, both, union, without
 
 BASE: dict[str, Any] = {
     "horizon_s": 20.0,
@@ -66,7 +66,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, dict
 
 
 def trace(folder: Path, tmp_path: Path) -> dict[str, Any]:
-    path = exports.write_run(folder, "timeline", tmp_path / "t.json")
+    path = formats.write_run(folder, "timeline", tmp_path / "t.json")
     return json.loads(path.read_text(encoding="utf-8"))
 
 
@@ -182,7 +182,7 @@ def test_asking_for_a_timeline_changes_no_other_file(runs, tmp_path):
             pd.read_parquet(folder / table), pd.read_parquet(tmp_path / "plain" / table)
         )
     shown = json.loads(
-        exports.write_run(tmp_path / "plain", "timeline", tmp_path / "t.json").read_text()
+        formats.write_run(tmp_path / "plain", "timeline", tmp_path / "t.json").read_text()
     )
     require_chrome_trace(shown)
     assert "metrics.timeline=true" in shown["otherData"]["intervals"]
@@ -190,7 +190,7 @@ def test_asking_for_a_timeline_changes_no_other_file(runs, tmp_path):
 
 def test_a_trace_is_packed_by_its_name(runs, tmp_path):
     folder, _ = runs["plain"]
-    path = exports.write_run(folder, "timeline", tmp_path / "t.json.gz")
+    path = formats.write_run(folder, "timeline", tmp_path / "t.json.gz")
     with gzip.open(path, "rt", encoding="utf-8") as file:
         assert json.load(file) == trace(folder, tmp_path)
 
@@ -230,8 +230,8 @@ def test_messages_that_were_not_used_say_so_at_their_receiver(runs, tmp_path):
 def test_exported_messages_are_the_log(runs, tmp_path):
     folder, _ = runs["plain"]
     log = pd.read_parquet(folder / "messages")
-    csv = exports.write_run(folder, "messages-csv", tmp_path / "m.csv")
-    parquet = exports.write_run(folder, "messages-parquet", tmp_path / "m.parquet")
+    csv = formats.write_run(folder, "messages-csv", tmp_path / "m.csv")
+    parquet = formats.write_run(folder, "messages-parquet", tmp_path / "m.parquet")
     for found in (pd.read_csv(csv), pd.read_parquet(parquet)):
         assert found.number.tolist() == list(range(1, len(log) + 1))
         assert (found.t_sent_ns / 1e9 == log.t_sent_s).all()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from netsim import engine, scenario, world
-from netsim.results import exports
+from netsim.export import formats
 
 RUN = {
     "horizon_s": 20.0,
@@ -83,7 +83,7 @@ def test_perfetto_reads_all_of_it_and_adds_up_the_same_seconds(perfetto, tmp_pat
     loaded = scenario.from_dict(RUN, "walk")
     built = world.build(loaded)
     summary = engine.play(built, loaded.algorithm[0], folder=tmp_path / "run")
-    exports.write_run(tmp_path / "run", "timeline", tmp_path / "served" / "walk.json")
+    formats.write_run(tmp_path / "run", "timeline", tmp_path / "served" / "walk.json")
     ask = perfetto("walk.json")
     assert (
         ask("select name from stats where value > 0 and severity in ('error', 'data_loss')") == []

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from netsim.results.exports import Layout, seconds
+from netsim.export.formats import Layout, seconds
 
 SUFFIX = ".movements"
 

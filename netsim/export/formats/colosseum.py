@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import scipy.io
 
-from netsim.results.exports import Layout, sampled_gains
+from netsim.export.formats import Layout, sampled_gains
 
 SUFFIX = ".colosseum.mat"
 _TAP_DELAY_S = 1e-9

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from netsim.results.exports import Layout, sampled_gains
+from netsim.export.formats import Layout, sampled_gains
 
 SUFFIX = ".gains.npz"
 

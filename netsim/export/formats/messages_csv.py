@@ -6,8 +6,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.csv
 
+from netsim.export.formats import _messages
 from netsim.results.compare import inert
-from netsim.results.exports import _messages
 
 SUFFIX = ".messages.csv"
 

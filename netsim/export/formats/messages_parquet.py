@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pyarrow.parquet
 
-from netsim.results.exports import _messages
+from netsim.export.formats import _messages
 
 SUFFIX = ".messages.parquet"
 

@@ -4,7 +4,7 @@ import math
 from itertools import pairwise
 from pathlib import Path
 
-from netsim.results.exports import Layout, seconds
+from netsim.export.formats import Layout, seconds
 
 SUFFIX = ".ns_movements"
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from netsim.errors import ScenarioError
+from netsim.export.formats import Layout
 from netsim.links.radio.channel import RadioChannel
-from netsim.results.exports import Layout
 
 SUFFIX = ".fad"
 _SAMPLE_NS = 1_000_000

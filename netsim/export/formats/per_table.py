@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 
 from netsim.errors import ScenarioError
+from netsim.export.formats import Layout
 from netsim.links.radio.table import Radio
-from netsim.results.exports import Layout
 from netsim.units import db_to_linear
 
 SUFFIX = ".per.csv"

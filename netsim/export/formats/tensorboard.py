@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from netsim.results.trackers import from_folder
+from netsim.export.trackers import from_folder
 
 SUFFIX = ".tensorboard"
 

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netsim.errors import ScenarioError
+from netsim.export.formats import Layout
 from netsim.recording import run_folder
 from netsim.registry import did_you_mean, modules
-from netsim.results.exports import Layout
 from netsim.scenario.tables import Scenario
 
 NEVER_SENT = ("busy", "off", "asleep", "withdrawn")

@@ -26,10 +26,10 @@ from netsim.channels.mac.csma import Csma
 from netsim.channels.packet_error.ofdm_80211 import Ofdm80211PacketError
 from netsim.channels.path_loss.log_distance import LogDistance
 from netsim.errors import ScenarioError
+from netsim.export.formats import Layout, sampled_gains, seconds
+from netsim.export.replays import Run
 from netsim.links.radio.table import Radio
 from netsim.links.wired.wire import Wire
-from netsim.results.exports import Layout, sampled_gains, seconds
-from netsim.results.replays import Run
 from netsim.results.summary import write_json
 
 RATES_MBPS = (6, 9, 12, 18, 24, 36, 48, 54)

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from netsim.export.timeline.chrome import SHORTEST_NS, Writer, process_of
+from netsim.export.timeline.lanes import lanes
+from netsim.export.timeline.states import nanoseconds
 from netsim.recording import run_folder
-from netsim.results.timeline.chrome import SHORTEST_NS, Writer, process_of
-from netsim.results.timeline.lanes import lanes
-from netsim.results.timeline.states import nanoseconds
 
 COLUMNS = ("t_sent_s", "t_done_s", "src", "dst", "kind", "bits", "outcome")
 ARRIVED = ("delivered", "partial")

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from netsim.errors import ScenarioError
+from netsim.export.trackers import scalars, tracker
 from netsim.recording import run_folder
 from netsim.recording.observers import EvaluationEvent
 from netsim.results import summary as summaries
-from netsim.results.trackers import scalars, tracker
 from netsim.traces.files import is_file
 
 _COLUMNS = ("t_s", "node", "metric", "value")

@@ -11,7 +11,7 @@ from typing import Any
 
 import tomli_w
 
-from netsim.results.trackers.scalars import Point, flat
+from netsim.export.trackers.scalars import Point, flat
 
 NEEDS = ("tensorboard", "torch.utils.tensorboard")
 """What has to be importable."""

@@ -12,7 +12,7 @@ from typing import Any
 os.environ.setdefault("WANDB_ERROR_REPORTING", "false")  # read when it is imported
 os.environ.setdefault("WANDB_SILENT", "true")
 
-from netsim.results.trackers.scalars import Point
+from netsim.export.trackers.scalars import Point
 
 NEEDS = ("wandb",)
 """What has to be importable."""

@@ -6,8 +6,8 @@ import sys
 import pytest
 
 from netsim.errors import ScenarioError
+from netsim.export.trackers import scalars, tracker
 from netsim.recording.observers import EvaluationEvent, TrafficEvent
-from netsim.results.trackers import scalars, tracker
 
 SCENARIO = """\
 name = "tiny"
