@@ -12,8 +12,6 @@ whether the device computes what the CPU does, then how fast.
 - ratios: N nodes train, over a plain loop on the same device. The loop trains ten nodes, whose
   steps cost what those of more nodes do, and all of netsim's nodes start alike, since it would take
   minutes to draw 10,000 models; otherwise as `local_sgd.py`
-- graphs: steps as CUDA graphs (experimental, NETSIM_CUDA_GRAPHS=1) over steps without, and how far
-  the models of both are apart
 - gossip: whole runs, over a plain loop, as `async_gossip.py`
 - memory: of whole runs, over a row a node
 - training: shipped scenarios or a fifth of them, and their accuracies beside those of the CPU
@@ -21,7 +19,6 @@ whether the device computes what the CPU does, then how fast.
 
 import argparse
 import json
-import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -116,44 +113,6 @@ def ratio(cell: Cell, device: str, tiny: bool) -> Cell:
     }
 
 
-def graph_cells(tiny: bool) -> list[Cell]:
-    """Small steps, where launches take most of the time, and larger ones."""
-    cases = (("a", 10),) if tiny else (("a", 10), ("a", 100), ("a", 1_000), ("c", 10), ("c", 100))
-    return [{"model": model, "nodes": nodes, "batch": 10} for model, nodes in cases]
-
-
-def graphs(cell: Cell, device: str, tiny: bool) -> Cell:
-    """The same trainings with and without graphs, from the same starts."""
-    model, nodes = cell["model"], cell["nodes"]
-    built = own_starts(model, nodes, cell["batch"], "stacked", device)
-    steps = MODELS[model].steps
-    plain, captured = (
-        Jobs(open_learning(built, built.scenario.algorithm[0], False, lambda: 0), steps)
-        for _ in range(2)
-    )
-
-    def with_graphs() -> None:
-        os.environ["NETSIM_CUDA_GRAPHS"] = "1"
-        try:
-            captured.run()
-        finally:
-            del os.environ["NETSIM_CUDA_GRAPHS"]
-
-    runs = {"plain": plain.run, "graphs": with_graphs}
-    best = interleaved(runs, device, 0.0 if tiny else 2.0, least=1 if tiny else 2)
-    ours, theirs = (
-        torch.stack([c.materialise() for c in jobs.results]) for jobs in (captured, plain)
-    )
-    left = [jobs.learning.scheduler.one_by_one for jobs in (captured, plain)]
-    return {
-        "us/step": 1e6 * best["plain"] / (nodes * steps),
-        "graphs us/step": 1e6 * best["graphs"] / (nodes * steps),
-        "ratio": best["plain"] / best["graphs"],
-        "difference": float((ours - theirs).abs().max() / theirs.abs().max()),
-        "one by one": "; ".join(why for each in left for why in each.values()) or None,
-    }
-
-
 def gossip_cells(tiny: bool) -> list[Cell]:
     """Trainings of a run, about, are few where they take long."""
     if tiny:
@@ -228,8 +187,7 @@ def training(cell: Cell, device: str, tiny: bool) -> Cell:
 
 PARTS = {
     "parity": Part(0.24, _parity.cases, parity),
-    "ratios": Part(0.36, ratio_cells, ratio),
-    "graphs": Part(0.05, graph_cells, graphs),
+    "ratios": Part(0.41, ratio_cells, ratio),
     "gossip": Part(0.16, gossip_cells, gossip_end_to_end),
     "memory": Part(0.08, memory_cells, memory),
     "training": Part(0.11, training_cells, training),

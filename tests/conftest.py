@@ -1,6 +1,7 @@
 """Fixtures for every test: none reads or writes files of the user who runs them."""
 
 import gc
+import shutil
 from collections import Counter
 
 import pytest
@@ -53,3 +54,22 @@ def nothing_of_ones_own(tmp_path_factory):
         patch.setenv("NETSIM_ROUTES", str(folder / "no routes of one's own.toml"))
         patch.setenv("XDG_STATE_HOME", str(folder / "state"))
         yield
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """A headless Chromium; where there is none the test is skipped, and says so.
+
+    One a module: as long as it is open, nothing else in this process can open another.
+    """
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        pytest.skip("Playwright is not installed: pip install 'netsim-dfl[browser]'")
+    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
+    if found is None:
+        pytest.skip("no Chromium on this machine: apt-get install chromium")
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield opened
+        opened.close()

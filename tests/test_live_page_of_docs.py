@@ -9,7 +9,7 @@ import typer
 
 from netsim.console import live, live_worker
 from netsim.console.app import app
-from netsim.results.trackers import scalars, tracker
+from netsim.export.trackers import scalars, tracker
 
 PAGE = (Path(__file__).resolve().parents[1] / "docs" / "live.md").read_text(encoding="utf-8")
 COMMANDS = [

@@ -86,7 +86,7 @@ class Comparison:
         streams: Streams,
         optimizer: Optimizer,
     ) -> None:
-        self._architecture, self._shards, self._streams = architecture, shards, streams
+        self._weakly, self._shards, self._streams = weak(architecture), shards, streams
         self._optimizer = stepwise(optimizer)
         self._known: dict[int, Outcome] = {}
         self._changing: list[str] = []  # attributes that every training changes
@@ -96,6 +96,13 @@ class Comparison:
         enough = [s for s, n in sizes.items() if min(n, shards.batch_size) >= least]
         self._shards_taken = sorted(enough, key=lambda s: -sizes[s])[:TRIES]
         self.start = self._fresh().row()
+
+    @property
+    def _architecture(self) -> Architecture:
+        """Its model, which it does not keep: it is kept with it, in `_COMPARED`."""
+        architecture = self._weakly()
+        assert architecture is not None
+        return architecture
 
     def require_plain(self) -> None:
         """Refuse a model that the sequential backend trains otherwise than plain PyTorch does.

@@ -24,11 +24,11 @@ CACHE_BYTES = 16 << 20
 FEWEST_LANES = 8
 """Nodes per call even where fewer fit the caches: each call has a cost of its own."""
 
-MOST_LANES = {"cpu": 128, "cuda": 4096}
-"""Nodes per call at most, by device; that of a GPU is not measured."""
+MOST_LANES = 128
+"""Nodes per call at most on a CPU; on a GPU its memory alone is the limit."""
 
 GPU_SHARE = 0.25
-"""Share of a GPU's memory for what nodes that train in one call need. Not measured on any yet."""
+"""Share of a GPU's memory for what nodes that train in one call need: a limit, not an optimum."""
 
 
 class Choice(NamedTuple):
@@ -160,10 +160,10 @@ def default_lanes(architecture: Architecture, activations: int) -> int:
     bytes_each = torch.empty((), dtype=a.dtype).element_size()
     if a.device.type == "cuda":
         total = torch.cuda.get_device_properties(a.device).total_memory * GPU_SHARE
-        fit = int(total // (bytes_each * (4 * padded(a.num_values) + 3 * activations)))
-    else:
-        fit = CACHE_BYTES // (2 * bytes_each * padded(a.num_values))
-    return max(FEWEST_LANES, min(MOST_LANES[a.device.type], fit))
+        each = bytes_each * (4 * padded(a.num_values) + 3 * activations)
+        return max(FEWEST_LANES, int(total // each))
+    fit = CACHE_BYTES // (2 * bytes_each * padded(a.num_values))
+    return max(FEWEST_LANES, min(MOST_LANES, fit))
 
 
 def choose(

@@ -10,8 +10,8 @@ from netsim.console.checking import checked
 from netsim.console.sweep_session import Where
 from netsim.engine import runner
 from netsim.errors import ScenarioError
+from netsim.export.trackers import tracker
 from netsim.recording import folder_lock
-from netsim.results.trackers import tracker
 from netsim.scenario.kinds import kinds_of
 
 

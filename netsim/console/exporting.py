@@ -6,8 +6,8 @@ from pathlib import Path
 
 from netsim.engine.runner import DATA_VARIABLE
 from netsim.errors import ScenarioError
+from netsim.export import formats, replays
 from netsim.recording import run_folder
-from netsim.results import exports, replays
 from netsim.results.played import folders as begun_runs
 from netsim.results.summary import run_folders
 from netsim.rng import Streams
@@ -61,8 +61,8 @@ def export(
         raise ScenarioError("name a format, --as FORMAT, or a simulator, --for SIMULATOR")
     if not step_s >= 1e-9:
         raise ScenarioError(f"--step {step_s:g}: must be at least 1e-9 s")
-    if form is not None and exports.tells_what_happened(form):
-        return exports.write_run(_only(begun_runs(run), run), form, out)
+    if form is not None and formats.tells_what_happened(form):
+        return formats.write_run(_only(begun_runs(run), run), form, out)
     folders = run_folders(run)
     folder = folders[0] if simulator is None else _only(folders, run)
     scenario = load(str(run_folder.scenario_file(folder)), kinds=kinds_of(components))
@@ -79,7 +79,7 @@ def export(
     streams = Streams(scenario.seed)
     positions_m, track = placed(scenario, streams, data_folder)
     on_air = radios(scenario, positions_m, streams, track, data_folder)
-    layout = exports.Layout(
+    layout = formats.Layout(
         name=scenario.name,
         nodes=scenario.nodes.count,
         horizon_ns=to_ns(scenario.horizon_s),
@@ -96,7 +96,7 @@ def export(
         played = replays.Run(folder=folder, scenario=scenario, layout=layout)
         return replays.write(played, simulator, out)
     assert form is not None
-    return exports.write(layout, form, out)
+    return formats.write(layout, form, out)
 
 
 def _only(folders: Sequence[Path], run: Path) -> Path:

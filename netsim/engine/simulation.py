@@ -42,6 +42,7 @@ from netsim.engine.provenance import (
 from netsim.engine.replay import Past
 from netsim.engine.run_checks import RunChecks
 from netsim.errors import ReplayError
+from netsim.export.timeline import states
 from netsim.messaging.barrier import Barrier
 from netsim.node.node import Node
 from netsim.node.process_guard import start_processes
@@ -49,7 +50,6 @@ from netsim.node.publishing_verbs import LoggedWeights
 from netsim.recording import artifacts, checksums
 from netsim.recording.whole_files import make_folder, write_text, written_into
 from netsim.results import summary
-from netsim.results.timeline import states
 from netsim.scenario import algorithm_files, to_toml
 from netsim.scenario.tables import AlgorithmEntry
 from netsim.units import to_ns, to_s

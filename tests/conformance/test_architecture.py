@@ -42,6 +42,7 @@ FLOORS = [
     {"scenario"},
     {"results"},
     {"views"},
+    {"export"},
     {"world"},
     {"engine"},
     {"campaign"},

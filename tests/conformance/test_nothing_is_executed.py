@@ -22,7 +22,7 @@ SHELLS = {("os", "system"), ("os", "popen"), ("subprocess", "getoutput"),
           ("subprocess", "getstatusoutput")}  # fmt: skip
 OWN_CODE = "netsim/scenario/shipped.py"
 """Makes a package of the algorithms that lie beside netsim in a checkout."""
-BY_NAME = {"netsim/results/trackers/tracker.py", "netsim/views/__init__.py"}
+BY_NAME = {"netsim/export/trackers/tracker.py", "netsim/views/__init__.py"}
 """Readers of runs that import by a name: one of a list of their own, or of their files."""
 
 
@@ -95,7 +95,7 @@ def test_no_text_is_executed_and_nothing_unpickled(top):
 
 
 def test_who_reads_runs_imports_nothing_by_a_name():
-    rooms = [REPOSITORY / "netsim" / room for room in ("recording", "results", "views")]
+    rooms = [REPOSITORY / "netsim" / room for room in ("recording", "results", "views", "export")]
     texts = {
         path.relative_to(REPOSITORY).as_posix(): path.read_text(encoding="utf-8")
         for room in rooms

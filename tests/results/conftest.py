@@ -1,6 +1,5 @@
 """Synthetic run folders, written through the Recorder as a run would."""
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -85,22 +84,3 @@ def play(
 @pytest.fixture
 def written() -> Callable[..., dict]:
     return play
-
-
-@pytest.fixture(scope="module")
-def browser():
-    """A headless Chromium; where there is none the test is skipped, and says so.
-
-    One a module: as long as it is open, nothing else in this process can open another.
-    """
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        pytest.skip("Playwright is not installed: pip install 'netsim-dfl[browser]'")
-    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
-    if found is None:
-        pytest.skip("no Chromium on this machine: apt-get install chromium")
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
-        yield opened
-        opened.close()

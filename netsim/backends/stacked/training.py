@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from netsim.backends.parameter_store import ParameterStore, padded
-from netsim.backends.stacked import cuda_graphs, mixing
+from netsim.backends.stacked import mixing
 from netsim.backends.stacked.stacked_module import StackedModule
 from netsim.backends.stacked.workspace import LocalSteps, Plan, Workspace
 from netsim.learning import optimizers
@@ -109,7 +109,6 @@ class Training:
             weight = mask / counts.unsqueeze(-1)
         else:
             space.weight.fill_(1.0 / columns)
-        is_captured = cuda_graphs.is_captured(self._module.architecture)
         active = len(jobs)
         for s in range(steps[0]):
             going_on = sum(n > s for n in steps)
@@ -118,8 +117,6 @@ class Training:
                 self._write_results(space, jobs, going_on, active, recipe)
                 active = going_on
             wide = self._module.width_for(active, columns)
-            if is_captured:
-                wide = cuda_graphs.captured_width(wide, capacity)
             given = min(wide, lanes)
             space.index[:given] = where[s, :given]
             if any(ragged):

@@ -10,7 +10,6 @@ from torch import Tensor
 
 from netsim.backends.memory_pool import allocate
 from netsim.backends.parameter_store import padded
-from netsim.backends.stacked import cuda_graphs
 from netsim.backends.stacked.optimizer_state import accumulators_for
 from netsim.backends.stacked.stacked_module import StackedModule
 from netsim.learning.jobs import Batches, Optimizer
@@ -124,14 +123,9 @@ class Workspace:
             Whether the optimiser starts anew: what the sinks hold is overwritten.
         """
         decay = 0.0 if is_first else self.accumulators.decay
-        key, a = (width, is_ragged, decay), self.module.architecture
+        key = (width, is_ragged, decay)
         if key not in self._steps:
-            step = self._make(*key)
-            if cuda_graphs.is_captured(a):
-                step = cuda_graphs.replayed(
-                    step, [self.rows[:width], *self.accumulators.states(width)]
-                )
-            self._steps[key] = step
+            self._steps[key] = self._make(*key)
         self._steps[key]()
 
     def _make(self, width: int, is_ragged: bool, decay: float) -> Callable[[], None]:

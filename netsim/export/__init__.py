@@ -1,0 +1,1 @@
+"""Runs for other programs: file formats, dashboards (`trackers`), timelines, replays in ns-3."""

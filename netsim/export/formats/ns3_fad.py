@@ -1,0 +1,44 @@
+"""Fading of the link between nodes 0 and 1: `.fad` for `[radio.fading] kind = "ns3_fad"`.
+
+One resource block, in samples of 1 ms over the run, at most `_MOST` of them.
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from netsim.errors import ScenarioError
+from netsim.export.formats import Layout
+from netsim.links.radio.channel import RadioChannel
+
+SUFFIX = ".fad"
+_SAMPLE_NS = 1_000_000
+_MOST = 10_000
+
+
+def write(layout: Layout, path: Path) -> None:
+    """Write one line of gains in dB.
+
+    Raises
+    ------
+    ScenarioError
+        If the run has no radio, one node, or a fading that is no function of time.
+    """
+    radio, budget = layout.on_air()
+    if radio.fading.hold == "exchange":
+        raise ScenarioError(
+            f'{layout.name}: [radio.fading] hold = "exchange": the gain depends on wake-ups, not '
+            "on time alone; this format is one over time"
+        )
+    if layout.nodes < 2:
+        raise ScenarioError(f"{layout.name}: has one node, and this format is one of a link")
+    channel = RadioChannel(radio, budget, lambda _node, _time: (0, 0), layout.streams)
+    count = min(_MOST, max(1, layout.horizon_ns // _SAMPLE_NS))
+    times = [k * _SAMPLE_NS for k in range(count)]
+    means = np.array([budget.mean_snr.pair(0, 1, time_ns) for time_ns in times])
+    if (means == 0.0).any():
+        raise ScenarioError(f"{layout.name}: nodes 0 and 1 never hear each other")
+    gains = np.array([channel.snr(0, 1, time_ns) for time_ns in times]) / means
+    with np.errstate(divide="ignore"):
+        fades_db = 10.0 * np.log10(gains)
+    path.write_text(" ".join(repr(fade) for fade in fades_db.tolist()) + "\n", encoding="utf-8")

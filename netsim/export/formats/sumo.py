@@ -1,0 +1,28 @@
+"""Places of the nodes as SUMO's floating car data: `[mobility] kind = "sumo"`."""
+
+from pathlib import Path
+
+from netsim.export.formats import Layout, seconds
+
+SUFFIX = ".fcd.xml"
+
+
+def write(layout: Layout, path: Path) -> None:
+    """Write a time step every `layout.step_ns`, with a vehicle `node0`, `node1`, ... a node.
+
+    Raises
+    ------
+    ScenarioError
+        If nodes have no places.
+    """
+    start_m = [knots[0][1:] for knots in layout.knots()]
+    every = range(layout.nodes)
+    with path.open("w", encoding="utf-8") as file:
+        file.write('<?xml version="1.0" encoding="UTF-8"?>\n<fcd-export>\n')
+        for time_ns in layout.samples_ns():
+            places = start_m if layout.track is None else layout.track.at(every, time_ns).tolist()
+            file.write(f'    <timestep time="{seconds(time_ns)}">\n')
+            for node, (x, y) in enumerate(places):
+                file.write(f'        <vehicle id="node{node}" x="{x!r}" y="{y!r}"/>\n')
+            file.write("    </timestep>\n")
+        file.write("</fcd-export>\n")

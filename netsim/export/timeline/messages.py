@@ -1,0 +1,184 @@
+"""Messages as slices of their senders and receivers, with an arrow from one to the other.
+
+A slice of the sender lasts from sending until the last receiver has it, or it was given up; what
+was sent at one instant under one name is one slice. At the receiver stands a slice of a nanosecond.
+Only messages that arrived, whole or in part, have an arrow. Models that arrived and were never used
+are said to be so at their receiver.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netsim.export.timeline.chrome import SHORTEST_NS, Writer, process_of
+from netsim.export.timeline.lanes import lanes
+from netsim.export.timeline.states import nanoseconds
+from netsim.recording import run_folder
+
+COLUMNS = ("t_sent_s", "t_done_s", "src", "dst", "kind", "bits", "outcome")
+ARRIVED = ("delivered", "partial")
+SENT, CAME = 40_000, 3
+"""Threads of a node: the first of those that show what it has sent, and where messages arrive."""
+_WAITING = "messages under way"
+_MOST_NAMED = 20
+
+
+def write(folder: Path, writer: Writer, nodes: int) -> None:
+    """Write all messages of a run.
+
+    Parameters
+    ----------
+    folder : Path
+    writer : Writer
+    nodes : int
+        How many there are.
+    """
+    rows = run_folder.read(folder, "messages", COLUMNS)
+    if not len(rows["src"]):
+        return
+    sent_ns, done_ns = nanoseconds(rows["t_sent_s"]), nanoseconds(rows["t_done_s"])
+    kinds, kind = np.unique(rows["kind"].astype(str), return_inverse=True)
+    outcomes, outcome = np.unique(rows["outcome"].astype(str), return_inverse=True)
+    arrived = np.isin(outcome, [k for k, word in enumerate(outcomes) if word in ARRIVED])
+    src, dst, bits = (rows[name].astype(np.int64) for name in ("src", "dst", "bits"))
+    del rows
+    unused = _unused(folder, len(src))
+    _sent(writer, sent_ns, done_ns, src, dst, kind, bits, outcome, arrived, (kinds, outcomes))
+    _came(writer, done_ns, src, dst, kind, arrived, kinds, unused)
+    for node in range(nodes):
+        mine = src == node
+        _under_way(writer, node, sent_ns[mine], done_ns[mine])
+
+
+def _sent(
+    writer: Writer,
+    sent_ns: NDArray[np.int64],
+    done_ns: NDArray[np.int64],
+    src: NDArray[np.int64],
+    dst: NDArray[np.int64],
+    kind: NDArray[np.int64],
+    bits: NDArray[np.int64],
+    outcome: NDArray[np.int64],
+    arrived: NDArray[np.bool_],
+    words: tuple[Any, Any],
+) -> None:
+    """Slices of senders, and the beginnings of arrows."""
+    kinds, outcomes = words
+    order = np.lexsort((dst, kind, sent_ns, src))
+    groups = _groups(order, src, sent_ns, kind)
+    node, used = -1, 0
+    lane_of: Iterator[int] = iter(())
+    begins = [int(order[begin]) for begin, _ in groups]
+    ends_ns = [int(done_ns[order[begin:end]].max()) for begin, end in groups]
+    for k, (begin, end) in enumerate(groups):
+        rows = order[begin:end].tolist()
+        first, sender = rows[0], int(src[rows[0]])
+        if sender != node:
+            _name_lanes(writer, node, used)
+            node, used = sender, 0
+            last = k + int(np.searchsorted(src[begins[k:]], sender, side="right"))
+            spans = zip(sent_ns[begins[k:last]].tolist(), ends_ns[k:last], strict=True)
+            lane_of = lanes((b, max(e, b + SHORTEST_NS)) for b, e in spans)
+        lane = next(lane_of)
+        used = max(used, lane + 1)
+        fates = Counter(str(outcomes[outcome[row]]) for row in rows)
+        pid, tid, at_ns = process_of(sender), SENT + lane, int(sent_ns[first])
+        to = dst[rows].tolist()
+        told = {"to": to[:_MOST_NAMED], "bits": int(bits[first]), **fates}
+        if len(to) > _MOST_NAMED:
+            told["receivers"] = len(to)
+        writer.slice(pid, tid, _title(str(kinds[kind[first]]), to, fates), at_ns, ends_ns[k], told)
+        for row in rows:
+            if arrived[row]:
+                writer.arrow(pid, tid, row, at_ns, ends=False)
+    _name_lanes(writer, node, used)
+
+
+def _came(
+    writer: Writer,
+    done_ns: NDArray[np.int64],
+    src: NDArray[np.int64],
+    dst: NDArray[np.int64],
+    kind: NDArray[np.int64],
+    arrived: NDArray[np.bool_],
+    kinds: Any,
+    unused: Mapping[int, str],
+) -> None:
+    """Slices of receivers, and the ends of arrows; `unused` has what became of unused messages."""
+    order = np.lexsort((src, done_ns, dst))
+    order = order[arrived[order]]
+    for begin, end in _groups(order, dst, done_ns):
+        rows = order[begin:end].tolist()
+        pid, at_ns = process_of(int(dst[rows[0]])), int(done_ns[rows[0]])
+        names = "/".join(sorted({str(kinds[kind[row]]) for row in rows}))
+        whence = f"from {src[rows[0]]}" if len(rows) == 1 else f"from {len(rows)} nodes"
+        told: dict[str, Any] = {"from": src[rows].tolist()[:_MOST_NAMED]}
+        in_vain = Counter(unused[row] for row in rows if row in unused)
+        if in_vain:
+            told["arrived, not used"] = dict(in_vain)
+        vain = (
+            ""
+            if not in_vain
+            else ", not used"
+            if len(rows) == 1
+            else f", {in_vain.total()} not used"
+        )
+        writer.slice(pid, CAME, f"{names} {whence}{vain}", at_ns, at_ns + SHORTEST_NS, told)
+        for row in rows:
+            writer.arrow(pid, CAME, row, at_ns, ends=True)
+    for node in np.unique(dst[arrived]).tolist():
+        writer.thread(process_of(node), CAME, "messages in")
+
+
+def _unused(folder: Path, messages: int) -> dict[int, str]:
+    """Fates of messages with values that arrived and were not used, by row."""
+    if not run_folder.has(folder, "uses"):
+        return {}
+    rows = run_folder.read(folder, "uses", ("message", "fate"))
+    both = zip(rows["message"].tolist(), rows["fate"].astype(str).tolist(), strict=True)
+    return {row: fate for row, fate in both if fate != "used" and 0 <= row < messages}
+
+
+def _under_way(
+    writer: Writer, node: int, sent_ns: NDArray[np.int64], done_ns: NDArray[np.int64]
+) -> None:
+    """Count a node's messages that wait or are on their way, over time."""
+    if not len(sent_ns):
+        return
+    at_ns = np.concatenate((sent_ns, done_ns))
+    times, place = np.unique(at_ns, return_inverse=True)
+    change = np.zeros(len(times), dtype=np.int64)
+    np.add.at(change, place, np.repeat((1, -1), len(sent_ns)))
+    levels = np.cumsum(change)
+    pid = process_of(node)
+    for k in np.flatnonzero(change).tolist():
+        writer.counter(pid, _WAITING, int(times[k]), int(levels[k]))
+
+
+def _groups(order: NDArray[np.int64], *keys: NDArray[np.int64]) -> list[tuple[int, int]]:
+    """Return the groups of neighbours that agree in all keys: begin and end of each in an order."""
+    if not len(order):
+        return []
+    new = np.zeros(len(order), dtype=bool)
+    new[0] = True
+    for key in keys:
+        new[1:] |= key[order[1:]] != key[order[:-1]]
+    bounds = [*np.flatnonzero(new).tolist(), len(order)]
+    return list(pairwise(bounds))
+
+
+def _title(kind: str, to: list[int], fates: Counter[str]) -> str:
+    lost = sum(many for fate, many in fates.items() if fate not in ARRIVED)
+    if len(to) == 1:
+        return f"{kind} to {to[0]}" + (f" ({next(iter(fates))})" if lost else "")
+    return f"{kind} to {len(to)} nodes" + (f" ({lost} lost)" if lost else "")
+
+
+def _name_lanes(writer: Writer, node: int, used: int) -> None:
+    for lane in range(used):
+        writer.thread(process_of(node), SENT + lane, "messages out")

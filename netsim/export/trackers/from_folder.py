@@ -1,0 +1,73 @@
+"""Records of a run's tables, for dashboards: `netsim export RUN --as tensorboard`."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from netsim.errors import ScenarioError
+from netsim.export.trackers import scalars, tracker
+from netsim.recording import run_folder
+from netsim.recording.observers import EvaluationEvent
+from netsim.results import summary as summaries
+from netsim.traces.files import is_file
+
+_COLUMNS = ("t_s", "node", "metric", "value")
+
+
+def write(folder: Path, program: str, into: Path) -> None:
+    """Write for one program what it would have been told by `run --log`, but for two counts.
+
+    How many messages have ended and steps were made by then is in no table.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the run, which need not have ended.
+    program : str
+        See `tracker.PROGRAMS`.
+    into : Path
+        The folder for the program's own one.
+
+    Raises
+    ------
+    ScenarioError
+        If its package is not installed, or nothing was measured yet.
+    """
+    (opens,) = tracker.writers_of([program], "--as")
+    if not run_folder.has(folder, "metrics") and not run_folder.has(folder, "traffic"):
+        raise ScenarioError(f"{folder}: has neither metrics nor traffic: none were written yet")
+    scenario = run_folder.scenario_tables(folder)
+    title = tracker.title_of(scenario, run_folder.algorithm_of(scenario, folder.name))
+    last = {}
+    if is_file(folder / "summary.json"):
+        last = scalars.of_summary(summaries.load(folder))
+    into.mkdir(parents=True)
+    writer = opens(into, title, scenario)
+    try:
+        for point in points(folder):
+            writer.write(point)
+        if last:
+            writer.finish(last)
+    finally:
+        writer.close()
+
+
+def points(folder: Path) -> Iterator[scalars.Point]:
+    """The numbers of a run's evaluations, in order of time, traffic before what was measured."""
+    measured: dict[float, dict[str, dict[int, float]]] = {}
+    if run_folder.has(folder, "metrics"):
+        rows = run_folder.read(folder, "metrics", _COLUMNS)
+        for t_s, node, metric, value in zip(*(rows[c].tolist() for c in _COLUMNS), strict=True):
+            measured.setdefault(t_s, {}).setdefault(metric, {})[node] = value
+    spent: dict[float, tuple[int, float]] = {}
+    if run_folder.has(folder, "traffic"):
+        rows = run_folder.read(folder, "traffic")
+        sums = zip(rows["bits_transmitted"].tolist(), rows["airtime_s"].tolist(), strict=True)
+        spent = dict(zip(rows["t_s"].tolist(), sums, strict=True))
+    bits = 0
+    for t_s in sorted(measured.keys() | spent.keys()):
+        if t_s in spent:
+            bits, airtime_s = spent[t_s]
+            yield scalars.Point(scalars.of_spending(bits, airtime_s), t_s, bits)
+        if t_s in measured:
+            event = EvaluationEvent("", t_s, measured[t_s])
+            yield scalars.Point(scalars.of_evaluation(event), t_s, bits)

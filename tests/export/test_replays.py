@@ -1,0 +1,182 @@
+"""Inputs of ns-3 equal the events of the run."""
+
+import json
+
+import numpy as np
+import pytest
+
+from netsim import engine, world
+from netsim.console.exporting import export
+from netsim.errors import ScenarioError
+from netsim.export import replays
+from netsim.recording import run_folder
+from netsim.registry import modules
+from netsim.scenario import from_dict
+
+WIFI = {
+    "horizon_s": 6.0,
+    "seed": 3,
+    "nodes": {"count": 4, "placement": "disc", "radius_m": 40.0},
+    "exchange": {"schedule": "poisson", "rate_hz": 0.5},
+    "data": {"kind": "digits"},
+    "model": {"kind": "mlp", "hidden": [4]},
+    "metrics": {"common_test_samples": 10},
+    "algorithm": {"kind": "dpsgd"},
+    "radio": {
+        "rate": {"kind": "fixed", "rate_bps": 6e6},
+        "packet_payload_bytes": 1464,
+        "packet_header_bytes": 36,
+        "attempt_overhead_s": 24e-6,
+        "fading": {"kind": "none"},
+        "packet_error": {"kind": "ofdm_80211", "mbps": 6},
+        "path_loss": {"kind": "log_distance", "exponent": 3.2, "reference_db": 46.6777},
+        "arq": {"kind": "hole"},
+        "mac": {"kind": "csma", "capture": True, "rts_threshold_bits": 4000},
+        "sensitivity_dbm": -82.0,
+    },
+}
+WIRES = {name: table for name, table in WIFI.items() if name not in ("radio", "nodes")} | {
+    "nodes": {"count": 3, "groups": [{"name": "fast", "count": 1, "uplink_bps": 5e6}]},
+    "link": {"latency_s": 0.02, "uplink_bps": 1e6, "downlink_bps": 2e6, "slow_start": {}},
+}
+
+
+@pytest.fixture
+def exported(tmp_path):
+    """A scenario played and exported: the run folder, that of the export, `replay.json`."""
+
+    def play(tables, step_s=1.0):
+        scenario = from_dict(tables, "quick")
+        run, out = tmp_path / "run", tmp_path / "out"
+        engine.play(world.build(scenario), scenario.algorithm[0], folder=run, timing_only=True)
+        export(run, (None, "ns3"), out, step_s, (), None)
+        return run, out, json.loads((out / "replay.json").read_text())
+
+    return play
+
+
+def rows(path):
+    return [line.split() for line in path.read_text().splitlines() if line[0] != "#"]
+
+
+def radio(**keys):
+    return WIFI | {"radio": WIFI["radio"] | keys}
+
+
+def test_messages_are_those_of_the_log_in_the_order_of_sending(exported):
+    run, out, about = exported(WIFI)
+    log = run_folder.read(run, "messages")
+    given = rows(out / "messages.txt")
+    assert len(given) == len(log["src"]) > 3
+    t_s = [float(row[0]) for row in given]
+    assert t_s == sorted(t_s)
+    assert sorted(t_s) == sorted(log["t_sent_s"].tolist())
+    assert {(row[1], row[2]) for row in given} == {
+        (str(a), str(b)) for a, b in zip(log["src"], log["dst"], strict=True)
+    }
+    order = np.lexsort((log["src"], log["t_sent_s"]))
+    assert [float(row[4]) for row in given] == log["t_done_s"][order].tolist()
+    assert [row[5] for row in given] == log["outcome"][order].tolist()
+    assert [int(row[3]) for row in given] == [-(-int(b) // 8) for b in log["bits"][order]]
+    assert about["program"] == "adhoc"
+
+
+def test_the_radio_is_handed_on_and_nothing_differs_where_it_is_that_of_80211(exported):
+    _, out, about = exported(WIFI)
+    assert about["arguments"] == {
+        "mode": "OfdmRate6Mbps", "payload": 1464, "header": 36, "noiseFigureDb": 7.0,
+        "sensitivityDbm": -82.0, "retries": 7, "m": 0.0, "gains": 0, "exponent": 3.2,
+        "referenceDb": 46.6777, "rtsBytes": 500, "stop": 6.0,
+    }  # fmt: skip
+    assert about["differs"] == []
+    assert [float(row[1]) for row in rows(out / "nodes.txt")] == [20.0] * 4
+    assert not (out / "gains.txt").exists()
+
+
+def test_places_are_those_of_the_run_and_turns_are_exact(exported):
+    moving = WIFI | {"mobility": {"kind": "random_waypoint", "max_m_per_s": 9.0}}
+    _, out, _ = exported(moving)
+    built = world.build(from_dict(moving))
+    for node in range(4):
+        way = [
+            tuple(map(float, row[1:])) for row in rows(out / "places.txt") if row[0] == str(node)
+        ]
+        assert way[0][0] == 0.0
+        assert way[-1][0] >= 6.0
+        for t_s in (0.0, 1.7, 5.9):
+            x, y = (np.interp(t_s, [p[0] for p in way], [p[k] for p in way]) for k in (1, 2))
+            assert (x, y) == pytest.approx(built.track.at([node], round(t_s * 1e9))[0], abs=1e-6)
+
+
+def test_other_path_losses_go_as_gains(exported):
+    tables = radio(shadowing={"kind": "log_normal", "sigma_db": 4.0})
+    _, out, about = exported(tables)
+    built = world.build(from_dict(tables))
+    assert about["arguments"]["gains"] == 1
+    given = rows(out / "gains.txt")
+    assert len(given) == 4 * 3
+    for t_s, src, dst, gain_db in given:
+        snr = built.budget.mean_snr.snr(int(src), [int(dst)], 0)[0]
+        heard_dbm = 20.0 + float(gain_db)
+        noise_dbm = built.scenario.radio.noise_dbm
+        assert (t_s, heard_dbm - noise_dbm) == ("0.0", pytest.approx(10 * np.log10(snr), abs=1e-5))
+
+
+def test_what_ns3_plays_otherwise_is_said(exported):
+    tables = radio(
+        packet_header_bytes=0, fading={"kind": "rayleigh"}, attempt_overhead_s=1e-3,
+        packet_error={"kind": "logistic"}, mac={"kind": "orthogonal"}, sensitivity_dbm=None,
+        ttl_s=3.0,
+    )  # fmt: skip
+    _, _, about = exported(tables)
+    assert about["arguments"]["sensitivityDbm"] == -1000.0
+    assert about["arguments"]["m"] == 1.0
+    said = "\n".join(about["differs"])
+    for part in (
+        "the DCF of 802.11 takes the place of mac orthogonal",
+        "headers are of 36 bytes, not of 0",
+        "a frame takes 0.001976 s; the run's took 0.002952 s",
+        "fading is drawn anew for every frame",
+        "no message is given up after ttl_s = 3",
+        "NistErrorRateModel, not logistic",
+    ):
+        assert part in said
+
+
+def test_a_carrier_sense_range_becomes_a_sensitivity(exported):
+    mac = {"kind": "csma", "capture": True, "carrier_sense_m": 100.0}
+    _, _, about = exported(radio(mac=mac, sensitivity_dbm=None))
+    assert about["arguments"]["sensitivityDbm"] == pytest.approx(20 - 46.6777 - 32 * 2)
+    assert about["differs"] == [
+        "nothing weaker than the mean power at carrier_sense_m = 100 is received, either"
+    ]
+
+
+def test_wires_are_a_star_of_access_links(exported):
+    _, out, about = exported(WIRES)
+    assert about["program"] == "star"
+    assert about["arguments"] == {"latency": 0.02, "window": 10, "stop": 6.0}
+    assert rows(out / "nodes.txt") == [
+        ["0", "5000000", "2000000"], ["1", "1000000", "2000000"], ["2", "1000000", "2000000"],
+    ]  # fmt: skip
+
+
+@pytest.mark.thinned(2)
+@pytest.mark.parametrize(
+    ("tables", "problem"),
+    [
+        (radio(rate={"kind": "fixed", "rate_bps": 20e6}), "IEEE 802.11a"),
+        (radio(fading={"kind": "rician"}), 'kind = "rician": ns-3 replays none'),
+        (WIRES | {"link": {"rate_bps": 1e6}}, "[link] rate_bps: ns-3 replays access links"),
+        (WIFI | {"run": {"log_messages": False}}, "logged with [run] log_messages = true"),
+    ],
+)
+def test_what_ns3_can_not_play_is_refused(exported, tmp_path, tables, problem):
+    with pytest.raises(ScenarioError) as refused:
+        exported(tables)
+    assert problem in str(refused.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_simulators_are_files():
+    assert list(modules(replays.__name__)) == ["ns3"]

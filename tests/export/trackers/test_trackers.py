@@ -1,0 +1,113 @@
+"""Reports to dashboards, and the fate of those that fail."""
+
+import json
+import sys
+
+import pytest
+
+from netsim.errors import ScenarioError
+from netsim.export.trackers import scalars, tracker
+from netsim.recording.observers import EvaluationEvent, TrafficEvent
+
+SCENARIO = """\
+name = "tiny"
+seed = 3
+horizon_s = 10.0
+[metrics]
+every_s = 5.0
+[algorithm]
+kind = "dpsgd"
+name = "dpsgd"
+"""
+
+
+class Kept:
+    """A writer that keeps what it is told."""
+
+    def __init__(self, folder, title, scenario):
+        self.title, self.rows, self.last, self.closed = title, [], {}, False
+        made.append(self)
+
+    def write(self, point):
+        if self.title.endswith("broken"):
+            raise OSError("disk full")
+        self.rows.append(tuple(point))
+
+    def finish(self, last):
+        self.last = last
+
+    def close(self):
+        self.closed = True
+
+
+made: list[Kept] = []
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    made.clear()
+
+
+@pytest.fixture
+def own(tmp_path):
+    def of(algorithm):
+        folder = tmp_path / algorithm
+        folder.mkdir(exist_ok=True)
+        (folder / "scenario.toml").write_text(SCENARIO)
+        return folder
+
+    return of
+
+
+def play(observers, algorithm):
+    observers.on_traffic(TrafficEvent(algorithm, 5.0, 16_000, 0.5, 7, 9))
+    observers.on_evaluation(
+        EvaluationEvent(algorithm, 5.0, {"accuracy": {0: 0.25, 1: 0.75}, "loss": {1: 2.0}})
+    )
+
+
+def test_each_algorithm_has_a_writer_that_is_told_in_order(own):
+    with tracker.told([Kept], own, None, print) as observers:
+        play(observers, "dpsgd")
+        (own("dpsgd") / "summary.json").write_text(
+            json.dumps({"accuracy": {"mean": 0.5}, "messages": {"sent": 7}})
+        )
+        play(observers, "local")
+    first, second = made
+    assert first.title == "tiny dpsgd"
+    assert [(t_s, bits) for _, t_s, bits in first.rows] == [(5.0, 16_000)] * 2
+    assert first.rows[1][0] == {
+        "accuracy/mean": 0.5, "accuracy/std": 0.25, "accuracy/min": 0.25, "accuracy/max": 0.75,
+        "loss/mean": 2.0, "loss/std": 0.0, "loss/min": 2.0, "loss/max": 2.0,
+    }  # fmt: skip
+    assert first.last == {"final/accuracy": 0.5, "final/messages/sent": 7.0}
+    assert second.last == {}  # it has no summary: it was broken off
+    assert first.closed
+    assert second.closed
+
+
+def test_a_dashboard_that_fails_is_left_out_and_the_run_goes_on(own):
+    warnings = []
+    with tracker.told([Kept], own, None, warnings.append) as observers:
+        play(observers, "broken")
+    assert len(warnings) == 1
+    assert "is told no more: OSError: disk full" in warnings[0]
+    assert made[0].closed
+
+
+def test_a_program_that_is_not_known_is_refused():
+    with pytest.raises(ScenarioError, match="--log mlflow: must be one of tensorboard, wandb"):
+        tracker.writers_of(["mlflow"])
+
+
+@pytest.mark.parametrize("name", ["tensorboard", "wandb", "wandb-online"])
+def test_a_library_that_is_missing_is_named_with_its_extra(name, monkeypatch):
+    package = name.removesuffix("-online")
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(ScenarioError, match=rf"pip install 'netsim-dfl\[{package}\]'"):
+        tracker.writers_of([name])
+
+
+def test_a_scenario_is_flat_for_tables_of_parameters():
+    found = scalars.flat({"a": 1, "b": {"c": [1, 2], "d": {"e": "x"}}, "f": True})
+    assert found == {"a": 1, "b.c": "[1, 2]", "b.d.e": "x", "f": True}
