@@ -12,9 +12,9 @@ import time
 from pathlib import Path
 
 import pytest
-from netsim.results.report import html
 
 from netsim.console import live, live_worker
+from netsim.views.render.page import html
 
 RUN = ("run", "s.toml", "-q", "--no-figures")
 LONG = ("--set", "horizon_s=1e6", "--set", "metrics.every_s=10.0", "--algorithms", "algorithms")
