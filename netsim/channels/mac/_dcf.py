@@ -40,7 +40,7 @@ attempt fails of which no contender's began in the same slot, and all per attemp
 - Who has failed knows it SIFS, a slot and a preamble after its packet's end (10.3.2.11), and then
   waits for a DIFS, while the others count h = (SIFS + slot + preamble + DIFS - gap) / slot - 1
   slots (gap: DIFS or EIFS) unless one of them begins meanwhile: its backoff is longer by the mean
-  of the slots that go by, q (1 - q^h) / (1 - q), q being the probability that a slot is idle for it.
+  of the slots that go by, q (1 - q^h) / (1 - q), q being the probability that it finds a slot idle.
 
 For one sender alone this gives X + slot (W - 1) / 2 again, and where nobody is heard it changes
 nothing. Beside a simulation slot by slot of 1 to 100 senders, payload is within .7 % up to 50, and
