@@ -81,10 +81,10 @@ def test_saturated_senders_carry_what_bianchi_says(ether, senders, limit, mbps):
 @pytest.mark.parametrize("limit", [None, 7])
 @pytest.mark.parametrize("senders", [5, 20, 32, 50, 100])
 def test_saturated_senders_carry_as_much_frame_by_frame(ether, senders, limit, mbps):
-    """Within 3 %; of 50 and 100 within 5 %: Bianchi's model is that much below frames there."""
+    """Within 3 %."""
     one = saturated_bps(ether, senders, mbps, limit, "message", 100.0 if mbps == 6 else 10.0)
     each = saturated_bps(ether, senders, mbps, limit, "packet", 20.0 if mbps == 6 else 2.0)
-    assert one == pytest.approx(each, rel=0.03 if senders < 50 else 0.05)
+    assert one == pytest.approx(each, rel=0.03)
 
 
 @pytest.mark.parametrize("fidelity", BOTH)

@@ -21,11 +21,37 @@ i's own, one attempt takes on average
 and meets a contender's with probability 1 - prod over N(i) of (1 - c_ij tau_j); c_ij = 1, or with
 capture the probability that i's packet is lost at its SINR.
 
+Between exchanges (`anomalous_slots`). A station that has waited through a frame has slots left to
+count, and counts none while the medium is busy, so that in the slot that follows the DIFS nobody
+may begin but who has just ended an exchange and drawn 0: a slot that belongs to the exchange before
+(I. Tinnirello, G. Bianchi, Y. Xiao, "Refinements on IEEE 802.11 Distributed Coordination Function
+Modeling Approaches", IEEE Trans. Veh. Technol. 2010; E. Felemban, E. Ekici, "Single Hop IEEE 802.11
+DCF Analysis Revisited", IEEE Trans. Wireless Comm. 2011). With z = 1/W, s_i the probability that an
+attempt fails of which no contender's began in the same slot, and all per attempt after a backoff:
+
+- After a success i sends at once with probability z, meets no contender, and fails with s_i. So to
+  each success belong m_i = z / (1 - z (1 - s_i)) such attempts; of all attempts
+  a_i = z S_i are of this kind, where S_i = (1 - f_i) + (1 - s_i) a_i are successes, and
+  pi_1 gets s_i a_i more.
+- A backoff after a success that is not 0 is uniform on 1 .. W-1, and the first of its slots belongs
+  to the exchange: (W - 2) / 2 slots are left on average, in place of (W - 1) / 2.
+- An exchange lasts for one more slot, a success with all that follows it for
+  X_i (1 + m_i (1 - s_i)) + m_i s_i F_i + (1 - m_i s_i) slot, F_i being a failed one.
+- Who has failed knows it SIFS, a slot and a preamble after its packet's end (10.3.2.11), and then
+  waits for a DIFS, while the others count h = (SIFS + slot + preamble + DIFS - gap) / slot - 1
+  slots (gap: DIFS or EIFS) unless one of them begins meanwhile: its backoff is longer by the mean
+  of the slots that go by, q (1 - q^h) / (1 - q), q being the probability that it finds a slot idle.
+
+For one sender alone this gives X + slot (W - 1) / 2 again, and where nobody is heard it changes
+nothing. Beside a simulation slot by slot of 1 to 100 senders, payload is within .7 % up to 50, and
+1.2 % below with 100 (without all this: 3.6 % below). In one that some cannot hear (next paragraph)
+senders are not in step, no slot is anybody's own, and plain attempts and silences are taken.
+
 Contenders that do not hear each other. They do not wait for each other, so that a sender between
 two others rarely finds both silent, and starves. Those on the air together are an independent set
 of the graph of who hears whom, and a set S of them is on the air for a share of the time
 
-    P(S) ~ prod over S of X_j / (b_j slot)
+    P(S) ~ prod over S of X_j / (b_j slot),   X_j, b_j: means over all attempts,
 
 (R. Boorstyn, A. Kershenbaum, B. Maglaris, V. Sahin, "Throughput Analysis in Multihop CSMA Packet
 Radio Networks", IEEE Trans. Comm. 1987, which neglects collisions in time); then C_i = X_i / P(i is
@@ -70,19 +96,20 @@ receiver holds back for that exchange, as a contender would. Two senders alone t
 other's packets are not independent at all: `_pair` has them.
 
 f_i = 1 - (1 - e_i) P(no contender) prod over groups P(left alone), e_i being what noise alone does;
-the f_i of all senders together are solved by damped iteration.
+the f_i of all senders together are solved by damped iteration, in steps that become smaller until
+it converges.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
 
-from netsim.channels.mac import _few, _pair
+from netsim.channels.mac import _pair
 from netsim.channels.mac._hidden import Others
 from netsim.channels.mac._situation import Access, Situation, Timing
 from netsim.channels.mac._stations import Stations
 
-CLOSE, ROUNDS = 1e-4, 400
+CLOSE, ROUNDS = 1e-4, 10_000
 """Change of a failure probability that ends the iteration; most steps."""
 
 
@@ -102,8 +129,6 @@ def solve(mac: Timing, situation: Situation) -> tuple[Access, ...]:
     """
     if _pair.applies(mac, situation):
         return _pair.solve(mac, situation)
-    if _few.are_few(situation):
-        return _few.solve(mac, situation, CLOSE, ROUNDS)
     return solve_many(mac, situation)
 
 
@@ -111,10 +136,12 @@ def solve_many(mac: Timing, situation: Situation) -> tuple[Access, ...]:
     """As `solve`, by arrays."""
     stations = Stations(mac, situation)
     others = Others(mac, situation, stations)
+    # Where all hear each other nothing in the iteration depends on how long an attempt takes.
+    step = stations.wait if len(others.me) or stations.crowds else stations.listen
     for _ in range(ROUNDS):
-        stations.wait()
+        step()
         losses = others.losses()
         if stations.learn(losses[others.first], others.collided[others.first], CLOSE) < CLOSE:
             break
     stations.wait()
-    return stations.access(losses, others.senders)
+    return stations.access(losses, others.collided, others.senders)

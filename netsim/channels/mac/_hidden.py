@@ -6,7 +6,7 @@ import numpy as np
 
 from netsim.channels.mac._crowd import Floats
 from netsim.channels.mac._situation import Hidden, Situation, Timing
-from netsim.channels.mac._stations import MOMENT_S, SURE, Stations
+from netsim.channels.mac._stations import SURE, Stations
 
 
 class Others:
@@ -56,19 +56,20 @@ class Others:
         self.collided: Floats = 1.0 - alone
         if not len(me):
             return np.asarray(self.collided)
-        cycle_s, silent_s = stations.cycle_s[other], stations.silent_s[other]
+        attempt_s, silent_s = stations.attempt_s[other], stations.silent_s[other]
+        own_s = stations.own_s[other]
         on_air_s = stations.on_air_s[other]
-        share = on_air_s / cycle_s
+        share = on_air_s / attempt_s
         if self.any_together:
-            beside = stations.beside[me, other] * on_air_s / stations.own_s[other]
+            beside = stations.beside[me, other] * on_air_s / own_s
             share = np.where(self.together, beside, share)
         if self.any_brief:
             early_s = np.where(stations.rts[other], self.warning_s, on_air_s)
             share = np.where(self.brief, early_s / (early_s + silent_s), share)
         # While others than the group's hold it up, a sender of the group does not count down.
-        busy = np.bincount(self.group, stations.own_s[other] / cycle_s, groups)[self.group]
-        counted_s = np.maximum(stations.backoff_s[other], MOMENT_S)
-        stretch = np.maximum(cycle_s * (1.0 - busy) / counted_s, 1.0)
+        busy = np.bincount(self.group, own_s / attempt_s, groups)[self.group]
+        counted_s = stations.counted_s[other]
+        stretch = np.maximum(attempt_s * (1.0 - busy) / counted_s, 1.0)
         if self.any_together:
             stretch = np.where(self.together, 1.0 / stations.paces[me, other], stretch)
         if self.any_brief:
@@ -77,14 +78,14 @@ class Others:
         silent = (stations.weights[other] * rest_s).sum(1) / silent_s
         # The receiver has locked to one that began since the sender's own last packet.
         began_s = stations.silent_s[me] - (stations.weights[me] * self.rest_s).sum(1)
-        locked = np.minimum(share, began_s / cycle_s)
+        locked = np.minimum(share, began_s / attempt_s)
         spared = locked * (1.0 - self.earlier) + (share - locked) * (1.0 - self.later)
         later, again = self.later, np.zeros(len(me))
         if self.any_partial:
             # One on the air may also begin its next packet meanwhile, and any one several.
             again = np.where(self.brief, 0.0, self._again(stretch, on_air_s, silent_s))
             once = np.maximum(share * again + (1.0 - share) * (1.0 - silent), 1e-300)
-            often = np.where(self.brief, 1.0, np.maximum(self.whole_s / cycle_s / once, 1.0))
+            often = np.where(self.brief, 1.0, np.maximum(self.whole_s / attempt_s / once, 1.0))
             later = 1.0 - (1.0 - later) ** often
         quiet = np.log(np.maximum(1.0 - later * (1.0 - silent), 1e-300))
         on_air = np.bincount(self.group, share, groups)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netsim.channels.mac._crowd import Floats
-from netsim.channels.mac._situation import Sender, Timing
+from netsim.channels.mac._situation import Sender, Timing, no_answer_s
 from netsim.channels.mac._stations import last_stage
 
 MOMENT_S = 1e-9
@@ -32,7 +32,7 @@ class Side:
         stages = np.arange(top + 1)
         after_s = mac.sifs_s + (sender.ack_s or 0.0) + 2.0 * mac.propagation_s
         self.limit, self.stages, self.error = sender.limit, top + 1, sender.error
-        self.gap_s = np.where(stages == 0, after_s, 0.0) + mac.difs_s
+        self.gap_s = np.where(stages == 0, after_s, no_answer_s(mac)) + mac.difs_s
         windows = mac.cw_min * 2.0 ** np.minimum(stages, mac.stages) - 1.0
         self.width_s = np.maximum(mac.slot_s * windows, MOMENT_S)
         self.next = np.append(stages[1:], top if sender.limit is None else 0)  # after a failure

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
+PREAMBLE_S = 20e-6
+"""Preamble and header of an OFDM frame: a receiver knows by then that a frame has begun."""
+
 
 class Timing(Protocol):
     """Times and windows that are read from `Csma`."""
@@ -60,6 +63,19 @@ def exchange_s(mac: Timing, sender: Sender) -> float:
     answer_s = mac.sifs_s + (sender.ack_s or 0.0) if acknowledged else 0.0
     hops = 1.0 + acknowledged + 2.0 * sender.rts
     return before_s + sender.frame_s + answer_s + hops * mac.propagation_s
+
+
+def no_answer_s(mac: Timing) -> float:
+    """Time after the end of its packet at which a sender knows that no answer comes [s].
+
+    A SIFS, a slot and the preamble by which it would have noticed one (IEEE 802.11-2020,
+    10.3.2.11).
+
+    Parameters
+    ----------
+    mac : Csma
+    """
+    return mac.sifs_s + mac.slot_s + PREAMBLE_S + 2.0 * mac.propagation_s
 
 
 class Hidden(NamedTuple):

@@ -9,14 +9,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netsim.channels.mac._crowd import Floats, crowds
-from netsim.channels.mac._situation import Access, Sender, Situation, Timing
+from netsim.channels.mac._situation import (
+    Access,
+    Sender,
+    Situation,
+    Timing,
+    no_answer_s,
+)
 
 DAMPING = 0.7
 """Weight of a new failure probability, at first."""
 PATIENCE = 8
 """Rounds in which the largest change has to halve, or the weight does."""
+SMALLER_FROM = 100
+"""Rounds after which no weight is larger than this over their number."""
 SURE, MOMENT_S = 1.0 - 1e-12, 1e-9
 """A probability this large counts as 1; the shortest mean backoff."""
+MOST_ZERO = 0.98
+"""The largest probability of drawing no slot: with `cw_min = 1` nobody would ever give way."""
 
 
 class Damping:
@@ -51,7 +61,7 @@ class Damping:
                 halve = self._turns > 1 or self._weight == DAMPING
                 self._weight *= 0.5 if halve else 2.0
             self._size, self._turns = size, 0
-        return self._weight
+        return min(self._weight, SMALLER_FROM / self._round)
 
 
 class Stations:
@@ -76,19 +86,30 @@ class Stations:
         # What a sender that hears only the receiver has to wait for.
         self.answer_s = np.where(rts, self.success_s, self.success_s - frame_s)
         self.rts, self.repeats = rts, repeats
-        # With probability 1/W the next packet follows in the slot after a success, and so on.
-        self.follow = 1.0 / (mac.cw_min - 1.0) if mac.anomalous_slots else 0.0
-        if mac.anomalous_slots:
-            self.success_s = (self.success_s + mac.slot_s) * (1.0 + self.follow)
-        self.heard_failed_s = self.failed_s + eifs_s
+        alone = np.array([not heard for heard in situation.contenders])
+        gap_s = np.where(alone, mac.difs_s, eifs_s)
+        missed_s = no_answer_s(mac) + mac.difs_s
+        self.extra_s = mac.slot_s if mac.anomalous_slots else 0.0
+        self.zero = min(1.0 / mac.cw_min, MOST_ZERO) if mac.anomalous_slots else 0.0
+        self.heard_failed_s = self.failed_s + gap_s + self.extra_s
+        self.own_failed_s = (
+            self.heard_failed_s if mac.anomalous_slots else self.failed_s + mac.difs_s
+        )
         tops = [last_stage(mac, one) for one in senders]
         self.stages = np.arange(max(tops) + 1)
         self.exists = self.stages <= np.array(tops)[:, None]
         self.endless = [i for i, one in enumerate(senders) if one.limit is None and tops[i] > 0]
-        self.widths_s = mac.slot_s * (mac.cw_min * 2.0 ** np.minimum(self.stages, mac.stages) - 1.0)
+        self.widths = mac.cw_min * 2.0 ** np.minimum(self.stages, mac.stages) - 1.0
+        self.widths_s = mac.slot_s * self.widths
         self.twice_s = 2.0 * np.maximum(self.widths_s, 1e-12)
         # Silence before a backoff: one at stage 0 follows a success, all others a failure.
-        self.gaps_s = np.where(self.stages == 0, ends_s[:, None], mac.difs_s)
+        self.gaps_s = np.where(self.stages == 0, ends_s[:, None], missed_s)
+        # Of it, what keeps others from counting down, too; by how much less a failure does.
+        self.kept_s = np.where(self.stages == 0, ends_s[:, None], mac.difs_s)
+        self.less_s = self.failed_s + mac.difs_s - self.success_s
+        # By how many slots the others are ahead of one whose attempt has failed.
+        self.ahead = (missed_s - gap_s) / mac.slot_s - 1.0
+        self.idle = np.ones(n)
         self.hears = np.zeros((n, n))
         for i, heard in enumerate(situation.contenders):
             self.hears[i, list(heard)] = 1.0
@@ -108,27 +129,66 @@ class Stations:
         self.beside, self.paces = np.zeros((n, n)), np.ones((n, n))
         self.fails = np.where(repeats, 0.5, 0.0)
         self.spoilt = np.zeros(n)  # f given that no contender began in the same slot
-        self.cycle_s = self.success_s
+        self.attempt_s = self.success_s
         self._damping = Damping()
         self._weigh()
 
     def _weigh(self) -> None:
-        """Stage probabilities, mean backoff and what follows from them."""
-        weights = self.fails[:, None] ** self.stages * self.exists
+        """Stage probabilities, mean backoff and what follows from them; see `_dcf`."""
+        fails, spoilt = self.fails, np.where(self.repeats, self.spoilt, 0.0)
+        after_success = fails[:, None] ** self.stages * self.exists
+        after_zero = np.zeros_like(after_success)  # stages that a zero draw's failure leads to
+        after_zero[:, 1:] = after_success[:, :-1] * self.exists[:, 1:]
         for i in self.endless:
-            weights[i, -1] /= max(1.0 - self.fails[i], 1e-12)
-        self.weights = weights / weights.sum(1)[:, None]
-        self.backoff_s = 0.5 * self.weights @ self.widths_s
-        self.silent_s = (self.weights * self.gaps_s).sum(1) + self.backoff_s
+            for weights in (after_success, after_zero):
+                weights[i, -1] /= max(1.0 - fails[i], 1e-12)
+        zero, anew = self.zero, 1.0 - self.zero * (1.0 - spoilt)
+        rate = zero * (1.0 - fails) / anew
+        zeros = rate * after_success.sum(1) / (1.0 - rate * spoilt * after_zero.sum(1))
+        stages = after_success + (spoilt * zeros)[:, None] * after_zero
+        waits = self.widths / 2.0 * np.ones_like(stages)
+        slots = stages.sum(1)
+        if zero:
+            ahead = self.ahead
+            late = np.maximum(ahead, 0.0)
+            held = np.where(
+                self.idle < SURE,
+                self.idle * (1.0 - self.idle**late) / np.maximum(1.0 - self.idle, 1e-12),
+                late,
+            )
+            early = np.minimum(ahead, 0.0)[:, None]
+            left = np.maximum(self.widths + early, 0.0)
+            waits = left * (left + 1.0) / (2.0 * (self.widths + 1.0)) + held[:, None]
+            through = (1.0 - fails) * slots + (1.0 - spoilt) * zeros
+            share = np.minimum((1.0 - zero) * through / stages[:, 0], 1.0)
+            waits[:, 0] += share * (max(0.5 * self.widths[0] - 0.5, 0.0) - waits[:, 0])
+        self.backoff_s = self.slot_s * (stages * waits).sum(1) / slots
         self.tau = np.minimum(1.0 / (1.0 + self.backoff_s / self.slot_s), SURE)
-        self.on_air_s = self.body_s + self.fails * (self.failed_s - self.body_s)
+        # In a run: one that succeeds, and those that follow it at once.
+        more, self.zeros = zero / anew, zeros / slots
+        more_s = more * (self.success_s + spoilt * (self.heard_failed_s - self.success_s))
+        self.run_s = self.success_s + more_s + (1.0 - more * spoilt) * self.extra_s
+        stages[:, 0] += zeros
+        self.weights = stages / (slots + zeros)[:, None]
+        self.silent_s = (self.weights * (self.gaps_s + 0.5 * self.widths_s)).sum(1)
+        self.gap_s = (self.weights * self.kept_s).sum(1)
+        self.lost = self.of_attempts(fails, spoilt)
+        self.on_air_s = self.body_s + self.lost * (self.failed_s - self.body_s)
+
+    def of_attempts(self, contended: Floats, followed: Floats) -> Floats:
+        """Mean over attempts, from that over those after a backoff and that over those at once."""
+        return np.asarray((contended + self.zeros * followed) / (1.0 + self.zeros))
+
+    def listen(self) -> None:
+        """Set the probability that a slot which a sender counts is idle."""
+        self.none = np.log1p(-self.tau)
+        self.idle = np.exp(self.hears @ self.none)
 
     def wait(self) -> None:
         """Set the mean time of an attempt, from the states of those that it waits for."""
-        tau, failed_s = self.tau, self.heard_failed_s
-        none = np.log1p(-tau)
-        idle = np.exp(self.hears @ none)
-        more_s = tau / (1.0 - tau) * (1.0 - self.spoilt) * (self.success_s - failed_s)
+        self.listen()
+        tau, failed_s, none, idle = self.tau, self.heard_failed_s, self.none, self.idle
+        more_s = tau / (1.0 - tau) * (1.0 - self.spoilt) * (self.run_s - failed_s)
         slot_s = idle * (self.slot_s + self.hears @ more_s)
         if self.alike:
             slot_s += (1.0 - idle) * failed_s[0]
@@ -138,15 +198,20 @@ class Stations:
             none_longer = np.exp(np.cumsum(logs, axis=1) - logs)
             slot_s += (none_longer * self.hears[:, order]) @ (tau * failed_s)[order]
         if self.any_warned:  # it holds back for what the receiver of a hidden sender answers
-            begins = np.where(self.rts, tau, self.slot_s / self.cycle_s)
-            slot_s += self.warned @ (begins * (1.0 - self.fails) * self.answer_s)
-        own_s = self.success_s + self.fails * (self.failed_s + self.difs_s - self.success_s)
-        self.cycle_s = self.backoff_s / self.slot_s * slot_s + own_s
-        self.own_s = own_s
-        for crowd in self.crowds:
+            begins = np.where(self.rts, tau, self.slot_s / self.attempt_s)
+            slot_s += self.warned @ (begins * (1.0 - self.lost) * self.answer_s)
+        own_s = self.run_s + self.fails * (self.own_failed_s - self.run_s)
+        attempts = 1.0 + self.zeros
+        self.own_s = own_s / attempts
+        self.counted_s = np.maximum(self.backoff_s / attempts, MOMENT_S)
+        self.attempt_s = self.counted_s / self.slot_s * slot_s + self.own_s
+        for crowd in self.crowds:  # not in step with each other, so that no slot is anybody's own
             who = crowd.who
-            law = crowd.law(own_s[who] / np.maximum(self.backoff_s[who], MOMENT_S))
-            self.cycle_s[who] = own_s[who] / law.shares
+            own_s = self.success_s[who] + self.lost[who] * self.less_s[who]
+            counted_s = np.maximum(self.silent_s[who] - self.gap_s[who], MOMENT_S)
+            law = crowd.law(own_s / counted_s)
+            self.own_s[who], self.counted_s[who] = own_s, counted_s
+            self.attempt_s[who] = own_s / law.shares
             pairs = np.ix_(who, who)
             self.counts[pairs], self.beside[pairs], self.paces[pairs] = law[1:]
 
@@ -183,18 +248,22 @@ class Stations:
         over_s = np.maximum(self.widths_s - np.maximum(left_s, 0.0), 0.0)
         return np.asarray(over_s * over_s / self.twice_s + np.maximum(-left_s, 0.0))
 
-    def access(self, losses: Floats, senders: NDArray[np.int64]) -> tuple[Access, ...]:
+    def access(
+        self, losses: Floats, collided: Floats, senders: NDArray[np.int64]
+    ) -> tuple[Access, ...]:
         """Return the access: means over all attempts, also those that follow a success at once."""
-        attempts = 1.0 + (1.0 - self.fails) * self.follow
-        cycle_s = self.cycle_s / attempts
-        sent_s = self.sent_s + self.fails * (self.failed_s - self.sent_s)
-        losses = losses / attempts[senders]
-        found: list[list[float]] = [[] for _ in cycle_s]
+        apart = np.clip(1.0 - (1.0 - losses) / np.maximum(1.0 - collided, 1e-12), 0.0, 1.0)
+        zeros = self.zeros[senders]
+        losses = (losses + zeros * apart) / (1.0 + zeros)
+        sent_s = self.sent_s + self.lost * (self.failed_s - self.sent_s)
+        found: list[list[float]] = [[] for _ in sent_s]
         for i, loss in zip(senders.tolist(), losses.tolist(), strict=True):
             found[i].append(loss)
         return tuple(
             Access(time_s, tuple(of), sent)
-            for time_s, of, sent in zip(cycle_s.tolist(), found, sent_s.tolist(), strict=True)
+            for time_s, of, sent in zip(
+                self.attempt_s.tolist(), found, sent_s.tolist(), strict=True
+            )
         )
 
 
