@@ -298,3 +298,10 @@ def test_a_sweep_whose_processes_are_killed_ends_with_the_table_of_one_that_ran_
 def test_runs_killed_at_random_moments_go_on_as_if_they_had_not_been(run):
     found = run("kills", "--kills", 5, "--only", "kd_pdfl star", "dpsgd rounds", "local radio")
     assert [kill["different"] for kill in found["kills"]] == [[]] * 5
+
+
+@pytest.mark.slow
+def test_frame_speed_tells_ratio_and_equal_logs(run):
+    (cell,) = run("frame_speed", "--nodes", 12, "--pairs", 1)
+    assert cell["equal logs"] == "True"
+    assert cell["ratio"] > 0

@@ -9,8 +9,9 @@ from collections.abc import Set as AbstractSet
 from netsim.channels.mac import ALONE
 from netsim.channels.sleep import Rhythm
 from netsim.clock import Clock
+from netsim.links.arrivals import Arrivals
 from netsim.links.link import PhysicalLink
-from netsim.links.radio.admission import RadioQueue
+from netsim.links.radio.admission import QueuedMessage, RadioQueue
 from netsim.links.radio.budget import LinkBudget
 from netsim.links.radio.cells import Cells
 from netsim.links.radio.channel import RadioChannel
@@ -84,6 +85,7 @@ class RadioSetup(PhysicalLink):
         self._servers = base_stations
         self._serial: dict[tuple[int, int], int] = {}
         self._queue = RadioQueue(nodes, radio.queue_limit)
+        self._arrivals = Arrivals(env, streams, self._admit)
         self._in_rounds: dict[Flight, BroadcastRounds] = {}
         self._accounting = EnergyAccounting(recorder, meter)
         self._adaptation: RateAdaptation | None = None
@@ -95,7 +97,9 @@ class RadioSetup(PhysicalLink):
         # told of each one that ends
         self.flights_ended: list[Callable[[Flight], object]] = [self._packets_on_air.end]
         channel = self._set_radio(radio, budget)
-        self._superposition = Superposition(self, radio, channel, meter, self._free, self._release)
+        self._superposition = Superposition(
+            self, radio, channel, meter, self._free, self._release, streams
+        )
 
     def _set_radio(self, radio: Radio, budget: LinkBudget) -> RadioChannel:
         """Send by a table from now on; returns the channel that follows from it."""
@@ -117,6 +121,9 @@ class RadioSetup(PhysicalLink):
         self._base_stations = self._servers if mac.has_base_stations else frozenset()
         self._slot_of = mac.slot_of_each(nodes, distance_m)
         self._slots = max(self._slot_of, default=0) + 1
+        if mac.turns(self._slots) is not None:  # nobody is first by a number
+            order = streams.permutation("order of slots", n=self._slots).tolist()
+            self._slot_of = [order[slot] for slot in self._slot_of]
         self._interference = interference_of(
             radio, channel, nodes, distance_m, self._servers, streams, self._slot_of
         )
@@ -192,6 +199,10 @@ class RadioSetup(PhysicalLink):
     def _are_apart(self, one: int, other: int) -> bool:
         """True if two nodes are not in contact now."""
         return self.meetings is not None and self.meetings.left_ns(one, other, self.env.now) == 0
+
+    @abstractmethod
+    def _admit(self, message: QueuedMessage) -> None:
+        """Start a message, or let it wait for its radios."""
 
     @abstractmethod
     def _end(self, flight: Flight, leg: int, cut: bool = False) -> None:
