@@ -333,3 +333,10 @@ def test_rows_of_some_methods_go_among_those_of_the_page(monkeypatch, tmp_path):
     assert row("b", 70.0) not in text
     kept = ["# Title", "2026-01-01, played.", "later", table.HEAD, "## Small", "x", "tail"]
     assert [line for line in text.splitlines() if line in kept] == kept
+
+
+@pytest.mark.slow
+def test_frame_speed_tells_ratio_and_equal_logs(run):
+    (cell,) = run("frame_speed", "--nodes", 12, "--pairs", 1)
+    assert cell["equal logs"] == "True"
+    assert cell["ratio"] > 0

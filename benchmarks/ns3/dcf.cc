@@ -48,6 +48,12 @@ main(int argc, char** argv)
     const double settled = 1.0;
     const double drained = rateHz > 0 ? 10.0 : 0.0;
     uint64_t got = 0;
+    uint64_t tried = 0; // data frames sent, repeated ones included
+    Config::ConnectWithoutContext(
+        "/NodeList/*/DeviceList/*/$ns3::WifiNetDevice/Phys/0/PhyTxBegin",
+        Callback<void, Ptr<const Packet>, double>([&](Ptr<const Packet> packet, double) {
+            tried += packet->GetSize() > payload && Simulator::Now().GetSeconds() >= settled;
+        }));
     std::unordered_set<uint64_t> offered; // numbers of packets
     net.devices.Get(n)->SetReceiveCallback(NetDevice::ReceiveCallback(
         [&](Ptr<NetDevice>, Ptr<const Packet> packet, uint16_t, const Address&) {
@@ -89,7 +95,7 @@ main(int argc, char** argv)
     }
     Simulator::Stop(Seconds(seconds + settled + drained));
     Simulator::Run();
-    std::cout << "mbps " << got * payload * 8e-6 / seconds << " got " << got << " offered " << offered.size()
+    std::cout << "mbps " << got * payload * 8e-6 / seconds << " got " << got << " tried " << tried << " offered " << offered.size()
               << " events " << Simulator::GetEventCount() << " cpu_s " << CpuS() - cpu << std::endl;
     Simulator::Destroy();
 }

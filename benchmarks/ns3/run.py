@@ -19,8 +19,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 sys.path.insert(0, str(Path(__file__).parent))
 
 import _netsim
@@ -45,6 +43,8 @@ GROWING = {f"light{n}": (n, 28.46 * math.sqrt(n), 0.04, 2000.0 / n) for n in (10
 """As `wide`, with more nodes on more ground, and as many wake-ups in all."""
 HIDDEN = ((2, 0.0, False), (2, 80.0, False), (4, 40.0, False), (2, 80.0, True))
 """Senders, frames a second of each (0: saturated), whether RTS precedes them."""
+SENDERS = {"Mb/s": "mbps", "failed": "failed", "delivered": "delivered", "CPU s": "cpu_s"}
+"""What is told of senders around one receiver; `failed`: the share of attempts."""
 STAR = {  # nodes, bytes, wake-ups [Hz], for so long [s], one-way latency [s]
     "one client, 4 MB, 20 ms": (2, 4_000_000, 0.05, 200.0, 0.01),
     "1 MB, 20 ms": (11, 1_000_000, 0.1, 40.0, 0.01),
@@ -215,7 +215,7 @@ def _senders(
     apart : bool
         Whether they don't hear each other.
     """
-    seconds, packets = 10.0, 1 if apart else 100
+    seconds = 10.0
     # apart: 60 dB to the receiver, as in dcf.cc
     radius_m = 10 ** ((60.0 - _netsim.REFERENCE_DB) / (10 * _netsim.EXPONENT)) if apart else 1.0
     places = [
@@ -231,7 +231,7 @@ def _senders(
         told = arguments | {"n": n, "seed": seed, "seconds": seconds}
         theirs.append(found := numbers(ns3.call("dcf", told)))
         keys = {
-            "control_bits": 8 * PAYLOAD_BYTES * packets,
+            "control_bits": 8 * PAYLOAD_BYTES,  # messages of a packet: none is under way for long
             "sensitivity_dbm": None,
             "fidelity": options.fidelity,
         }
@@ -249,21 +249,21 @@ def _senders(
             _, cpu_s = _netsim.play(tables, run)
             rows = run_folder.read(run, "messages")
         delivered = rows["outcome"] == "delivered"
+        counts = rows["t_done_s"] >= 1
         ours.append({"cpu_s": cpu_s})
         if rate_hz:
             found["delivered"] = found["got"] / found["offered"]
             ours[-1]["delivered"] = delivered[rows["t_sent_s"] > 1].mean()
             del found["mbps"]
         else:
-            # stations send message after message: n of them in the time of one
-            bits = 8e-6 * PAYLOAD_BYTES * packets
-            each_s = np.median((rows["t_done_s"] - rows["t_sent_s"])[delivered]) / n
-            arrived = (delivered & (rows["t_done_s"] >= 1)).sum()
-            ours[-1]["mbps"] = bits * (arrived / seconds if apart else 1 / each_s)
+            ours[-1]["mbps"] = 8e-6 * PAYLOAD_BYTES * (delivered & counts).sum() / seconds
+            tried = rows["attempts"][counts].sum()
+            ours[-1]["failed"] = 1 - (delivered & counts).sum() / tried
+            found["failed"] = 1 - found["got"] / found["tried"]
     load = f"{rate_hz:g}/s each" if rate_hz else "saturated"
     cell: Cell = {"run": f"{mbps} Mb/s, {n} senders, {load}{', RTS' if rts else ''}"}
     for side, each in (("netsim", ours), ("ns-3", theirs)):
-        for name, key in (("Mb/s", "mbps"), ("delivered", "delivered"), ("CPU s", "cpu_s")):
+        for name, key in SENDERS.items():
             if key in each[0]:
                 cell[f"{side} {name}"], cell[f"{side} {name} ±"] = mean_se([x[key] for x in each])
     return cell
@@ -272,7 +272,14 @@ def _senders(
 CASES: dict[str, Callable[[Ns3, argparse.Namespace], list[Cell]]] = {
     "replay": replay, "link": link, "dcf": dcf, "hidden": hidden, "adhoc": adhoc, "star": star,
 }  # fmt: skip
-NUMBERS = {"Mb/s": ".3f", "delivered": ".3f", "mean s": ".3f", "p95 s": ".2f", "CPU s": ".2f"}
+NUMBERS = {
+    "Mb/s": ".3f",
+    "failed": ".3f",
+    "delivered": ".3f",
+    "mean s": ".3f",
+    "p95 s": ".2f",
+    "CPU s": ".2f",
+}
 NUMBERS["messages/CPU s"] = ",.0f"
 
 

@@ -91,6 +91,8 @@ def _assumptions(world: World) -> list[str]:
         return remarks(world)
     by_distance = world.positions_m is not None
     found = [radio.path_loss.assumes] if by_distance and radio.path_loss.assumes else []
+    if radio.mac.assumes:
+        found.append(radio.mac.assumes)
     left_out = world.budget.mean_snr.pairs_left_out
     if left_out and world.budget.range_m is None:
         found.append(f"{left_out} pairs never hear each other: path_loss states no gain for them")

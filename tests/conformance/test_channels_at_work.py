@@ -124,3 +124,11 @@ def test_power_rates_rounds_and_heights_in_a_run(play, kind, toy, moving):
     assert len(arrived) > 100
     if toy == "toy_flood":  # a broadcast is louder than some of its receivers need
         assert arrived.snr_db.mean() < 25.0
+
+
+@pytest.mark.parametrize(("mac", "says_so"), [("aloha", True), ("orthogonal", False)])
+def test_aloha_says_that_nothing_is_captured(play, tmp_path, mac, says_so):
+    play("toy_hello", "poisson", radio={"mac": {"kind": mac}}, horizon_s=0.1, timing_only=True)
+    (out,) = tmp_path.glob("run-*")
+    said = json.loads((out / "environment.json").read_text())["assumptions"]
+    assert any("capture" in one for one in said) == says_so

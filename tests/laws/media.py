@@ -14,12 +14,6 @@ def named(mac):
     return "-".join(str(v if k == "kind" else f"{k}={v}") for k, v in mac.items())
 
 
-def takes_turns(mac):
-    """Return whether senders wait for each other's whole messages, or have slots of their own."""
-    of = FAMILY[mac["kind"]]
-    return of.exclusive or of.model_validate(mac).turns(2) is not None
-
-
 def of_cells(mac):
     """The base stations that an air of this medium has."""
     return (0,) if FAMILY[mac["kind"]].has_base_stations else ()

@@ -1,14 +1,22 @@
 """Changes that must not matter to a network, or only in a known way."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy import stats
 
-from .media import FAMILY, MEDIA, named, of_cells, radio, takes_turns, to_one
+from netsim.clock import Clock
+from netsim.links.arrivals import Arrivals
+from netsim.links.link import Transmission
+from netsim.messaging.envelope import Envelope
+from netsim.messaging.over_the_air import OverTheAir
+from netsim.rng import Streams
+
+from .media import FAMILY, MEDIA, named, of_cells, radio, to_one
 
 MS = 1_000_000
 BOTH = ["message", "packet"]
-ON_THE_AIR_TOGETHER = [mac for mac in MEDIA if not takes_turns(mac)]
 
 
 def many(found):
@@ -32,23 +40,120 @@ def fates(e, since_ns=0):
     return [(x.src, x.dst, x.outcome, x.at_ns - since_ns, x.attempts) for x in e.run()]
 
 
-# Media that take turns serve messages of one instant in the order in which they were sent, and
-# slots of a frame have an order: there somebody is first.
+def are_level(ends):
+    """Nobody comes earlier by its place: Friedman's test; ends: (seeds, nodes)."""
+    if (np.ptp(ends, axis=1) > 0).any():
+        assert stats.friedmanchisquare(*np.transpose(ends)).pvalue > 1e-4
+
+
+def last_of_each(ended, nodes):
+    """When the last message of each node has ended; `ended`: (node, when)."""
+    at = dict(sorted(ended, key=lambda one: one[1]))
+    return [at[node] for node in nodes]
+
+
+TO_WHOM = {
+    "one": lambda node, n: 0,
+    "next": lambda node, n: 1 + node % n,
+    "all": lambda node, n: [j for j in range(1, n + 1) if j != node],
+}
+
+
 @pytest.mark.thinned(3)
-@many(ON_THE_AIR_TOGETHER)
-@pytest.mark.parametrize("fading", ["none", "rayleigh"])
-def test_nobody_is_favoured_by_a_number(ether, mac, fading):
+@many(MEDIA)
+@pytest.mark.parametrize(
+    ("to", "keys"),
+    [
+        ("one", {}),
+        ("one", {"fading": {"kind": "rayleigh", "coherence_s": 5e-3}}),
+        ("one", {"fidelity": "packet"}),
+        ("next", {}),
+        ("all", {}),
+    ],
+    ids=str,
+)
+def test_nobody_is_favoured_by_a_number(ether, mac, to, keys):
     """Nodes alike that send at one instant end in any order: Friedman's test over 24 seeds."""
-    nodes, ends = 6, []
+    if to != "one" and of_cells(mac):
+        pytest.skip("all send to the base station")
+    n, ends = 6, []
     for seed in range(24):
-        keys = radio(mac, fading={"kind": fading, "coherence_s": 5e-3})
-        e = ether(keys, mean_snr=100.0, nodes=nodes + 1, seed=seed, base_stations=of_cells(mac))
-        to_one(e, range(1, nodes + 1), 20)
-        at = {x.src: x.at_ns for x in e.run()}
-        ends.append([at[node] for node in range(1, nodes + 1)])
-    ends = np.array(ends)
-    if np.ptp(ends) > 0 and (np.ptp(ends, axis=1) > 0).all():
-        assert stats.friedmanchisquare(*ends.T).pvalue > 1e-4
+        e = ether(
+            radio(mac) | keys, mean_snr=100.0, nodes=n + 1, seed=seed, base_stations=of_cells(mac)
+        )
+        for node in range(1, n + 1):
+            e.send(node, TO_WHOM[to](node, n), 1_000 * 20, at_ns=MS)
+        ends.append(last_of_each([(x.src, x.at_ns) for x in e.run()], range(1, n + 1)))
+    are_level(ends)
+
+
+@pytest.mark.parametrize("routing", ["hops", "etx"])
+def test_nobody_is_favoured_by_a_relay(ether, routing):
+    """Six nodes whose messages to node 0 all go by node 7."""
+    snr = np.full((8, 8), 1e-9)
+    snr[7], snr[:, 7] = 100.0, 100.0
+    ends = []
+    for seed in range(24):
+        keys = radio({"kind": "orthogonal"}, fading={"kind": "none"}, routing={"kind": routing})
+        e = ether(keys | {"packet_error": {"kind": "outage"}}, snr, nodes=8, seed=seed)
+        e.recorder.hop = lambda *row: None
+        to_one(e, range(1, 7), 20)
+        ends.append(last_of_each([(x.src, x.at_ns) for x in e.run()], range(1, 7)))
+    are_level(ends)
+
+
+def test_nobody_is_favoured_by_a_frame_over_the_air(ether):
+    """Five receivers, to each of which all others send a frame at one instant."""
+    ends = []
+    for seed in range(24):
+        e = ether({"bandwidth_hz": 1e6}, nodes=5, seed=seed)
+        message = OverTheAir(SimpleNamespace(num_values=1_000), 0.5, 4, 1.0)
+        for src in range(5):
+            for dst in range(5):
+                if dst != src:
+                    envelope = Envelope(message, src, 32_000, 0, 0)
+                    e.air.unicast(Transmission(envelope, dst, e._done))
+        ends.append(last_of_each([(x.dst, x.at_ns) for x in e.run()], range(5)))
+    are_level(ends)
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"sharing": "fifo"},
+        {"sharing": "fifo", "forwarding": "stored"},
+        {"sharing": "fifo", "slow_start": {}},
+        {"sharing": "max_min"},
+        {"sharing": "max_min", "jitter_s": 1e-3},
+        {"rate_bps": 1e6, "loss": 0.1, "arq": {"kind": "unlimited"}},
+    ],
+    ids=str,
+)
+def test_nobody_is_favoured_by_a_number_over_wires(wires, keys):
+    """Uploads of one instant to a server behind 1 Mb/s."""
+    ends = []
+    for seed in range(24):
+        shared = {} if "rate_bps" in keys else {"up_bps": [1e6] * 7, "down_bps": [1e6] * 7}
+        w = wires(7, {"packet_payload_bytes": 125} | keys, seed=seed, **shared)
+        for node in range(1, 7):
+            w.send(1.0, node, 0, 20_000)
+        ends.append(last_of_each([(src, at_s) for at_s, src, _, _ in w.run()], range(1, 7)))
+    are_level(ends)
+
+
+def test_senders_that_need_nothing_in_common_keep_their_places():
+    """0 and 1 want a thing, 2 and 3 another, 4 a third: places are changed inside each alone."""
+    orders = set()
+    for seed in range(40):
+        env, served = Clock(), []
+        arrivals = Arrivals(env, Streams(seed), served.append)
+        for src, needs in ((0, "ab"), (2, "c"), (4, "d"), (1, "b"), (3, "ec"), (0, "a")):
+            arrivals.add(src, needs, src)
+        env.run()
+        assert [served.index(4), {served[0], served[3], served[5]}] == [2, {0, 1}]
+        orders.add(tuple(served))
+    of_a_and_b = ((0, 0, 1), (1, 0, 0))  # a sender's own stay together
+    assert orders == {(i, k, 4, j, 5 - k, m) for i, j, m in of_a_and_b for k in (2, 3)}
 
 
 @many(MEDIA)

@@ -171,6 +171,8 @@ class Mac(Component):
         time.
     range_key : str
         The key of `range_m` in a scenario.
+    assumes : str or None
+        A limit of the model that a reader of results has to know; None: none.
     """
 
     exclusive: ClassVar[bool]
@@ -181,6 +183,7 @@ class Mac(Component):
     reserves: ClassVar[bool] = False
     has_base_stations: ClassVar[bool] = False
     range_key: ClassVar[str] = "carrier_sense_m"
+    assumes: ClassVar[str | None] = None
 
     @abstractmethod
     def medium(self, contenders: int, nodes: int) -> Medium:

@@ -52,6 +52,10 @@ class Aloha(Mac):
     exclusive: ClassVar[bool] = False
     contends: ClassVar[bool] = True
     random_access: ClassVar[bool] = True
+    assumes: ClassVar[str | None] = (
+        'mac.kind = "aloha": packets that overlap are all lost, however much stronger one is; '
+        "receivers that capture it, as LoRa's do from some 6 dB on, lose fewer"
+    )
     attempt_rate: Positive = 0.1
     slotted: bool = False
     max_duty_cycle: Annotated[float, Field(gt=0, le=1)] = 1.0

@@ -4,8 +4,9 @@ The life of a message, in the order of `RadioLink`'s methods:
 
 1. Admission (`unicast`, `broadcast`, `admission.RadioQueue`). A unicast starts when the radios of
    both ends are free, and takes both. A broadcast takes its sender's radio and that of every
-   receiver that is free; one that is busy or asleep misses it. Where senders share the medium
-   packet by packet (`Mac.exclusive` is false), a message takes its sender's radio only.
+   receiver that is free; one that is busy or asleep misses it. Those of one instant come in a
+   random order (`arrivals.Arrivals`). Where senders share the medium packet by packet
+   (`Mac.exclusive` is false), a message takes its sender's radio only.
 2. Flight (`_start`). `receivers.Receivers` says who listens from when on,
    `interference.Interference` what it and the other flights do to each other.
 3. Attempts. `message_level`, `packet_level` or `frame_level` samples them, and calls `_end` when
@@ -34,6 +35,7 @@ from netsim.channels.rate.minstrel import Minstrel
 from netsim.channels.sleep import Rhythm
 from netsim.clock import LAST, Clock, then
 from netsim.devices.energy.meter import EnergyMeter
+from netsim.links.arrivals import Arrivals
 from netsim.links.link import (
     ARRIVED,
     BUSY,
@@ -121,6 +123,7 @@ class RadioLink(PhysicalLink):
         self._servers = base_stations
         self._serial: dict[tuple[int, int], int] = {}
         self._queue = RadioQueue(nodes, radio.queue_limit)
+        self._arrivals = Arrivals(env, streams, self._admit)
         self._in_rounds: dict[Flight, BroadcastRounds] = {}
         self._accounting = EnergyAccounting(recorder, meter)
         self._adaptation: RateAdaptation | None = None
@@ -158,6 +161,9 @@ class RadioLink(PhysicalLink):
         self._base_stations = self._servers if mac.has_base_stations else frozenset()
         self._slot_of = mac.slot_of_each(nodes, distance_m)
         self._slots = max(self._slot_of, default=0) + 1
+        if mac.turns(self._slots) is not None:  # nobody is first by a number
+            order = streams.permutation("order of slots", n=self._slots).tolist()
+            self._slot_of = [order[slot] for slot in self._slot_of]
         self._interference = self._interference_of(radio, channel)
         self._medium = mac.medium(1, self._slots)  # of every attempt, unless senders contend
         self._alone, self._turns = self._medium == ALONE, mac.turns(self._slots)
@@ -298,16 +304,26 @@ class RadioLink(PhysicalLink):
                 self._over_the_air().add(tx)
             else:
                 other = tx.dst if self._exclusive else tx.src
-                self._admit(QueuedMessage(group, (tx.src, other), broadcast=False))
+                self._come(QueuedMessage(group, (tx.src, other), broadcast=False))
 
     def broadcast(self, group: Sequence[Transmission]) -> None:
         self._in_flight += len(group)
         src, group = group[0].src, self.in_contact(group)
         if group:
-            self._admit(QueuedMessage(group, (src, src), broadcast=True))
+            self._come(QueuedMessage(group, (src, src), broadcast=True))
+
+    def _come(self, message: QueuedMessage) -> None:
+        """Admit a message, with all that come at this instant where they may need one radio."""
+        if self._exclusive:
+            src = message.radios[0]
+            self._arrivals.add(src, (src, *(tx.dst for tx in message.group)), message)
+        else:
+            self._admit(message)
 
     def _admit(self, message: QueuedMessage) -> None:
         """Start a message, or let it wait for its radios; refuse it where too many wait."""
+        if message.left_queue:
+            return
         first = message.group[0]
         if self._queue.can_start(message):
             self._start(message)
@@ -326,12 +342,17 @@ class RadioLink(PhysicalLink):
     def withdraw(self, src: int, kind: type) -> int:
         waiting = [
             message
-            for message in self._queue.waiting_from(src)
+            for message in self._waiting_from(src)
             if message.rounds is None and isinstance(message.group[0].envelope.message, kind)
         ]
         for message in waiting:
             self._give_up(message, WITHDRAWN)
         return sum(len(message.group) for message in waiting)
+
+    def _waiting_from(self, src: int) -> list[QueuedMessage]:
+        """Return the messages of a sender that have not started, oldest first."""
+        come = [message for message in self._arrivals.of(src) if not message.left_queue]
+        return [*self._queue.waiting_from(src), *come]
 
     def _give_up(self, message: QueuedMessage, outcome: str) -> None:
         """End a message that has not started, unless that has been done."""
@@ -354,8 +375,9 @@ class RadioLink(PhysicalLink):
         """The part that sends what several nodes send at once, made when it is first needed."""
         if self._superposition is None:
             self._superposition = Superposition(
-                self, self._radio, self._channel, self._meter, self._free, self._release
-            )
+                self, self._radio, self._channel, self._meter, self._free, self._release,
+                self._streams,
+            )  # fmt: skip
         return self._superposition
 
     # -- 2. flight -------------------------------------------------------------------------------
@@ -542,7 +564,7 @@ class RadioLink(PhysicalLink):
             return
         if self._superposition is not None:
             self._superposition.drop(node)
-        for message in self._queue.waiting_from(node):
+        for message in self._waiting_from(node):
             self._give_up(message, OFF)
         for flight in list(self._flights):
             if flight not in self._flights:

@@ -18,6 +18,9 @@ A symbol carries one value and lasts 1 / bandwidth, K resource blocks side by si
 each: D values take D / bandwidth, however many nodes send. That is the frame's airtime, counted
 once; each sender's radio spends energy for all of it. No bit is transmitted. Value d goes on
 resource block d mod K. Fades change from one coherence block to the next.
+
+A receiver that is off, or asleep when the frame begins, hears nothing of it; one that is awake then
+listens to its end.
 """
 
 from __future__ import annotations
@@ -33,11 +36,22 @@ from netsim.channels.fading.none import NoFading
 from netsim.channels.fading.rayleigh import Rayleigh
 from netsim.devices.energy.meter import EnergyMeter
 from netsim.errors import ProtocolError
-from netsim.links.link import DEADLINE, DELIVERED, OFF, OUTAGE, PARTIAL, PhysicalLink, Transmission
+from netsim.links.arrivals import Arrivals
+from netsim.links.link import (
+    ASLEEP,
+    DEADLINE,
+    DELIVERED,
+    OFF,
+    OUTAGE,
+    PARTIAL,
+    PhysicalLink,
+    Transmission,
+)
 from netsim.links.radio.channel import RadioChannel
 from netsim.links.radio.noncoherent import NonCoherent, gains_in, symbols_in_a_block
 from netsim.links.radio.table import Radio
 from netsim.messaging.over_the_air import Energies, OverTheAir, Superposed
+from netsim.rng import Streams
 from netsim.units import NS_PER_S, linear_to_db, to_ns
 
 _MACS = ("orthogonal", "ofdma")
@@ -86,6 +100,8 @@ class Superposition:
         taken.
     released : callable
         Called with the radios that a frame has given back; it calls `retry`.
+    streams : Streams
+        Draws which of the frames that are due at one instant goes first.
     """
 
     def __init__(
@@ -96,9 +112,12 @@ class Superposition:
         meter: EnergyMeter,
         free: list[bool] | None,
         released: Callable[[Sequence[int]], None],
+        streams: Streams,
     ) -> None:
+        self._arrivals = Arrivals(link.env, streams, self._make_due)
         self._env, self._recorder, self._meter = link.env, link.recorder, meter
         self._released, self._finish, self._off = released, link.finish, link.off
+        self._asleep = link.is_asleep
         self._energies = NonCoherent(link, meter, released)
         self.set_radio(radio, channel, free, link.ttl_ns)
         self._waiting: dict[int, list[Transmission]] = {}
@@ -137,7 +156,7 @@ class Superposition:
         group.append(tx)
         message = _message(tx)
         if len(group) >= message.senders:
-            self._make_due(tx.dst)
+            self._is_complete(tx.dst)
         elif len(group) == 1:
             self._env.after(to_ns(message.wait_s), self._waited, tx)
 
@@ -174,20 +193,31 @@ class Superposition:
 
     def _waited(self, tx: Transmission) -> None:
         if tx in self._waiting.get(tx.dst, ()):
-            self._make_due(tx.dst)
+            self._is_complete(tx.dst)
+
+    def _is_complete(self, dst: int) -> None:
+        """Send the frame to a receiver, after those of this instant that are drawn before it."""
+        if self._free is None:
+            self._make_due(dst)
+        else:
+            self._arrivals.add(dst, (dst, *(tx.src for tx in self._waiting[dst])), dst)
 
     def _make_due(self, dst: int) -> None:
-        self._due[dst] = None
-        self.retry()
+        if dst in self._waiting:
+            self._due[dst] = None
+            self.retry()
 
     def _start(self, dst: int, group: list[Transmission], radios: list[int]) -> None:
         """Send a frame."""
         now = self._env.now
         means = {tx.src: self._channel.mean_snr(tx.src, dst, now) for tx in group}
-        heard = [tx for tx in group if means[tx.src] > 0.0 and dst not in self._off]
+        missed = OFF if dst in self._off else None
+        if missed is None and self._asleep(dst) and not any(tx.envelope.reply for tx in group):
+            missed = ASLEEP
+        heard = [tx for tx in group if means[tx.src] > 0.0 and missed is None]
         for tx in group:
             if tx not in heard:
-                self._env.after(0, self._finish, tx, OUTAGE if dst not in self._off else OFF, 0)
+                self._env.after(0, self._finish, tx, missed or OUTAGE, 0)
         if not heard:
             return
         messages = [_message(tx) for tx in heard]

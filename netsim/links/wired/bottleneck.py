@@ -7,8 +7,10 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from netsim.clock import Clock
+from netsim.links.arrivals import Arrivals
 from netsim.links.wired.capacity import Capacity
 from netsim.links.wired.max_min import max_min
+from netsim.rng import Streams
 from netsim.units import NS_PER_S, to_ns
 
 
@@ -26,6 +28,8 @@ class Flow:
         Time from each bottleneck to the next.
     done : callable
         Called when all have crossed the last bottleneck.
+    src : int
+        Whose they are.
     sent : callable or None
         Called when all have crossed the first one: they have left their sender.
     start_ns : int or None
@@ -47,6 +51,7 @@ class Flow:
     packet_bits: float
     hop_ns: tuple[int, ...]
     done: Callable[[], None]
+    src: int = 0
     sent: Callable[[], None] | None = None
     start_ns: int | None = None
     left: float = 0.0
@@ -234,12 +239,20 @@ class MaxMinService(Service):
 class FifoService(Service):
     """Every bottleneck serves one flow at a time, in the order in which their first packets come.
 
-    A flow holds a bottleneck until its last packet has crossed it, also while that is on its way
-    from the bottleneck before.
+    Of those that come at one instant, the senders are served in a random order. A flow holds a
+    bottleneck until its last packet has crossed it, also while that is on its way from the
+    bottleneck before.
+
+    Parameters
+    ----------
+    env : Clock
+    capacity : mapping of hashable to Capacity
+    streams : Streams
     """
 
-    def __init__(self, env: Clock, capacity: Mapping[Hashable, Capacity]) -> None:
+    def __init__(self, env: Clock, capacity: Mapping[Hashable, Capacity], streams: Streams) -> None:
         super().__init__(env, capacity)
+        self._arrivals = Arrivals(env, streams, self._admit)
         self._serving: dict[Hashable, Flow] = {}
         self._waiting: dict[Hashable, deque[tuple[Flow, int]]] = {}
 
@@ -269,7 +282,12 @@ class FifoService(Service):
         return min(1.0, (self._env.now - flow.start_ns) / length_ns)
 
     def _come(self, flow: Flow, hop: int, version: int) -> None:
-        """Serve a flow whose first packet comes to a bottleneck, or let it wait."""
+        """Note that a flow's first packet comes to a bottleneck."""
+        self._arrivals.add(flow.src, (flow.path[hop],), (flow, hop, version))
+
+    def _admit(self, come: tuple[Flow, int, int]) -> None:
+        """Serve a flow whose first packet has come to a bottleneck, or let it wait."""
+        flow, hop, version = come
         if flow.version != version:
             return
         resource = flow.path[hop]

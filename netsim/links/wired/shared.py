@@ -123,7 +123,9 @@ class SharedWiredLink(WiredLink):
 
     def _new_service(self, wiring: Wiring) -> Service:
         fair = wiring.shared and wiring.wire.sharing == "max_min"
-        return (MaxMinService if fair else FifoService)(self.env, wiring.capacity)
+        if fair:
+            return MaxMinService(self.env, wiring.capacity)
+        return FifoService(self.env, wiring.capacity, self._streams)
 
     def set_wiring(self, wiring: Wiring) -> None:
         """Send over other wires from now on.
@@ -229,7 +231,7 @@ class SharedWiredLink(WiredLink):
             return
         path, trip.stage = route.bottlenecks, len(route.bottlenecks)
         packet_bits = windows.segment_bits if self._payload_bits is not None else 0.0
-        trip.flow = flow = Flow(path, bits, packet_bits, route.hop_ns, _nothing)
+        trip.flow = flow = Flow(path, bits, packet_bits, route.hop_ns, _nothing, trip.tx.src)
         flow.sent = lambda: self._window_sent(trip, flow)
         trip.service.carry(flow)
 
@@ -273,7 +275,7 @@ class SharedWiredLink(WiredLink):
         path, hop_ns = route.bottlenecks[stage:end], route.hop_ns[stage : end - 1]
         packet_bits = self._bits(trip) / trip.attempts if self._payload_bits is not None else 0.0
         trip.stage = end
-        trip.flow = Flow(path, bits, packet_bits, hop_ns, lambda: self._crossed(trip))
+        trip.flow = Flow(path, bits, packet_bits, hop_ns, lambda: self._crossed(trip), trip.tx.src)
         trip.service.carry(trip.flow)
 
     def _bits(self, trip: _Trip) -> float:

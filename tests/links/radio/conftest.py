@@ -195,3 +195,9 @@ def ether():
         return Ether(air, env, recorder, spent, off)
 
     return make
+
+
+@pytest.fixture
+def slots_in_order(monkeypatch):
+    """Slots of a frame in the order of node ids, or of colours, for delays derived by hand."""
+    monkeypatch.setattr(Streams, "permutation", lambda self, purpose, *ids, n: np.arange(n))

@@ -1,6 +1,7 @@
 """Messages to radios that sleep by a duty cycle."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,6 +9,9 @@ import pytest
 from netsim.channels.sleep import Rhythm, rhythms
 from netsim.channels.sleep.duty_cycle import DutyCycle
 from netsim.channels.sleep.none import NoSleep
+from netsim.links.link import Transmission
+from netsim.messaging.envelope import Envelope
+from netsim.messaging.over_the_air import OverTheAir
 from netsim.rng import Streams
 
 MS, S = 1_000_000, 1_000_000_000
@@ -212,3 +216,25 @@ def test_rhythms_of_others_change_nothing(ether):
         return [vars(x) for x in e.run()]
 
     assert play(()) == play((None,) * 5 + (Rhythm(10, 5, 0),))
+
+
+# -- over the air -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("answer", [False, True])
+def test_a_frame_over_the_air_to_a_sleeping_radio_is_lost(ether, answer):
+    """At 0 node 1 sleeps, at 25 ms it is awake; whoever waits for an answer is always awake."""
+    e = ether({"bandwidth_hz": 1e6}, nodes=4, rhythms=FROM_20_MS)
+    message = OverTheAir(SimpleNamespace(num_values=1_000), 0.5, 2, 1.0)
+
+    def send():
+        for src in (2, 3):
+            envelope = Envelope(message, src, 32_000, 0, e.env.now, reply=answer)
+            e.air.unicast(Transmission(envelope, 1, e._done))
+
+    for at_ns in (0, 25 * MS):
+        e.env.after(at_ns, send)
+    ended = [(x.outcome, x.attempts, x.at_ns) for x in e.run()]
+    heard = ("delivered", 1)
+    first = (*heard, MS) if answer else ("asleep", 0, 0)
+    assert ended == 2 * [first] + 2 * [(*heard, 26 * MS)]

@@ -363,6 +363,7 @@ def test_contenders_share_what_each_has_left(ether):
 @pytest.mark.thinned(3)
 @pytest.mark.parametrize("fidelity", ["message", "packet"])
 @pytest.mark.parametrize(("packets", "work_ms"), [(1, 1.0), (20, 19 * 8 + 1.0), (3, 2 * 8 + 1.0)])
+@pytest.mark.usefixtures("slots_in_order")
 def test_tdma_waits_half_a_frame_and_is_through_at_the_end_of_its_last_slot(
     ether, packets, work_ms, fidelity
 ):
@@ -389,6 +390,7 @@ def test_tdma_waits_half_a_frame_and_is_through_at_the_end_of_its_last_slot(
     ("slot_ms", "packets", "end_ms"),
     [(10.0, 5, 5.0), (10.0, 13, 23.0), (0.4, 1, 1.8), (2.5, 5, 7.5), (3.0, 4, 7.0)],
 )
+@pytest.mark.usefixtures("slots_in_order")
 def test_tdma_sends_in_its_slots_whatever_their_length(
     ether, slot_ms, packets, end_ms, to, fidelity
 ):
@@ -402,6 +404,7 @@ def test_tdma_sends_in_its_slots_whatever_their_length(
 
 
 @pytest.mark.parametrize("fidelity", ["message", "packet"])
+@pytest.mark.usefixtures("slots_in_order")
 def test_tdma_is_cut_in_its_slots(ether, fidelity):
     """Slots of 2 ms at 0, 4, 8 ms; at 6.5 ms four packets are through, and the next waits."""
     mac = {"kind": "tdma", "slot_s": 2e-3}
@@ -413,6 +416,7 @@ def test_tdma_is_cut_in_its_slots(ether, fidelity):
     assert e.recorder.bits_transmitted == 4 * PACKET
 
 
+@pytest.mark.usefixtures("slots_in_order")
 def test_tdma_retransmits_in_its_slots(ether):
     """1 / 0.7 attempts of 1 ms a packet, one a frame of 4 ms: the last one takes one slot only."""
     mac, lossy = {"kind": "tdma"}, {"kind": "fixed", "loss": 0.3}

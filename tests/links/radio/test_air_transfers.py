@@ -271,7 +271,7 @@ def test_a_full_queue_turns_messages_away_at_once(ether):
     e = ether({"queue_limit": 1}, nodes=3)
     for _ in range(3):
         e.send(0, 1, 5 * PACKET)
-    e.send(2, 1, PACKET)  # waits at its own radio
+    e.send(2, 1, PACKET, at_ns=1)  # waits at its own radio
     got = [(x.src, x.outcome, x.at_ns) for x in e.run()]
     assert got == [
         (0, "busy", 0),

@@ -4,14 +4,19 @@ A packet of 1000 bits takes 1 ms. With the defaults of 802.11a a slot is 9 us, S
 the acknowledgement, at 6 Mb/s, 44 us.
 """
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
-from netsim.channels.mac.csma import Csma
+from netsim.channels.mac.csma import PREAMBLE_SNR, Csma
 from netsim.channels.sleep import Rhythm
-from netsim.links.radio.frame_level.hearing import Heard
+from netsim.links.radio.frame_level.frame import Frame
+from netsim.links.radio.frame_level.hearing import NO_ENERGY, Heard
+from netsim.links.radio.frame_level.receiver import Decoder, Receivers
 from netsim.links.radio.frame_level.timing import Timing
 from netsim.links.radio.table import Radio
+from netsim.rng import Streams
 
 US, MS = 1_000, 1_000_000
 PACKET = 1_000
@@ -398,3 +403,62 @@ def test_propagation_delays_frames_and_their_answers(frames, propagation_us):
     e = frames({"propagation_s": propagation_us * 1e-6})
     e.send(0, 1, PACKET, at_ns=MS)
     assert ns(e.run()) == [MS + EXCHANGE + 2 * propagation_us * US]
+
+
+@pytest.mark.parametrize("least_snr", [0.0, 2.0])
+def test_what_is_found_for_all_at_once_is_what_each_station_finds(least_snr):
+    """400 beginnings, preambles and ends among ten stations, looked at one by one."""
+    rng, n, now = np.random.default_rng(3), 10, 0
+    error = SimpleNamespace(error=lambda snr, bits, rate_bps: float(snr < 4.0))
+    listens = rng.uniform(size=n) < 0.9
+    ears = Receivers(
+        n, Decoder(error, Streams(0), True, False), least_snr, lambda i, _: listens[i], None
+    )
+    on_air, sensed, locked, sending = [], [], {}, set()
+    met = {"locked": 0, "in vain": 0, "busy by sums": 0}
+    for _ in range(400):
+        now += int(rng.integers(1, 50))
+        unsensed = [frame for frame in on_air if frame not in sensed]
+        what = rng.choice(["begins", "passes", "ends"], p=[0.4, 0.35, 0.25])
+        if what == "begins" and (idle := [i for i in range(n) if i not in sending]):
+            src = int(rng.choice(idle))
+            frame = Frame("data", src, None, SimpleNamespace(receptions=(), packet_bits=100), 100,
+                          1e6, 100)  # fmt: skip
+            snr = rng.exponential(3.0, n) * (rng.uniform(size=n) < 0.7)
+            frame.heard = Heard(snr, rng.uniform(size=n) < 0.8, src, least_snr)
+            frame.noticed, frame.arrives_ns = frame.heard.noticed, now
+            sending.add(src)
+            locked.pop(src, None)
+            ears.sends(src)
+            ears.arrives(frame, now)
+            on_air.append(frame)
+        elif what == "passes" and unsensed:
+            frame = unsensed[0]
+            before = set(locked) | sending
+            ears.detects(frame)
+            sensed.append(frame)
+            for i in range(n):
+                others = [other.heard.snr[i] for other in on_air if other is not frame]
+                noise = min(1.0, least_snr / PREAMBLE_SNR) + sum(others)
+                found = frame.heard.snr[i] >= PREAMBLE_SNR * noise and frame.noticed[i]
+                met["in vain"] += bool(frame.noticed[i] and not found)
+                if found and i not in before and listens[i]:
+                    locked[i] = frame
+        elif what == "ends" and on_air:
+            frame = on_air.pop(int(rng.integers(len(on_air))))
+            sensed = [other for other in sensed if other is not frame]
+            mine = [i for i, other in locked.items() if other is frame]
+            assert sorted(ears.leaves(frame, now)) == sorted(mine)
+            ears.drop(frame.src)
+            sending.discard(frame.src)
+            locked = {i: other for i, other in locked.items() if other is not frame}
+        was = ears.busy.copy()
+        changed = ears.changes()
+        for i in range(n):
+            strong = sum(frame.heard.energy[i] for frame in sensed) >= max(least_snr, NO_ENERGY)
+            assert ears.receives(i) == (i in locked)
+            assert ears.busy[i] == (strong or i in sending or i in locked)
+            assert (i in changed) == (ears.busy[i] != was[i])
+            met["locked"] += i in locked
+            met["busy by sums"] += bool(strong and i not in locked and i not in sending)
+    assert min(met.values()) >= 50

@@ -14,6 +14,7 @@ MS = 1_000_000
 PACKET = 1_000
 """Bits of a packet, which takes a millisecond: a slot."""
 FIDELITIES = pytest.mark.parametrize("fidelity", ["message", "packet"])
+pytestmark = pytest.mark.usefixtures("slots_in_order")
 REUSE = {"kind": "tdma_reuse", "interference_m": 10.0}
 
 
