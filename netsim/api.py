@@ -30,9 +30,10 @@ take part, whether its course depends on computed values.
   (`ConstantRate` for a default).
 - `PrivateTraining` with its Params trains by DP-SGD and counts epsilon (`Privacy` are the constants
   that `node.train` takes).
-- Rounds with and without a server (`require_one_server`): `round_processes` with a `Participant`, of
-  which `AveragedModel` and `AveragedPart` are two; `RoundParams`, `LocalTraining`, `PlainTraining`, `FallingRate`,
-  `PaceParams`, `takes_rounds`, `weighted_mean`, `trained_share`, `copies_as_own`,
+- Rounds with and without a server (`require_one_server`): `round_processes` with a `Participant`,
+  of which `AveragedModel` and `AveragedPart` are two; `RoundParams`, `LocalTraining`,
+  `PlainTraining`, `FallingRate`, `PaceParams`, `takes_rounds`, `weighted_mean`, `trained_share`,
+  `copies_as_own`,
   `with_statistics_of`; `Sampling`
   with its Params, where a part of the nodes trains in a round. Where every node is answered with a
   value of its own: `personal_processes`, `own_means`, `missing_part`.
