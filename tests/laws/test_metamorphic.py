@@ -4,12 +4,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from netsim.messaging.envelope import Envelope
 from scipy import stats
 
 from netsim.clock import Clock
 from netsim.links.arrivals import Arrivals
 from netsim.links.link import Transmission
-from netsim.messaging.envelope import Envelope
 from netsim.messaging.over_the_air import OverTheAir
 from netsim.rng import Streams
 
