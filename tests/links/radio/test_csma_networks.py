@@ -106,7 +106,7 @@ def played(folder, nodes, radius_m, rate_hz, horizon_s, seed):
     [
         (12, 30.0, 0.047, 100.0, 0, 0.998, 0.826, 2.20, 73.4),
         (12, 30.0, 0.047, 100.0, 1, 1.000, 1.127, 2.95, None),
-        (12, 30.0, 0.085, 60.0, 0, 0.997, 3.31, 9.5, None),  # near capacity .5 % of it are 7 % here
+        (12, 30.0, 0.085, 60.0, 0, 0.997, 3.31, 9.5, None),  # message level: 7 % too short
         (40, 180.0, 0.04, 60.0, 0, 0.978, 0.253, 0.54, 27.4),
     ],
     ids=["half loaded", "half loaded too", "fully loaded", "several domains"],
