@@ -135,11 +135,12 @@ def worker_processes(node: Node, params: WorkerParams, rule: FedAsync) -> list[P
     Raises
     ------
     UnsuitableError
-        If there is more than one server, or a node without a link to it; if a key is set that
-        has no meaning with a server, or without one.
+        If there is more than one server, or a key is set that has no meaning with a server,
+        or without one.
     """
     api.require_one_server(node)
-    if params.timeout_s is not None and not (node.servers or node.role == "server"):
+    there = node.role == "server" or node.servers or node.far_servers
+    if params.timeout_s is not None and not there:
         raise api.UnsuitableError(
             "[algorithm]: timeout_s is for workers of a server, and there is no node of role "
             "server; leave it out"

@@ -53,7 +53,7 @@ def personal_processes(
     Raises
     ------
     UnsuitableError
-        If there is more than one server, or a node without a link to it.
+        If there is more than one server.
 
     Examples
     --------

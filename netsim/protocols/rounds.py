@@ -91,7 +91,9 @@ def takes_rounds(node: Node, params: PaceParams) -> bool:
 
 
 def require_one_server(node: Node) -> None:
-    """Refuse a scenario in which a method with at most one server has several, or one out of reach.
+    """Refuse a node that has several servers, and warn of one that has no link to the server.
+
+    Such a node goes on among its peers: a satellite that never passes over the station.
 
     Parameters
     ----------
@@ -100,15 +102,15 @@ def require_one_server(node: Node) -> None:
     Raises
     ------
     UnsuitableError
-        If there is more than one server, or this node has no link to the one that there is.
+        If there is more than one server.
     """
-    if len(node.servers) + len(node.far_servers) + (node.role == "server") > 1:
+    if len(node.servers) + (node.role == "server") > 1:
         raise UnsuitableError("[nodes] groups: there is more than one node of role server")
-    if node.far_servers:
-        raise UnsuitableError(
-            f"[topology]: node {node.id} has no link to the server, node {node.far_servers[0]}; "
-            'choose a topology that links every node to it, such as kind = "hub" with centre = '
-            f"{node.far_servers[0]}"
+    if node.far_servers and not node.servers and node.role != "server":
+        node.warn(
+            "no link to the server",
+            f"has no link to the server, node {node.far_servers[0]}, and goes on among its peers; "
+            "where that is not meant, choose a topology that links every node to it",
         )
 
 
@@ -145,7 +147,7 @@ def round_processes(
     Raises
     ------
     UnsuitableError
-        If there is more than one server, or a node without a link to it.
+        If there is more than one server.
 
     Examples
     --------

@@ -50,7 +50,7 @@ ODD: dict[str, dict[str, Any]] = {
     "one sample": {"data": {**DIGITS, "partition": {**SPLIT, "train_samples": 2}}},
 }
 """Small scenarios that are valid, and that not every method can play."""
-PLAYED_BY_ALL = {"one node", "one sample"}
+PLAYED_BY_ALL = {"one node", "one sample", "servers aside"}
 
 
 def cases(odd: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
