@@ -159,7 +159,7 @@ def show(measure: bool) -> None:
         Text(
             f"Hours: counted operations of local steps and evaluations, at {where}. A "
             "loss of a method counts as a plain step; what messages, means and the simulator take "
-            "is left out, which is most of it for the smallest models."
+            "is left out, so that small models take longer."
         )
     )
 
