@@ -214,16 +214,17 @@ def list_choices(
     components: Components = None,
     keys: Annotated[bool, typer.Option("--keys", help="Also the keys and their defaults.")] = False,
     measure: Annotated[
-        bool, typer.Option("--measure", help="papers: time models anew for the hours shown.")
+        bool,
+        typer.Option("--measure", help="papers: hours at this machine's own rates."),
     ] = False,
     debug: Debug = False,
 ) -> None:
     """List the components that a scenario can choose from."""
     with terminal.reported(debug):
         if what.lower() in ("paper", "papers"):
-            from netsim.console import commands
+            from netsim.console import papers
 
-            commands.list_papers(measure)
+            papers.show(measure)
         else:
             from netsim.console import listing
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from rich.text import Text
 
-from netsim.console import ending, live, papers, progress, sweeping, terminal
+from netsim.console import ending, live, progress, sweeping, terminal
 from netsim.console.checking import checked
 from netsim.console.sweep_session import Where
 from netsim.engine import runner
@@ -175,26 +175,3 @@ def tune(
     for m in found:
         console.print(tuning_table.timings(m))
     console.print(Text("kept in ") + Text(str(path), style="bold"))
-
-
-def list_papers(measure: bool) -> None:
-    """Print which shipped scenario plays which table of a paper, and how long it would take here.
-
-    Parameters
-    ----------
-    measure : bool
-        Time models anew, even those whose times are kept.
-    """
-    path = papers.kept_times()
-    timer = papers.KeptTimes(path, measure, lambda text: terminal.err().print(Text(text)))
-    entries = papers.entries(kinds_of(), timer)
-    console = terminal.out()
-    console.print(papers.as_table(entries))
-    console.print(Text("Not played: " + "; ".join(papers.left_out())))
-    console.print(
-        Text(
-            "Hours: local steps and evaluations as timed here, of the methods that have losses of "
-        )
-        + Text("their own as they play between two nodes. Times kept in ")
-        + Text(str(path))
-    )

@@ -1,25 +1,25 @@
-"""Estimate the time of scenarios on this machine: local steps and evaluations, counted and timed.
+"""How much work scenarios are: local steps and evaluations, counted in floating-point operations.
 
 Nothing is played and no data set is read. How often a method trains and evaluates in a round is
-counted from its Params and the partition's sizes; what a local step and an evaluation cost is timed
-on random inputs of the data set's shape, with the backend that a run would take. Times are those of
-one core, whatever else the machine does (on a GPU: as they pass). Plain steps are timed alone: what
-the messages and means of many nodes cost is left out. Steps of a method with a loss of its own, and
-steps that nodes take one a slot, are timed by playing the method between a few nodes.
+counted from its Params and the partition's sizes. Steps of a method with a loss of its own count as
+plain steps on the whole model; what messages, means and the simulator itself cost is left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Hashable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
-from netsim.engine.step_times import Times
+import torch
+
+from netsim.data.sets import Outline
+from netsim.learning.architecture import Architecture
+from netsim.learning.flops import step_flops
 from netsim.models import ModelKind
-from netsim.scenario.file import without_none
 from netsim.scenario.nodes import SERVER
 from netsim.scenario.tables import AlgorithmEntry, Scenario
-from netsim.scenario.training import Training
 
 
 @dataclass(frozen=True)
@@ -38,26 +38,64 @@ class Work:
     samples: float = 0.0
 
 
-Timer = Callable[[Scenario, Training, ModelKind, Mapping[str, Any] | None], Times]
-"""Times a model in an algorithm's minibatches, as `timed` does."""
+@dataclass(frozen=True, eq=False)
+class Form:
+    """A model in the minibatches of a data set.
 
-OWN_STEPS = frozenset(
-    (
-        *("apfl", "ditto", "fedamp", "fedclassavg", "fedprox", "fedproto", "fedrep", "fedrod"),
-        *("mapl", "per_fedavg", "pfedgraph", "pfedme"),
-    )
-)
-"""Methods whose local steps are not plain cross-entropy on the whole model."""
+    Attributes
+    ----------
+    model : ModelKind
+    outline : Outline
+    batch_size : int
+    optimizer : {"sgd", "adam"}
+    """
+
+    model: ModelKind
+    outline: Outline
+    batch_size: int
+    optimizer: str
+
+    @property
+    def name(self) -> str:
+        """Its kind, or that of its backbone: models of one name run at about one rate."""
+        named: Any = getattr(self.model, "backbone", self.model)
+        return str(named.kind)
+
+    def key(self) -> tuple[Hashable, ...]:
+        """Return what tells it apart."""
+        model = self.model.model_dump_json()
+        return self.name, model, self.outline.input_shape, self.outline.num_classes, self.batch_size
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Form) and self.key() == other.key()
+
+    def __hash__(self) -> int:
+        return hash(self.key())
 
 
-def seconds(scenario: Scenario, timer: Timer) -> float:
-    """Return the time of all algorithms of a scenario, of one seed and without its sweep.
+@lru_cache(maxsize=64)
+def flops(form: Form) -> tuple[float, float]:
+    """Operations of a local step, with the update of each parameter, and of one sample's outputs.
 
     Parameters
     ----------
-    scenario : Scenario
-    timer : callable
-        Times its models; see `timed`.
+    form : Form
+    """
+    shape, classes = form.outline.input_shape, form.outline.num_classes
+    module = form.model.build(shape, classes)
+    a = Architecture(form.name, module, torch.device("cpu"), torch.float32, classes)
+    passes = step_flops(a, shape, form.batch_size)  # two thirds of it backwards
+    update = 2.0 * a.num_parameters
+    return passes + update, max(passes / form.batch_size / 3, 1.0)
+
+
+def counted(scenario: Scenario) -> list[tuple[Form, float, float]]:
+    """Count the operations of all algorithms of a scenario, of one seed and without its sweep.
+
+    Returns
+    -------
+    list of (Form, float, float)
+        A model, its operations in local steps, and those in outputs.
     """
     outline = scenario.data.outline()
     learners = sum(role != SERVER for role in scenario.per_node("role"))
@@ -65,18 +103,19 @@ def seconds(scenario: Scenario, timer: Timer) -> float:
     train, validation = train * (1 - scenario.data.validation), train * scenario.data.validation
     measured = test + min(scenario.metrics.common_test_samples, outline.test_rows)
     looks = scenario.horizon_s / scenario.evaluate_every_s * (measured + validation)
-    total = 0.0
+    found = []
     for entry in scenario.algorithm:
         training = scenario.training_of(entry)
         work = round_work(scenario, entry, train, validation, training.batch_size, learners)
         stages = max(1, len(scenario.stages_of(entry)))
-        played = played_for(scenario, entry)
-        times = [timer(scenario, training, model, played) for model in scenario.model]
-        step_s = sum(t.step_s for t in times) / len(times)
-        sample_s = sum(t.sample_s for t in times) / len(times)
         samples = rounds(scenario) * work.samples + looks * stages
-        total += learners * (rounds(scenario) * work.steps * step_s + samples * sample_s)
-    return total
+        nodes = learners / len(scenario.model)
+        for model in scenario.model:
+            form = Form(model, outline, training.batch_size, training.optimizer)
+            step, sample = flops(form)
+            steps = nodes * rounds(scenario) * work.steps
+            found.append((form, steps * step, nodes * samples * sample))
+    return found
 
 
 def rounds(scenario: Scenario) -> float:
@@ -149,23 +188,6 @@ def round_work(
             return Work(once + params.mixing_steps * validation / batch_size)
         case _:
             return Work(once * part)
-
-
-def played_for(scenario: Scenario, entry: AlgorithmEntry) -> dict[str, Any] | None:
-    """The entry to play in order to time a method's steps; None: they are plain steps.
-
-    Parameters
-    ----------
-    scenario : Scenario
-    entry : AlgorithmEntry
-    """
-    if entry.kind in OWN_STEPS or hasattr(scenario.exchange, "slots_per_exchange"):
-        said = entry.params.model_dump(mode="json")
-        said.pop("sampled", None)  # steps of those who train
-        return {"kind": entry.kind, **without_none(said)}
-    if getattr(entry.params, "augment", False):
-        return {"kind": "local", "augment": True}
-    return None
 
 
 def amount_of(params: Any) -> dict[str, int]:

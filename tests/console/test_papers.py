@@ -1,80 +1,109 @@
 """`netsim list papers`."""
 
 import json
+import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
 from netsim.console import papers
-from netsim.engine.step_times import Times
 from netsim.errors import ScenarioError
-from netsim.scenario import algorithm_files, load
+from netsim.scenario import draft_of
+from netsim.scenario import file as scenario_file
+from netsim.scenario.kinds import kinds_of
+
+TOOLS = Path(__file__).resolve().parents[2] / "tools"
 
 
 @pytest.fixture
-def timings(monkeypatch):
-    made = []
-
-    def timed(scenario, training, model, played):
-        made.append(model.kind)
-        return Times(step_s=1.0, sample_s=0.0)
-
-    monkeypatch.setattr(papers, "timed", timed)
-    return made
-
-
-def test_times_are_kept_from_one_call_to_the_next(tmp_path, timings):
-    path = tmp_path / "cache" / "times.json"
-    scenario = load("quickstart")
-    asked = (scenario, scenario.training, scenario.model[0], None)
-    told = []
-    timer = papers.KeptTimes(path, anew=False, say=told.append)
-    assert timer(*asked) == timer(*asked) == Times(1.0, 0.0)
-    assert papers.KeptTimes(path, anew=False)(*asked) == Times(1.0, 0.0)
-    assert len(timings) == 1
-    [line] = told
-    assert str(path) in line
-    papers.KeptTimes(path, anew=True)(*asked)
-    assert len(timings) == 2
-    assert len(json.loads(path.read_text())) == 1
-    path.write_text("[]")
-    with pytest.raises(ScenarioError, match="no table of times"):
-        papers.KeptTimes(path, anew=False)
-
-
-def test_another_kernel_is_timed_anew(tmp_path, timings, monkeypatch):
-    scenario = load("quickstart")
-    asked = (scenario, scenario.training, scenario.model[0], None)
-    for count, identity in enumerate(("avx2 of before", "avx2 of now"), 1):
-        monkeypatch.setattr(papers.library, "identity", lambda identity=identity: identity)
-        for _ in range(2):
-            papers.KeptTimes(tmp_path / "times.json", anew=False)(*asked)
-        assert len(timings) == count
-
-
-def test_hours_count_points_seeds_and_algorithms(monkeypatch):
-    """Table 3 of DPFL: 16 points, one seed, 100 nodes, 100 rounds of 5 epochs of 400 in 16."""
-    known = papers.scenario_file.shipped()
-    one = {"paper_dpfl_period": known["paper_dpfl_period"]}
-    monkeypatch.setattr(papers.scenario_file, "shipped", lambda: one)
-    monkeypatch.setattr(papers.os, "cpu_count", lambda: 2)
-    monkeypatch.setattr(papers.torch.cuda, "is_available", lambda: False)
-    monkeypatch.setattr("netsim.scenario.file.locate", lambda name: known[name])
-    timer = lambda *_: Times(step_s=0.01, sample_s=0.0)  # noqa: E731
-    [entry] = papers.entries(algorithm_files.algorithms(), timer)
-    assert (entry.paper, entry.plays, entry.scenario) == ("DPFL", ("Table 3",), "paper_dpfl_period")
-    assert entry.hours == pytest.approx(16 * 100 * 100 * 5 * 25 * 0.01 / 2 / 3600)
-
-
-def test_the_command_prints_paper_table_scenario_and_hours(netsim, monkeypatch, tmp_path, timings):
+def cache(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    known = papers.scenario_file.shipped()
-    some = {name: known[name] for name in ("kd_pdfl_iot", "paper_pfedgraph_sizes", "quickstart")}
-    monkeypatch.setattr(papers.scenario_file, "shipped", lambda: some)
-    monkeypatch.setattr("netsim.scenario.file.locate", lambda name: known[name])
+    return tmp_path / "netsim" / "rates.json"
+
+
+@pytest.fixture
+def paper_hours(monkeypatch):
+    monkeypatch.syspath_prepend(str(TOOLS))
+    import paper_hours
+
+    yield paper_hours
+    sys.modules.pop("paper_hours")
+
+
+def test_the_shipped_table_has_every_scenario_that_plays_something_of_a_paper():
+    files = scenario_file.shipped()
+    said = {name: tomllib.loads(path.read_text()).get("paper") for name, path in files.items()}
+    playing = {name for name, paper in said.items() if paper}
+    table = papers.shipped()
+    assert playing <= {entry.scenario for entry in table.entries} <= set(files)
+    for entry in table.entries:
+        raw = draft_of(entry.scenario, (), kinds_of()).raw["paper"]
+        assert (entry.paper, entry.plays) == (raw["name"], tuple(raw["plays"]))
+        assert set(entry.flop) <= set(table.rates)
+        assert entry.hours(table.rates, table.cores) > 0
+
+
+@pytest.mark.parametrize("name", ["paper_dpfl_period", "kd_pdfl_iot"])
+def test_its_operations_are_those_that_are_counted_now(paper_hours, name):
+    shipped = tomllib.loads(papers.SHIPPED.read_text())["scenarios"]
+    assert paper_hours.counted(name, kinds_of()) == shipped[name]
+
+
+@pytest.mark.slow
+def test_all_of_its_operations_are_those_that_are_counted_now(paper_hours):
+    assert paper_hours.table() == tomllib.loads(papers.SHIPPED.read_text())["scenarios"]
+
+
+def test_operations_are_of_all_points_seeds_and_algorithms(paper_hours):
+    """Table 3 of DPFL: 16 points, one seed, 100 nodes, 100 rounds of 5 epochs of 400 in 16."""
+    from netsim.engine import estimate
+    from netsim.scenario import load
+
+    step, _ = estimate.flops(estimate.counted(load("paper_dpfl_period"))[0][0])
+    [(trained, _)] = paper_hours.counted("paper_dpfl_period", kinds_of())["flop"].values()
+    assert trained == pytest.approx(16 * 100 * 100 * 5 * 25 * step, rel=1e-3)
+
+
+def test_hours_are_operations_by_rates_and_cores():
+    entry = papers.Entry("P", ("Table 1",), "s", {"mlp": (7.2e12, 3.6e12), "cnn": (3.6e12, 0.0)})
+    rates = {"mlp": (1e9, 2e9), "cnn": (1e9, 1e9)}
+    assert entry.hours(rates, 2) == pytest.approx((7200 + 1800 + 3600) / 2 / 3600)
+
+
+def test_the_command_says_paper_table_scenario_hours_and_whose_they_are(netsim, cache):
     result = netsim("list", "papers")
     assert result.exit_code == 0
     lines = result.output.splitlines()
-    assert any("KD-PDFL" in x and "Table I, Fig. 3" in x and "kd_pdfl_iot" in x for x in lines)
-    assert any("pFedGraph" in x and "Table 9" in x for x in lines)
+    assert any("KD-PDFL" in x and "Table I, Fig. 3" in x for x in lines)
+    assert any("paper_pfedgraph_sizes" in x for x in lines)
     assert "quickstart" not in result.output
-    assert str(tmp_path) in result.output.replace("\n", "")
+    table = papers.shipped()
+    told = " ".join(result.output.split())
+    assert f"at the rates of {table.machine}, on {table.cores} cores" in told
+    assert not cache.exists()
+
+
+def test_measured_rates_are_kept_and_taken_from_then_on(netsim, cache, monkeypatch):
+    table = papers.shipped()
+    monkeypatch.setattr(papers, "measured", lambda t: {name: (1e9, 1e9) for name in t.rates})
+    assert netsim("list", "papers", "--measure").exit_code == 0
+    assert set(json.loads(cache.read_text())) == set(table.rates)
+    monkeypatch.setattr(papers, "measured", lambda t: pytest.fail("it was not asked for"))
+    told = " ".join(netsim("list", "papers").output.split())
+    assert "at this machine's own rates" in told
+    cache.write_text('{"lenet": [1e9, 1e9]}')  # before another model was shipped
+    assert papers.kept(cache, table) is None
+    for broken in ("[]", '{"lenet": [0, 1]}', "{"):
+        cache.write_text(broken)
+        with pytest.raises(ScenarioError, match="no table of rates"):
+            papers.kept(cache, table)
+
+
+@pytest.mark.slow
+def test_the_rate_of_each_model_of_a_scenario_is_measured():
+    table = papers.shipped()
+    some = [entry for entry in table.entries if entry.scenario == "kd_pdfl_iot"]
+    found = papers.measured(papers.Shipped("", 1, {}, some))
+    assert set(found) == set(some[0].flop)
+    assert all(rate > 1e5 for pair in found.values() for rate in pair)

@@ -5,9 +5,7 @@ import pytest
 from netsim.backends.route_tables import shipped_rules
 from netsim.data.sets.digits import Digits
 from netsim.engine import estimate, step_times
-from netsim.engine.step_times import Times, timed
 from netsim.scenario import from_dict
-from netsim.scenario.tables import Training
 
 TABLES = {
     "horizon_s": 100.0,
@@ -63,12 +61,25 @@ def test_a_round_is_so_many_steps_and_evaluated_samples(entry, steps, samples):
     assert work(**entry) == estimate.Work(pytest.approx(steps), pytest.approx(samples))
 
 
-def test_seconds_are_rounds_times_nodes_times_steps_and_the_measurements():
+def test_what_is_counted_is_rounds_times_nodes_times_steps_and_the_measurements():
     """10 rounds of 3 steps at 4 nodes; twice 10 own, 10 validation and 100 common samples."""
-    found = estimate.seconds(
-        scenario(kind="fedavg", local_steps=3), lambda *_: Times(step_s=2.0, sample_s=0.5)
-    )
-    assert found == pytest.approx(4 * (10 * 3 * 2.0 + 2 * (10 + 10 + 100) * 0.5))
+    [(form, trained, looked)] = estimate.counted(scenario(kind="fedavg", local_steps=3))
+    step, sample = estimate.flops(form)
+    assert (form.name, form.batch_size) == ("mlp", 10)
+    assert trained == pytest.approx(4 * 10 * 3 * step)
+    assert looked == pytest.approx(4 * 2 * (10 + 10 + 100) * sample)
+
+
+def test_operations_of_a_linear_model_by_hand():
+    """Products of 64 x 8 and 8 x 10, two operations each: forwards, the weights' gradients, and
+    that of what the second one takes in."""
+    model = {"kind": "mlp", "hidden": [8]}
+    one = from_dict({**TABLES, "model": model, "algorithm": {"kind": "local"}})
+    [(form, _, _)] = estimate.counted(one)
+    step, sample = estimate.flops(form)
+    passes = 2 * (2 * 64 * 8 + 3 * 8 * 10)
+    assert step == pytest.approx(10 * passes + 2 * (64 * 8 + 8 + 8 * 10 + 10))
+    assert sample == pytest.approx(passes / 3)
 
 
 def test_a_star_exchange_has_a_step_a_slot():
@@ -78,76 +89,17 @@ def test_a_star_exchange_has_a_step_a_slot():
     assert estimate.round_work(one, one.algorithm[0], 40.0, 10.0, 10, 4) == estimate.Work(1.0)
 
 
-def test_a_model_is_timed():
-    one = scenario(kind="local")
-    times = timed(one, Training(batch_size=4), one.model[0], None)
-    assert 0 < times.step_s < 1
-    assert 0 <= times.sample_s < 1
+def test_rates_are_measured():
+    [(form, _, _)] = estimate.counted(scenario(kind="local"))
+    rates = step_times.rates(form)
+    assert 1e5 < rates.train < 1e14
+    assert 1e5 < rates.look < 1e14
 
 
-@pytest.mark.thinned(18)
-@pytest.mark.parametrize("kind", sorted(estimate.OWN_STEPS))
-def test_a_method_with_a_loss_of_its_own_is_timed_at_play(kind):
-    one = scenario(kind=kind)
-    played = estimate.played_for(one, one.algorithm[0])
-    assert played["kind"] == kind
-    times = timed(one, Training(batch_size=4), one.model[0], played)
-    assert 0 < times.step_s < 1
-
-
-def test_hundreds_of_steps_a_round_are_not_all_timed(monkeypatch):
-    """A step takes 0.1 s: two a round are timed, not the 200 of the entry."""
-    played = []
-    monkeypatch.setattr(step_times, "lasting", lambda do, on_gpu: 0.2)
-    monkeypatch.setattr(
-        step_times, "_played_step_s", lambda small, on_gpu: played.append(small.algorithm[0]) or 1.0
-    )
-    one = scenario(kind="local")
-    entry = {"kind": "ditto", "local_steps": 200}
-    assert timed(one, Training(batch_size=4), one.model[0], entry).step_s == 1.0
-    assert played[0].params.local_steps == 2
-
-
-@pytest.mark.parametrize(
-    ("nodes", "models", "taking_part"), [(1, 1, 2), (3, 1, 3), (20, 1, 5), (20, 4, 5), (8, 4, 2)]
-)
-def test_so_many_nodes_are_timed_that_steps_go_a_runs_way(nodes, models, taking_part):
+def test_so_many_nodes_are_timed_that_steps_go_a_runs_way():
     """Few nodes with a model may be computed otherwise than many, as routes.toml says."""
-    mlps = [{"kind": "mlp", "hidden": [4 + i]} for i in range(models)]
-    local = {"algorithm": {"kind": "local"}}
-    one = from_dict({**TABLES, **local, "nodes": {"count": nodes}, "model": mlps})
-    assert step_times.taking_part(one) == taking_part
     few = max(rule.most_nodes or 0 for rule in shipped_rules())
-    assert few < step_times.MOST_NODES
-
-
-@pytest.mark.slow
-def test_a_method_that_looks_at_validation_samples_is_timed_at_play():
-    choosing = {"kind": "l2c", "local_epochs": 1}
-    one = scenario(**choosing)
-    assert one.data.validation > 0
-    assert timed(one, Training(batch_size=4), one.model[0], choosing).step_s > 0
-
-
-def test_steps_are_timed_by_what_is_special_about_them():
-    def played(kind, exchange=TABLES["exchange"], **params):
-        one = from_dict({**TABLES, "exchange": exchange, "algorithm": {"kind": kind, **params}})
-        return estimate.played_for(one, one.algorithm[0])
-
-    star = {"schedule": "star", "slot_s": 1.0, "slots_per_exchange": 5}
-    assert played("fedavg", local_steps=3) is None
-    assert played("fedavg", augment=True) == {"kind": "local", "augment": True}
-    ditto = played("ditto", sampled=0.5, strength=0.75)
-    assert (ditto["kind"], ditto["strength"], "sampled" in ditto) == ("ditto", 0.75, False)
-    assert played("kd_pdfl", star, mu1=2.0)["mu1"] == 2.0
-
-
-@pytest.mark.slow
-def test_a_slot_of_a_star_exchange_is_timed():
-    star = {"exchange": {"schedule": "star", "slot_s": 2.0, "slots_per_exchange": 5}}
-    one = from_dict({**TABLES, **star, "algorithm": {"kind": "kd_pdfl"}})
-    times = timed(one, Training(batch_size=4), one.model[0], {"kind": "kd_pdfl"})
-    assert 0 < times.step_s < 1
+    assert few < step_times.NODES
 
 
 def test_the_outline_is_what_the_set_has():

@@ -7,11 +7,9 @@ table's rounds are cut. Several processes may play one table: what another plays
 
 import datetime
 import platform
-import sys
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import astuple, dataclass
 from pathlib import Path
 
 from netsim.campaign.play_job import play_job
@@ -179,7 +177,9 @@ def _is_others(run: Run) -> bool:
 def estimated_s(
     table: PaperTable, some: Iterable[Cell], runs: Path, rounds: int | None
 ) -> dict[str, float]:
-    """CPU seconds of one run of each cell as timed on this machine; kept beside the runs.
+    """CPU seconds of one run of each cell at this machine's rates; kept beside the runs.
+
+    Those of the shipped table's machine, unless `netsim list papers --measure` was called here.
 
     Parameters
     ----------
@@ -188,16 +188,20 @@ def estimated_s(
     runs : Path
     rounds : int or None
     """
-    from netsim.console.papers import KeptTimes, kept_times
-    from netsim.engine import estimate
+    from netsim.console import papers
+    from netsim.engine import estimate, step_times
 
-    say = partial(print, file=sys.stderr, flush=True)
-    timer = KeptTimes(kept_times(), anew=False, say=say)
+    shipped = papers.shipped()
+    rates = papers.kept(papers.kept_rates(), shipped) or shipped.rates
     found = records.kept_estimates(table, runs)
     for cell in some:
         run = run_of(table, cell, cell.seeds[0], rounds, runs)
         key = estimate_key(table, cell, rounds)
-        found[key] = round(estimate.seconds(wanted(table, run), timer), 1)
+        seconds = 0.0
+        for form, trained, looked in estimate.counted(wanted(table, run)):
+            train, look = rates.get(form.name) or astuple(step_times.rates(form))
+            seconds += trained / train + looked / look
+        found[key] = round(seconds, 1)
     records.keep_estimates(table, runs, found)
     return found
 
