@@ -12,9 +12,9 @@ from typing import Any
 
 import tomli_w
 
+from netsim.campaign import grid as sweeps
 from netsim.console import papers
 from netsim.engine import estimate
-from netsim.engine import sweep as sweeps
 from netsim.scenario import Scenario, check, draft_of
 from netsim.scenario import file as scenario_file
 from netsim.scenario.kinds import Kinds, kinds_of
@@ -34,7 +34,7 @@ def points(name: str, modules: Kinds, whole: Scenario) -> Iterator[Scenario]:
 
 
 def counted(name: str, modules: Kinds) -> dict[str, Any] | None:
-    """What a scenario plays of a paper, and computes; None where it plays nothing."""
+    """Return the part of a paper that a scenario plays, and its work; None: it plays none."""
     draft = draft_of(name, (), modules)
     if "paper" not in draft.raw:
         return None

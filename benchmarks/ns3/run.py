@@ -44,7 +44,7 @@ GROWING = {f"light{n}": (n, 28.46 * math.sqrt(n), 0.04, 2000.0 / n) for n in (10
 HIDDEN = ((2, 0.0, False), (2, 80.0, False), (4, 40.0, False), (2, 80.0, True))
 """Senders, frames a second of each (0: saturated), whether RTS precedes them."""
 SENDERS = {"Mb/s": "mbps", "failed": "failed", "delivered": "delivered", "CPU s": "cpu_s"}
-"""What is told of senders around one receiver; `failed`: the share of attempts."""
+"""Numbers of senders around one receiver; `failed`: the share of attempts."""
 STAR = {  # nodes, bytes, wake-ups [Hz], for so long [s], one-way latency [s]
     "one client, 4 MB, 20 ms": (2, 4_000_000, 0.05, 200.0, 0.01),
     "1 MB, 20 ms": (11, 1_000_000, 0.1, 40.0, 0.01),

@@ -194,7 +194,7 @@ END_WITHIN_S = 10.0
 
 
 class _Orders:
-    """What the parent says, line by line; its silence for good interrupts the main thread."""
+    """Yield the parent's lines; their end interrupts the main thread."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -231,7 +231,7 @@ class _Orders:
 
 
 class _Reports:
-    """What the parent is told."""
+    """Report to the parent."""
 
     def __init__(self, descriptor: int) -> None:
         os.set_inheritable(descriptor, False)  # or a process that a run starts would keep it open
@@ -311,7 +311,7 @@ def read_job(text: str) -> Job:
 
 
 def outcome_fields(outcome: Outcome) -> dict[str, Any]:
-    """What became of a job, but for the job itself."""
+    """Outcome of a job, without the job itself."""
     fields = {**vars(outcome)}
     del fields["job"]
     return fields

@@ -28,7 +28,7 @@ class Started:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run has come: virtual time and horizon, in s."""
+    """Progress of a run: virtual time and horizon, in s."""
 
     job: Job
     virtual_s: float
@@ -68,7 +68,7 @@ class Workers(Protocol):
         """Begin with a run; only while fewer than `slots` are under way."""
 
     def reports(self) -> Iterable[Report]:
-        """What has happened since the last call; waits for it, but not for ever."""
+        """Yield new reports, waiting at most 0.5 s."""
 
     def stop(self) -> Iterable[Report]:
         """Make all runs end; what ended on its own before that is among the reports."""
@@ -118,11 +118,11 @@ def stop_requests(in_process: bool) -> Iterator[Callable[[], None]]:
 
 
 TRIES = 3
-"""How often a run is tried whose process is killed: what kills it may well be the run itself."""
+"""Tries of a run whose process is killed: the run itself may be the cause."""
 
 
 class Source(Protocol):
-    """Where runs come from: a list of them, or a search that decides on the next."""
+    """Source of runs: a list of them, or a search that decides on the next."""
 
     def next_job(self) -> Job | None:
         """A run to begin with; None if there is none before another one ends."""
@@ -146,7 +146,7 @@ class Grid:
 
 
 class Watcher(Protocol):
-    """Who is told how a sweep goes."""
+    """Listener to the progress of a sweep."""
 
     def started(self, report: Started) -> None:
         """A run is being played."""

@@ -244,7 +244,7 @@ def definition(folder: Path) -> dict[str, Any]:
     if (folder / command.FOLDER / command.FILE).is_file():
         return {}
     try:
-        tables = run_folder.scenario(folder)
+        tables = run_folder.scenario_tables(folder)
     except ScenarioError:
         return {}
     return tables if isinstance(tables.get("sweep"), dict) else {}
@@ -253,7 +253,7 @@ def definition(folder: Path) -> dict[str, Any]:
 def arguments(
     scenario: Scenario, modules: Mapping[str, ModuleType], timing_only: bool
 ) -> dict[str, Any]:
-    """What decides on a sweep's results beside its scenario.
+    """Return all that decides on a sweep's results beside its scenario.
 
     Parameters
     ----------
@@ -359,7 +359,7 @@ def _differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]
 
 
 def _spoken(key: str) -> str:
-    """What a key of `sweep.json` is called before its two values."""
+    """Return the words for a key of `sweep.json` that stand before its two values."""
     for table, what in (("algorithms", "algorithm"), ("components", "component")):
         name = key.removeprefix(f"{table}.")
         if name != key:

@@ -174,7 +174,18 @@ class LivePage:
 def shown(
     wanted: bool, names: Sequence[str], components: Sequence[Path], say: Callable[[str], object]
 ) -> Iterator[LivePage | None]:
-    """A live page while something is played; None where none is wanted."""
+    """Show a live page while something is played; None where none is wanted.
+
+    Parameters
+    ----------
+    wanted : bool
+    names : sequence of str
+        Algorithms, in the order in which they are played.
+    components : sequence of Path
+        Folders of components.
+    say : callable
+        Told, in words, of what goes wrong with the page.
+    """
     if not wanted:
         yield None
         return

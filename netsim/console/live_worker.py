@@ -57,7 +57,7 @@ def write(top: Path, content: Mapping[str, Any]) -> str:
 
 
 class Told:
-    """What the run's process has said, read on a thread of its own."""
+    """Lines of the run's process, read on a thread of their own."""
 
     def __init__(self) -> None:
         self.last: dict[str, Any] = {"words": "", "share": None}
@@ -72,7 +72,7 @@ class Told:
 
     @property
     def is_over(self) -> bool:
-        """Whether the run's process has ended."""
+        """Return whether the run's process has ended."""
         return self._is_over.is_set() or os.getppid() != self._parent
 
     def wait(self, wait_s: float) -> None:
@@ -99,7 +99,7 @@ class Contents:
 
     @property
     def is_sweep(self) -> bool:
-        """Whether it is one; it says so before its first run begins."""
+        """Return whether the folder is a sweep's, which is known before its first run begins."""
         from netsim.campaign import sweep_folder
 
         return bool(sweep_folder.definition(self._top))
@@ -161,7 +161,7 @@ def signature(folder: Path, more: Sequence[Path] = ()) -> str:
 
 
 def _sweep_words(top: Path) -> dict[str, Any]:
-    """How far a sweep is, by what it says of itself."""
+    """Return the progress of a sweep, from its status."""
     said = status.read(top)
     done, runs, failed = said.get("done"), said.get("runs"), said.get("failed")
     if not (isinstance(done, int) and isinstance(runs, int) and runs > 0):

@@ -108,7 +108,15 @@ def shipped() -> Shipped:
 
 
 def as_table(entries: Sequence[Entry], rates: Rates, cores: int) -> Table:
-    """Return a row a scenario, sections by paper."""
+    """Return a row a scenario, sections by paper.
+
+    Parameters
+    ----------
+    entries : sequence of Entry
+    rates : Rates
+    cores : int
+        Cores of the machine, over which the hours are spread.
+    """
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for column in ("paper", "tables and figures", "scenario"):
         table.add_column(column, overflow="fold")

@@ -201,7 +201,7 @@ def measures_of(folder: Path, lines: Any, named: Sequence[str]) -> list[str]:
 
 
 def way(folder: Path, minus: str = "") -> Any:
-    """How the sweep of a folder is drawn: a `Way` of `netsim.views.sweep`.
+    """Return the way to draw the sweep of a folder: a `Way` of `netsim.views.sweep`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How much work scenarios are: local steps and evaluations, counted in floating-point operations.
+"""Work of scenarios: local steps and evaluations, counted in floating-point operations.
 
 Nothing is played and no data set is read. How often a method trains and evaluates in a round is
 counted from its Params and the partition's sizes. Steps of a method with a loss of its own count as

@@ -237,7 +237,7 @@ def require_held(path: Path) -> bool:
 
 
 def _is_locked(path: Path) -> bool:
-    """Whether a process holds the lock of a file; looking takes it from nobody."""
+    """Return whether a process holds the lock of a file; looking takes it from nobody."""
     try:
         file = os.open(path, os.O_RDONLY)
     except OSError:
@@ -266,7 +266,7 @@ def _is_alive(found: Holder | None) -> bool:
 
 
 def _named(folder: Path) -> Holder | None:
-    """Whom a folder's files of locks name, those of earlier releases (`.lock-<n>`) included."""
+    """Processes named by a folder's lock files, also by those of earlier releases (`.lock-<n>`)."""
     for path in _names(folder):
         try:
             with opened(path, str(path)) as file:

@@ -17,6 +17,17 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from netsim.errors import ScenarioError, one_line
+from netsim.recording.forms import (
+    ANY,
+    FLAG,
+    MAYBE,
+    NUMBER,
+    TEXT,
+    WHOLE,
+    Form,
+    declared,
+    require_form,
+)
 from netsim.recording.parquet_parts import Rows, join, part_files
 from netsim.recording.schema import IN_ORDER, NODE_COLUMNS, TABLES, WHY_MISSING
 from netsim.recording.table_check import TableCheck, refused
@@ -30,8 +41,6 @@ MOST_NODES = 1_000_000
 MOST_BYTES, MOST_GROWTH = 1 << 28, 100
 """A table may take so much memory, or so many times what its files have."""
 MOST_JSON_BYTES = 1 << 26
-MOST_NUMBER = 1e300
-"""No number of a JSON file is greater."""
 
 # -- tables --------------------------------------------------------------------------------------
 
@@ -309,14 +318,6 @@ def _size(path: Path) -> int:
 
 # -- JSON and TOML -------------------------------------------------------------------------------
 
-NUMBER, WHOLE, TEXT, FLAG = "a number", "a whole number", "a text", "true or false"
-MAYBE = "a number or null"
-ANY: tuple[str, ...] = ()
-
-Form = Any
-"""Form of a value in a JSON file: one of the words above, `ANY`; a list of one form, of which it
-has any number; a dict of forms by key, of which any may be missing and "*" is for all others."""
-
 _BLOCK = {
     "mean": MAYBE,
     "std": MAYBE,
@@ -431,7 +432,7 @@ def json_file(path: Path, form: Form = None, most_bytes: int = MOST_JSON_BYTES) 
     except (ValueError, RecursionError) as problem:
         raise ScenarioError(f"{label}: not JSON: {one_line(problem)[:200]}") from None
     form = FILES[path.name] if form is None else form
-    _require_form(label, "", found, form)
+    require_form(label, "", found, form)
     return found  # type: ignore[no-any-return]
 
 
@@ -452,7 +453,7 @@ def summary(folder: Path) -> dict[str, Any]:
         ) from None
     for name, block in found.items():
         if isinstance(block, dict) and "mean" in block:
-            _require_form(str(path), name, block, _BLOCK)
+            require_form(str(path), name, block, _BLOCK)
     return found
 
 
@@ -494,7 +495,8 @@ def scenario(folder: Path) -> dict[str, Any]:
     ScenarioError
         If there is none, or what is read of it here is not of its type.
     """
-    return _declared(scenario_tables(folder), _SCENARIO)  # type: ignore[no-any-return]
+    found: dict[str, Any] = declared(scenario_tables(folder), _SCENARIO)
+    return found
 
 
 def scenario_tables(folder: Path) -> dict[str, Any]:
@@ -507,21 +509,11 @@ def scenario_tables(folder: Path) -> dict[str, Any]:
     """
     found = read_toml(scenario_file(folder), one_line(folder))
     label = one_line(folder / "scenario.toml")
-    _require_form(label, "", found, _SCENARIO)
+    require_form(label, "", found, _SCENARIO)
     entries = found.get("algorithm", {})
     for entry in entries if isinstance(entries, list) else [entries]:
-        _require_form(label, "algorithm", entry, {"kind": TEXT, "name": TEXT})
+        require_form(label, "algorithm", entry, {"kind": TEXT, "name": TEXT})
     return found
-
-
-def _declared(value: Any, form: Form) -> Any:
-    """Return the part of a value that its form names."""
-    if isinstance(form, list):
-        return [_declared(item, form[0]) for item in value]
-    if not isinstance(form, dict):
-        return value
-    inner = {name: form.get(name, form.get("*")) for name in value}
-    return {name: _declared(value[name], one) for name, one in inner.items() if one is not None}
 
 
 def algorithm_of(tables: Mapping[str, Any], otherwise: str) -> str:
@@ -552,48 +544,6 @@ def scenario_file(folder: Path) -> Path:
     if problem is not None:
         raise ScenarioError(f"{one_line(path)}: {problem}")
     return path
-
-
-def _require_form(label: str, key: str, value: Any, form: Form) -> None:
-    """Raise ScenarioError unless a value is of a form.
-
-    Parameters
-    ----------
-    label, key : str
-        The file, and where in it the value is.
-    value : object
-    form : Form
-    """
-    if isinstance(form, dict):
-        problem = None if isinstance(value, dict) else "must be a table"
-    elif isinstance(form, list):
-        problem = None if isinstance(value, list) else "must be a list"
-    else:
-        problem = None if form is ANY or _is_a(form, value) else f"must be {form}"
-    if problem is not None:
-        told = f"{one_line(key)[:200]}: " if key else ""
-        raise ScenarioError(f"{label}: {told}is {one_line(value)[:60]}, {problem}")
-    if isinstance(form, list):
-        for place, item in enumerate(value):
-            _require_form(label, f"{key}[{place}]", item, form[0])
-    elif isinstance(form, dict):
-        for name, item in value.items():
-            inner = form.get(name, form.get("*", ANY))
-            if inner is not ANY:
-                _require_form(label, f"{key}.{name}" if key else name, item, inner)
-
-
-def _is_a(form: str, value: Any) -> bool:
-    if value is None:
-        return form == MAYBE
-    if form == TEXT:
-        return isinstance(value, str)
-    if form == FLAG or isinstance(value, bool):
-        return form == FLAG and isinstance(value, bool)
-    if form == WHOLE:
-        return isinstance(value, int) and abs(value) < 1 << 62
-    most = MOST_NUMBER if isinstance(value, float) else 1 << 62
-    return isinstance(value, int | float) and abs(value) < most
 
 
 def _no_number(constant: str) -> None:

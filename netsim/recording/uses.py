@@ -277,7 +277,7 @@ def _remedy(counts: Counter[str]) -> str:
 
 
 class Ages:
-    """How old messages were when algorithms used them.
+    """Ages of messages when algorithms used them.
 
     The age is the virtual time from sending to use: transmission, waiting in the mailbox, and,
     where an exchange gives each peer's freshest message, all the time since. A message that is

@@ -145,7 +145,7 @@ class NetworkCost:
 
 
 def of_runs(folders: Sequence[Path], entries: Sequence[Mapping[str, Any]]) -> NetworkCost | None:
-    """What was played of a scenario, if any algorithm was in several worlds; None if none was.
+    """Return the part of a scenario that was played in several worlds; None: nothing was.
 
     Parameters
     ----------

@@ -47,7 +47,7 @@ def needs_values(module: ModuleType) -> bool:
 
 
 def needs_validation(module: ModuleType, params: Any) -> bool:
-    """Whether each node that learns has to have validation samples, with these Params."""
+    """Return whether every learning node must have validation samples, with these Params."""
     return declaration_of(module.processes).validates(params)
 
 

@@ -187,7 +187,7 @@ def _rows(curves: Curves, line: Line, band: Band) -> list[Row]:
 
 
 def _short(curves: Curves) -> list[Row]:
-    """Where each curve ends."""
+    """Return the last point of each curve."""
     spelled = Measure("", "%" if is_share(curves.metric) else "", lambda _: None).spelled
     label, title = AGAINST[curves.against][0], names.metric(curves.metric)
     if curves.minus:

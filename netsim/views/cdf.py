@@ -21,7 +21,7 @@ PLACE = None
 TAKES = ("metrics", "paired_to")
 
 OF_MESSAGES = {"delay": "Message delay", "age": "Age of messages at first use"}
-"""What is distributed over messages that arrived, and its name."""
+"""Quantities of messages that arrived, and their names."""
 _ARRIVED = ("delivered", "partial")
 _POINTS = 400
 _WIDE = 30.0
@@ -173,7 +173,7 @@ def _over_messages(run: Run, what: str) -> Floats:
 
 
 def _about(groups: Mapping[str, Sequence[Run]], wanted: Sequence[str], is_paired: bool) -> str:
-    """What is distributed."""
+    """Name of the quantity that is distributed."""
     run = next(iter(groups.values()))[0]
     seeds = max(len(group) for group in groups.values())
     nodes = f"{run.nodes:,} nodes"

@@ -1,4 +1,4 @@
-"""How messages ended, by link: sender to receiver."""
+"""Outcomes of messages by link: sender to receiver."""
 
 import numpy as np
 

@@ -123,7 +123,7 @@ def _last(node: NDArray[Any], values: NDArray[Any], n: int) -> NDArray[np.float6
 
 
 def _messages(run: RunTables) -> list[_Cells]:
-    """What it sent and what it was handed."""
+    """Numbers of messages that it sent and received."""
     rows, n = run.messages, run.count
     if not rows or not len(rows["src"]):
         return []

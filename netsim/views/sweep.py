@@ -179,7 +179,7 @@ def _seen(cell: Estimate | None, is_difference: bool) -> tuple[float, float] | N
 
 
 def _about(lines: Sequence[PointResult], way: Way) -> str:
-    """What marks and bars are."""
+    """Return the words that explain marks and bars."""
     counts = sorted({line.seeds for line in lines})
     seeds = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else str(counts[0])
     what = "each mark a trial: " if way.is_search else ""

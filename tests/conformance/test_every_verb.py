@@ -16,7 +16,16 @@ LINKS = {"lossy": LOSSY, "fading": FADING}
 SERVER = {"nodes": {"count": 5, "groups": [{"name": "hubs", "count": 1, "role": "server"}]}}
 
 API = {
-    *("id", "role", "num_nodes", "neighbours", "servers", "schedule", "slots_per_exchange"),
+    *(
+        "id",
+        "role",
+        "num_nodes",
+        "neighbours",
+        "servers",
+        "far_servers",
+        "schedule",
+        "slots_per_exchange",
+    ),
     *(
         "train_size",
         "learning_rate",

@@ -22,13 +22,13 @@ SWEEP = ("--over", "nodes.count=3,4", "--seeds", "0:2", "-q")
 
 
 def outline(page: Path) -> dict:
-    """What a page has at hand at once."""
+    """Return the data that a page has at hand at once."""
     found = re.search(r'id="outline">(.*?)</script>', page.read_text(encoding="utf-8"))
     return json.loads(found[1])
 
 
 def until(condition, wait_s: float = 90.0):
-    """What a condition gives once it gives something."""
+    """Return the first value of a condition that is not empty."""
     end_s = time.monotonic() + wait_s
     while not (found := condition()):
         assert time.monotonic() < end_s, "never"

@@ -188,7 +188,7 @@ def test_what_is_shown_is_not_what_is_computed_with(ended):
     """A folder whose name is code stands in the lines that are shown, as a text."""
     strange = ended.with_name("'+__import__('os').name+'")
     shutil.move(ended, strange)
-    shown = netsim("explain", strange).stdout
+    shown = netsim("explain", strange, "--queries").stdout
     lines = shown[shown.index("import tomllib") :].splitlines()
     (line,) = [one for one in lines if one.startswith("run, T = ")]
     assert repr(str(strange)) in line

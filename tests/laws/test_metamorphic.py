@@ -4,12 +4,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from netsim.messaging.envelope import Envelope
 from scipy import stats
 
 from netsim.clock import Clock
 from netsim.links.arrivals import Arrivals
 from netsim.links.link import Transmission
+from netsim.messaging.message import Envelope
 from netsim.messaging.over_the_air import OverTheAir
 from netsim.rng import Streams
 
@@ -47,7 +47,7 @@ def are_level(ends):
 
 
 def last_of_each(ended, nodes):
-    """When the last message of each node has ended; `ended`: (node, when)."""
+    """Return the end of each node's last message; `ended`: (node, time)."""
     at = dict(sorted(ended, key=lambda one: one[1]))
     return [at[node] for node in nodes]
 

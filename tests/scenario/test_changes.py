@@ -82,7 +82,7 @@ REFUSED = [
     ({"metrics.every_s": 2.0}, "metrics.every_s: can't change"),
     ({"training.batch_size": 3}, "minibatches are cut before the run"),
     ({"algorithm.training.batch_size": 3}, "algorithm.dpsgd.training.batch_size: can't change"),
-    ({"training.optimizer": "adam"}, "means nothing to another"),
+    ({"training.optimizer": "adam"}, "of another one; to compare values of it"),
     ({"algorithm.name": "other"}, "algorithm.other.name: can't change"),
     ({"exchange.slot_s": 2.0}, "slots are counted from time 0"),
     ({"exchange": {"schedule": "rounds"}}, "neither takes over from the other"),

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.results.conftest import browser, written
+from tests.results.conftest import written
 
-__all__ = ["browser", "written"]
+__all__ = ["written"]
 
 MESSAGES = (
     # sent, done, from, to, kind, outcome, age

@@ -46,7 +46,7 @@ def open_text(module):
 
 @pytest.fixture
 def shown(tmp_path, write_run):
-    """What each view shows of two small runs, by name."""
+    """Return by name the contents of each view for two small runs."""
     for name in ("dpsgd", "local"):
         write_run(tmp_path / name, algorithm=name)
     tables = RunTables(tmp_path / "dpsgd")

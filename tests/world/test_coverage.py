@@ -151,7 +151,7 @@ def test_stretches_follow_a_node_that_moves(tables, shadowing):
     for block in itertools.islice(here.blocks(0, 1, at_ns, 12_000), 300):
         assert block.snr == here.snr(0, 1, at_ns)
         snrs.append(block.snr)
-        until_ns = here._holds_until_ns(0, 1, at_ns)
+        until_ns = here._holds_until_ns(0, 1, at_ns, here._mean_snr.pair(0, 1, at_ns), None)
         assert at_ns < until_ns <= at_ns + block.length_ns
         assert here.snr(0, 1, until_ns - 1) == block.snr
         if block.attempts:  # the last attempt begins before the channel changes

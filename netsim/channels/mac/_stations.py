@@ -251,7 +251,15 @@ class Stations:
     def access(
         self, losses: Floats, collided: Floats, senders: NDArray[np.int64]
     ) -> tuple[Access, ...]:
-        """Return the access: means over all attempts, also those that follow a success at once."""
+        """Return the access: means over all attempts, also those that follow a success at once.
+
+        Parameters
+        ----------
+        losses, collided : (pairs,) array
+            Share of attempts that are lost, and that collide.
+        senders : (pairs,) array
+            The sender of each pair.
+        """
         apart = np.clip(1.0 - (1.0 - losses) / np.maximum(1.0 - collided, 1e-12), 0.0, 1.0)
         zeros = self.zeros[senders]
         losses = (losses + zeros * apart) / (1.0 + zeros)

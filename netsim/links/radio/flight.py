@@ -479,7 +479,7 @@ def blocks_met(
 
 
 def interferers_at(flight: Flight, reception: Reception) -> Sequence[Interferer]:
-    """Whose power is noise to a reception of a flight, as things are."""
+    """Return the senders whose power is now noise to a reception of a flight."""
     if not reception.interferers:
         return ()
     begins_ns = flight.begins_ns

@@ -30,7 +30,6 @@ from functools import partial
 from itertools import pairwise
 
 from netsim.channels.mac import ALONE, Mac
-from netsim.channels.mac.ofdma import Ofdma
 from netsim.channels.rate.minstrel import Minstrel
 from netsim.channels.sleep import Rhythm
 from netsim.clock import LAST, Clock, then
@@ -52,19 +51,19 @@ from netsim.links.radio.budget import LinkBudget
 from netsim.links.radio.cells import Cells
 from netsim.links.radio.changing_contention import ChangingContention
 from netsim.links.radio.channel import RadioChannel
-from netsim.links.radio.constant_contention import ConstantContention
 from netsim.links.radio.energy_accounting import EnergyAccounting
 from netsim.links.radio.flight import Flight, Reception
 from netsim.links.radio.frame_level.sampler import FrameLevelSampler
 from netsim.links.radio.interference import Interference
 from netsim.links.radio.message_level import MessageLevelSampler
 from netsim.links.radio.packet_level import PacketLevelSampler
-from netsim.links.radio.random_access import PLAYED, OnAir, RandomAccess
+from netsim.links.radio.random_access import PLAYED, OnAir
 from netsim.links.radio.rate_adaptation import RateAdaptation
 from netsim.links.radio.receivers import Receivers
 from netsim.links.radio.relaying import Relaying
 from netsim.links.radio.repeated_broadcast import BroadcastRounds
 from netsim.links.radio.routes import Routes
+from netsim.links.radio.sharing import interference_of
 from netsim.links.radio.slot_interference import SlotInterference
 from netsim.links.radio.superposition import Superposition
 from netsim.links.radio.table import Radio
@@ -164,7 +163,9 @@ class RadioLink(PhysicalLink):
         if mac.turns(self._slots) is not None:  # nobody is first by a number
             order = streams.permutation("order of slots", n=self._slots).tolist()
             self._slot_of = [order[slot] for slot in self._slot_of]
-        self._interference = self._interference_of(radio, channel)
+        self._interference = interference_of(
+            radio, channel, nodes, distance_m, self._servers, streams, self._slot_of
+        )
         self._medium = mac.medium(1, self._slots)  # of every attempt, unless senders contend
         self._alone, self._turns = self._medium == ALONE, mac.turns(self._slots)
         self._adaptation = None
@@ -200,25 +201,6 @@ class RadioLink(PhysicalLink):
             self._relaying = Relaying(self, radio, routes)
         self._overhears = mac.one_channel and meter.listens and self._frames is None
         self._distance_m = distance_m if radio.propagation_delay else None
-
-    def _interference_of(self, radio: Radio, channel: RadioChannel) -> Interference | Cells | None:
-        """Rule of what flights do to each other; None: nothing, or the frame level sees to it."""
-        mac, nodes, distance_m = radio.mac, self._nodes, self._distance_of_pair_m
-        if radio.plays_frames:
-            return None
-        if mac.senses:
-            kind = ConstantContention if channel.constant else ChangingContention
-            return kind(radio, channel, nodes, distance_m)
-        if isinstance(mac, Ofdma):
-            block_s = radio.fading.constant_s(radio.carrier_hz)
-            return Cells(mac, channel, nodes, self._servers, block_s, self._streams)
-        by_snr = bool(radio.arq.combines or radio.rate.adapts)  # the SNR of each attempt counts
-        if mac.interferes and mac.turns(1) is not None:
-            return SlotInterference(mac, channel, nodes, self._slot_of, by_snr)
-        if mac.interferes or mac.contends:
-            among = RandomAccess if mac.random_access else Interference
-            return among(mac, channel, nodes, distance_m, by_snr)
-        return None
 
     def _oldest_ns(self) -> int:
         """Time at which the oldest flight on the air began [ns]."""

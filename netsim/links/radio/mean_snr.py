@@ -453,7 +453,7 @@ def shadowing_sizes(radio: Radio) -> tuple[tuple[float, float], tuple[float, flo
 
 
 def longest_step_m(radio: Radio) -> float:
-    """How far a node may move in one step [m]."""
+    """Largest distance that a node may move in one step [m]."""
     if not radio.shadowing.drawn:
         return _STEP_M
     shortest_m = min(shadowing_sizes(radio)[1])

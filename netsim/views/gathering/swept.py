@@ -54,7 +54,7 @@ class SweptAxis:
 
     @property
     def at(self) -> list[float]:
-        """Where all values lie, in the unit of the axis; words lie at whole numbers from 0."""
+        """Places of all values, in the unit of the axis; words lie at whole numbers from 0."""
         if self.is_number:
             return [float(value) / self.axis.per for value in self.values]
         places = {text: float(i) for i, text in enumerate(dict.fromkeys(map(str, self.values)))}

@@ -5,12 +5,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from netsim.messaging.envelope import Envelope
 
 from netsim.channels.sleep import Rhythm, rhythms
 from netsim.channels.sleep.duty_cycle import DutyCycle
 from netsim.channels.sleep.none import NoSleep
 from netsim.links.link import Transmission
+from netsim.messaging.message import Envelope
 from netsim.messaging.over_the_air import OverTheAir
 from netsim.rng import Streams
 

@@ -68,7 +68,7 @@ def _words(ticks: Sequence[str], panel: Axes, narrow: bool) -> None:
 
 
 def beside(panel: Axes, x: Sequence[float], place: int, count: int) -> list[float]:
-    """Where marks lie so that their bars do not hide those of others at the same values.
+    """Return places of marks at which their bars hide no others at the same values.
 
     Parameters
     ----------

@@ -45,7 +45,15 @@ def content(
 def report(
     folder: Path, design: SweepDesign, trials: Sequence[Mapping[str, Any]], out: Path
 ) -> None:
-    """Write the page of a sweep into a file; see `content`."""
+    """Write the page of a sweep into a file.
+
+    Parameters
+    ----------
+    folder, design, trials
+        See `content`.
+    out : Path
+        The file.
+    """
     write(out, content(folder, design, trials))
 
 
