@@ -245,7 +245,7 @@ def test_validation_samples_are_needed_where_the_guide_says_so(play, kind):
     if not TOOL.is_listed(METHODS[kind], TOOL.VALIDATION):
         play(algorithm_of(kind), **world)
         return
-    with pytest.raises(NetsimError, match="no validation samples"):
+    with pytest.raises(NetsimError, match="which looks at validation samples"):
         play(algorithm_of(kind), **world)
 
 

@@ -28,6 +28,11 @@ class Capacity(Invariant):
     one counts. Not where the scenario changes on its way. An attempt keeps the share of the band
     with which it began, so where shares change from block to block the last packet of each message
     may have been sent beside another's.
+
+    Senders that contend at message level draw their losses each for itself, and a collision takes
+    the channel once for all who meet in it. What is not repeated, as a broadcast without
+    acknowledgement, then holds to the channel's rate on average and not message by message: it
+    counts at its receivers alone.
     """
 
     def __init__(self, run: Observed) -> None:
@@ -43,6 +48,9 @@ class Capacity(Invariant):
         self._peak_bps = peak_bps(radio)
         mac = radio.mac
         self._beside = int(mac.shares_change)
+        self._each_for_itself = (
+            mac.senses and not radio.plays_frames and radio.broadcast.rounds == 1
+        )
         self._alone = (
             mac.contends
             and mac.range_m is None
@@ -73,7 +81,13 @@ class Capacity(Invariant):
             mine = dst == node
             self._compare(f"node {node}", sent_ns[mine], done_ns[mine], least_ns[mine])
         if self._alone:  # a broadcast is on the air once
-            one = np.unique(np.stack((src, sent_ns, bits)), axis=1, return_index=True)[1]
+            one, count = np.unique(
+                np.stack((src, sent_ns, bits)), axis=1, return_index=True, return_counts=True
+            )[1:]
+            if self._each_for_itself:
+                one = one[count == 1]
+            if not len(one):
+                return
             self._compare("all nodes", sent_ns[one], done_ns[one], least_ns[one])
 
     def _least_ns(self, bits: int) -> float:

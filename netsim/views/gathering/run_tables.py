@@ -125,10 +125,11 @@ class RunTables:
 
     @cached_property
     def count(self) -> int:
-        """Number of nodes."""
+        """Number of nodes; where nothing says so, of those that the other tables name."""
         if "node" in self.nodes:
             return len(self.nodes["node"])
-        named = [self.messages[name] for name in ("src", "dst") if name in self.messages]
+        tables = self.messages, self.uses, self.graph, self.metrics, self.wakes
+        named = [table.get(name, ()) for table in tables for name in ("src", "dst", "node", "peer")]
         return max((int(ids.max()) + 1 for ids in named if len(ids)), default=0)
 
     @cached_property
