@@ -26,7 +26,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 import netsim
-from netsim import engine, scenario, world
+from netsim import engine, scenario, views, world
 from netsim.console import terminal
 from netsim.console.app import app
 from netsim.engine.interruption import Interrupted
@@ -75,7 +75,7 @@ VALUES: tuple[Any, ...] = (
     [], {}, [[]], {"mean": None}, [None], {"a": {"b": {"c": 1}}}, [1, "a", None],
 )  # fmt: skip
 LINKS = ("/etc/passwd", "/dev/zero", "/nowhere/at/all", "summary.json", ".")
-VIEWS = ("accuracy", "bytes", "graph", "cdf", "sweep")
+VIEWS = tuple(views.names())
 FORMATS = (
     "timeline", "messages-csv", "messages-parquet", "gains", "ns2", "trace", "bonnmotion",
     "per-table", "sumo", "tensorboard",
