@@ -5,7 +5,7 @@ import pytest
 from netsim.console import live_worker
 
 RUNNING = {"state": "running"}
-EVERY_S = 1.0
+EVERY_S = 3.0
 
 
 def write(contents: live_worker.Contents, top, is_live: bool = True) -> None:
@@ -35,6 +35,11 @@ def watched(browser, tmp_path, write_run):
     assert all(url.startswith(("file:", "data:", "blob:")) for url in asked)
 
 
+def held(page) -> None:
+    """Press "Hold still": the page loads itself no more, or does again."""
+    page.get_by_role("button", name="Hold still").evaluate("(one) => one.click()")  # no scrolling
+
+
 def loaded_again(page) -> None:
     """Wait until the page has loaded itself once more, and is drawn."""
     page.evaluate("document.documentElement.dataset.before = ''")
@@ -56,6 +61,7 @@ def test_it_shows_what_is_new_and_keeps_what_its_reader_has_set(watched, write_r
     write_run(top / "local", algorithm="local", summary=False, state=RUNNING)
     write(contents, top)
     loaded_again(page)
+    held(page)
     assert page.locator("#run option").all_inner_texts() == ["all, compared", "dpsgd", "local"]
     assert page.evaluate("document.getElementById('run').selectedOptions[0].text") == "dpsgd"
     assert page.locator("section#nodes").bounding_box()["y"] == pytest.approx(at, abs=60)
@@ -65,6 +71,7 @@ def test_it_shows_what_is_new_and_keeps_what_its_reader_has_set(watched, write_r
     assert head.get_attribute("aria-sort") == "descending"
     assert page.locator("section#nodes tr.picked").count() == 1
     write_run(top / "local", algorithm="local")
+    held(page)
     write(contents, top, is_live=False)
     loaded_again(page)
     assert page.locator(".live").count() == 0
@@ -74,11 +81,11 @@ def test_it_shows_what_is_new_and_keeps_what_its_reader_has_set(watched, write_r
 @pytest.mark.slow
 def test_it_can_be_held_still(watched):
     page, _, _ = watched
-    page.get_by_role("button", name="Hold still").click()
+    held(page)
     page.evaluate("document.documentElement.dataset.before = ''")
     page.wait_for_timeout(4500)
     assert page.locator("html[data-before]").count() == 1
-    page.get_by_role("button", name="Hold still").click()
+    held(page)
     page.wait_for_selector("html[data-ready]:not([data-before])", timeout=20000)
 
 
@@ -89,7 +96,7 @@ def test_axe_finds_nothing(watched, theme):
         "axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed"
     )
     page, _, _ = watched
-    page.get_by_role("button", name="Hold still").click()
+    held(page)
     page.emulate_media(color_scheme=theme)
     page.evaluate("report.drawAll()")
     found = axe.Axe().run(page).response["violations"]
