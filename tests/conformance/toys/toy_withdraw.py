@@ -21,6 +21,7 @@ def on_wakeup(node: Node) -> Process:
         yield node.wakeup()
         theta = (yield node.train(node.initial(), steps=1)).theta
         sent = [node.send(j, News(theta)) for j in node.peers for _ in range(3)]
+        yield node.sleep(1e-6)  # what is sent begins, as far as radios are free
         saw(node, "withdrawn", node.withdraw(News))
         for ended in sent:
             saw(node, "sent", (yield ended))
