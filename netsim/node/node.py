@@ -338,7 +338,7 @@ class Node:
         They end as `withdrawn`, and their senders learn it as any outcome; under `rounds` an
         exchange goes on without them. What is on the air, or has begun to cross a wire, takes its
         course; what was sent at this very instant has not begun, where senders of one instant are
-        put in order (radios in turn, wires `fifo`). A link on which nothing waits withdraws nothing.
+        put in order (radios in turn, wires `fifo`). A link on which nothing waits withdraws none.
 
         Parameters
         ----------
