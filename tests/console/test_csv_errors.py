@@ -54,8 +54,8 @@ def test_no_reader_of_tables_starts_the_threads_that_compute(tmp_path):
 @pytest.mark.parametrize(
     "text", ["a;b;y\n1;2;0\n3;4;1\n", "a,b,y\n1,2\n", "a,b,y\n1,x2,0\n1,2,1\n2,3,1\n"]
 )
-def test_thirty_calls_end_alike(tmp_path, text):
-    """A third of them ended in SIGABRT while CSV was read by Arrow's own threads."""
+def test_a_dozen_calls_end_alike(tmp_path, text):
+    """A third of calls ended in SIGABRT while Arrow's own threads read CSV: (2/3)^12 = .008."""
     (tmp_path / "t").mkdir()
     (tmp_path / "t/train.csv").write_text(text)
     (tmp_path / "s.toml").write_text(SCENARIO)
@@ -66,6 +66,6 @@ def test_thirty_calls_end_alike(tmp_path, text):
             capture_output=True,
             check=False,
         ).returncode
-        for _ in range(30)
+        for _ in range(12)
     ]
-    assert codes == [2] * 30
+    assert codes == [2] * 12
