@@ -48,6 +48,9 @@ _SILENT = 0.005  # of the busiest run's traffic; such a curve would lie on the v
 _STEPS = [1, 2, 2.5, 5, 10]
 Floats = NDArray[np.float64]
 
+_LONGEST_LABEL = 32
+"""Characters of a label on an axis."""
+
 
 class OnPageOnlyError(ScenarioError):
     """A view that no figure can show: a table, or a mark with controls."""
@@ -174,7 +177,7 @@ def _cells(panel: Panel, on: Axes, _: Entries, _places: Mapping[str, int]) -> No
         top = (float(np.nanmax(cells)) if np.isfinite(cells).any() else 1.0) or 1.0
     image = plot_style.heatmap(on, cells, mark.block, top, mark.low)
     for axis, words in zip((on.yaxis, on.xaxis), mark.ticks or (), strict=False):
-        axis.set_ticks(range(len(words)), words)
+        axis.set_ticks(range(len(words)), [_short(word) for word in words])
     if mark.ticks is not None:
         on.set_aspect("auto")
     on.set_xlabel(mark.column.title)
@@ -429,7 +432,7 @@ def _shares(panel: Panel, on: Axes, entries: Entries, _places: Mapping[str, int]
         bars = on.barh(range(len(rows)), wide, left=left, color=colour, height=0.62)
         entries.setdefault(word, bars)
         left += wide
-    on.set_yticks(range(len(rows)), rows)
+    on.set_yticks(range(len(rows)), [_short(row) for row in rows])
     on.invert_yaxis()
     on.set_xlim(0, 100)
     on.set_xlabel(mark.y.title)
@@ -441,3 +444,9 @@ _DRAWERS: dict[type, Callable[[Panel, Axes, Entries, Mapping[str, int]], None]] 
     Cells: _cells, Points: _points, Layers: _layers, Lines: _lines, Response: _response,
     Shares: _shares,
 }  # fmt: skip
+
+
+def _short(word: object) -> str:
+    """Return a label, cut where an axis has no room for it."""
+    text = str(word)
+    return text if len(text) <= _LONGEST_LABEL else f"{text[: _LONGEST_LABEL - 3]}..."
