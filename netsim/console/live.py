@@ -71,7 +71,8 @@ class LivePage:
         self._hearing = threading.Thread(target=self._hear, args=(self._process,), daemon=True)
         self._hearing.start()
         assert self._process.stdin is not None
-        os.set_blocking(self._process.stdin.fileno(), False)  # a run never waits for its page
+        if os.name == "posix":  # a run never waits for its page
+            os.set_blocking(self._process.stdin.fileno(), False)
 
     def _started(self, asked: int) -> "subprocess.Popen[bytes]":
         searched = os.pathsep.join(path or os.getcwd() for path in sys.path)

@@ -12,7 +12,6 @@ process for people; where it is left behind, its process was killed.
 """
 
 import atexit
-import fcntl
 import json
 import os
 import socket
@@ -25,6 +24,11 @@ from typing import Any
 
 from netsim.errors import FolderBusyError, FolderLostError, ScenarioError, one_line
 from netsim.traces.bounded import opened
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 OF_OTHERS = ("tensorboard", "wandb")
 """Folders that belong to other programs, which may add to them, and to what they are, any time."""
@@ -243,7 +247,11 @@ def _is_locked(path: Path) -> bool:
     except OSError:
         return False
     try:
-        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        if fcntl is None:
+            from filelock import lock_descriptor  # here: most folders have no such file
+
+            return not lock_descriptor(file, blocking=False)
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)  # shared: two may look at once
     except BlockingIOError:
         return True
     except OSError:  # no flock there: filelock removes its file when it gives it back
@@ -266,7 +274,7 @@ def _is_alive(found: Holder | None) -> bool:
 
 
 def _named(folder: Path) -> Holder | None:
-    """Processes named by a folder's lock files, also by those of earlier releases (`.lock-<n>`)."""
+    """Return the process that a folder's lock files name, also those of earlier releases."""
     for path in _names(folder):
         try:
             with opened(path, str(path)) as file:
@@ -274,15 +282,7 @@ def _named(folder: Path) -> Holder | None:
             return Holder(int(content["pid"]), str(content["host"]))
         except FileNotFoundError:
             continue
-        except (
-            OSError,
-            ValueError,
-            ArithmeticError,
-            TypeError,
-            KeyError,
-            RecursionError,
-            ScenarioError,
-        ):
+        except _UNREADABLE:
             return Holder()
     return None
 

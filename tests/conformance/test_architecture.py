@@ -130,6 +130,20 @@ def test_no_module_lies_loose_at_the_top():
     assert {p.stem for p in ROOT.glob("*.py")} <= LOOSE
 
 
+def test_modules_can_be_imported_on_every_system():
+    """What Unix alone has is imported where it is used, or in a `try`."""
+    unix = {"fcntl", "grp", "pty", "pwd", "resource", "termios", "tty"}
+    found = [
+        f"{module}: {name}"
+        for module, path in PATHS.items()
+        for statement in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(statement, ast.Import | ast.ImportFrom)
+        for name in [getattr(statement, "module", None), *(one.name for one in statement.names)]
+        if name in unix
+    ]
+    assert found == []
+
+
 def test_imports_run_one_way():
     wrong = [
         f"{module} imports {found}"

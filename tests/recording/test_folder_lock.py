@@ -176,6 +176,16 @@ def test_where_there_is_no_flock_the_process_that_is_named_decides(tmp_path, mon
         assert (folder_lock.holder(tmp_path) is not None) == is_alive
 
 
+def test_without_fcntl_filelock_tells_whether_a_process_holds_the_folder(tmp_path, monkeypatch):
+    """On Windows there is no `fcntl`."""
+    (tmp_path / ".lock-held").write_text("")
+    monkeypatch.setattr(folder_lock, "fcntl", None)
+    assert folder_lock.holder(tmp_path) is None
+    with folder_lock.held(tmp_path):
+        assert folder_lock.holder(tmp_path).pid == os.getpid()
+    assert folder_lock.holder(tmp_path) is None
+
+
 def test_a_folder_that_was_removed_or_taken_over_is_no_longer_written_into(tmp_path):
     gone, taken = tmp_path / "gone", tmp_path / "taken"
     for folder in (gone, taken):
