@@ -1,12 +1,12 @@
-"""Play the tables of the papers and write docs/results: `python -m tools.results --help`.
+"""Play the tables of the papers and write papers: `python -m papers.results --help`.
 
-    python -m tools.results list --runs FOLDER
-    python -m tools.results estimate TABLE --runs FOLDER
-    python -m tools.results play TABLE --runs FOLDER
-    python -m tools.results page TABLE --runs FOLDER
+    python -m papers.results list --runs FOLDER
+    python -m papers.results estimate TABLE --runs FOLDER
+    python -m papers.results play TABLE --runs FOLDER
+    python -m papers.results page TABLE --runs FOLDER
 
 FOLDER lies outside the repository. `play` goes on with what is missing both there and in
-docs/results/numbers, `page` adds what is there to these.
+papers/numbers, `page` adds what is there to these.
 """
 
 import argparse
@@ -21,21 +21,21 @@ from netsim.engine.runner import DATA_VARIABLE
 from netsim.errors import FolderBusyError, NetsimError, ScenarioError
 from netsim.recording import folder_lock
 from netsim.recording.whole_files import write_text
-from tools.results import numbers as kept_numbers
-from tools.results import page as pages
-from tools.results import playing, records, table_files, tables
-from tools.results.cell_runs import run_of
-from tools.results.collecting import collect
-from tools.results.tables import RESULTS, PaperTable
-from tools.results.tuned import blocks
+from papers.results import numbers as kept_numbers
+from papers.results import page as pages
+from papers.results import playing, records, table_files, tables
+from papers.results.cell_runs import run_of
+from papers.results.collecting import collect
+from papers.results.tables import RESULTS, PaperTable
+from papers.results.tuned import blocks
 
-BEGIN, END = "<!-- written by tools.results -->", "<!-- end -->"
+BEGIN, END = "<!-- written by papers.results -->", "<!-- end -->"
 OVER_RADIO = "over_radio"
 """The page of `over_radio`, which is no table of a paper."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Play the tables of the papers, and write docs/results; 1 if a run failed, 2 for bad input."""
+    """Play the tables of the papers, and write papers; 1 if a run failed, 2 for bad input."""
     given = _parser().parse_args(arguments)
     if given.data:
         os.environ[DATA_VARIABLE] = str(given.data.absolute())
@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="tools.results", description=main.__doc__)
+    parser = argparse.ArgumentParser(prog="papers.results", description=main.__doc__)
     commands = parser.add_subparsers(required=True)
     for name, do, what in (
         ("list", _list, "the tables and how far they are"),
@@ -86,7 +86,7 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("--groups", nargs="+", default=(), help='"table", or of readings')
         if name == "play":
             command.add_argument("--threads", type=_threads, default=1, help="of the native kernel")
-            again = "what docs/results/numbers has, too"
+            again = "what papers/numbers has, too"
             command.add_argument("--again", action="store_true", help=again)
     return parser
 
@@ -178,7 +178,7 @@ def _play(given: argparse.Namespace) -> int:
 
 
 def _play_over_radio(given: argparse.Namespace) -> int:
-    from tools.results import over_radio  # here: it brings the benchmarks
+    from papers.results import over_radio  # here: it brings the benchmarks
 
     refused = [k for k in ("rounds", "columns", "rows", "groups") if getattr(given, k)]
     refused += ["threads"] if given.threads != 1 else []
@@ -192,7 +192,7 @@ def _play_over_radio(given: argparse.Namespace) -> int:
 def _page(given: argparse.Namespace) -> int:
     folder = _there(given.runs)
     if given.table == OVER_RADIO:
-        from tools.results import over_radio
+        from papers.results import over_radio
 
         with _alone():
             if folder and (folder / OVER_RADIO).is_dir():

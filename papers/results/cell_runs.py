@@ -12,8 +12,8 @@ from netsim.campaign import sweep_folder
 from netsim.campaign.grid import Job, Point
 from netsim.errors import ScenarioError
 from netsim.scenario import Scenario, algorithm_files, check, draft_of, to_toml
-from tools.results.problems import unknown
-from tools.results.tables import Cell, PaperTable, keys
+from papers.results.problems import unknown
+from papers.results.tables import Cell, PaperTable, keys
 
 FREE = ("run", "sweep", "paper", "name")
 """Tables of a scenario on which no result depends."""

@@ -15,10 +15,10 @@ from netsim.errors import NetsimError, ScenarioError
 from netsim.recording import run_folder
 from netsim.results import metrics
 from netsim.results.summary import load
-from tools.results import numbers, playing, records
-from tools.results.cell_runs import Run, other_settings, settings
-from tools.results.numbers import Curves, Numbers, Result, drawn, where
-from tools.results.tables import Cell, PaperTable, cells
+from papers.results import numbers, playing, records
+from papers.results.cell_runs import Run, other_settings, settings
+from papers.results.numbers import Curves, Numbers, Result, drawn, where
+from papers.results.tables import Cell, PaperTable, cells
 
 
 @dataclass

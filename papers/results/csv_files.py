@@ -1,4 +1,4 @@
-"""CSV files of docs/results/numbers: written whole, and read so that a damaged line is named."""
+"""CSV files of papers/numbers: written whole, and read so that a damaged line is named."""
 
 import csv
 import io

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from tools.results.tables import Column
+from papers.results.tables import Column
 
 WIDEST = 8
 """Columns with numbers that a table may have."""

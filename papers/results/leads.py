@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from netsim.results.sweep_comparison import mean_and_half_width
-from tools.results.numbers import Result
-from tools.results.tables import Column, Row
+from papers.results.numbers import Result
+from papers.results.tables import Column, Row
 
 Word = Literal["holds", "behind", "not clear", "one seed", "not played"]
 

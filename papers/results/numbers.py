@@ -1,13 +1,13 @@
-"""The numbers of a table as docs/results/numbers keeps them: one line of CSV a run."""
+"""The numbers of a table as papers/numbers keeps them: one line of CSV a run."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from netsim.results.sweep_comparison import mean_and_half_width
-from tools.results import cell_runs
-from tools.results.csv_files import finite, parsed, write_csv
-from tools.results.tables import RESULTS, Cell, Curve, PaperTable, cells
+from papers.results import cell_runs
+from papers.results.csv_files import finite, parsed, write_csv
+from papers.results.tables import RESULTS, Cell, Curve, PaperTable, cells
 
 NUMBERS = RESULTS / "numbers"
 

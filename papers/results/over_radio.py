@@ -10,11 +10,11 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
-from tools.results.csv_files import finite, parsed, write_csv
-from tools.results.leads import Difference, Seeds, paired, values_of, word
-from tools.results.numbers import NUMBERS, Result
-from tools.results.over_radio_setting import CASES, PAPERS, Paper, _methods, methods_table
-from tools.results.tables import RESULTS
+from papers.results.csv_files import finite, parsed, write_csv
+from papers.results.leads import Difference, Seeds, paired, values_of, word
+from papers.results.numbers import NUMBERS, Result
+from papers.results.over_radio_setting import CASES, PAPERS, Paper, _methods, methods_table
+from papers.results.tables import RESULTS
 
 NAME, SEEDS = "over_radio", tuple(range(10))
 CSV, PAGE = NUMBERS / f"{NAME}.csv", RESULTS / f"{NAME}.md"
@@ -23,12 +23,12 @@ COLUMNS = ("method", "world", "seed", "accuracy", "steps", "offered", "on_air", 
 PREFACE = """\
 # The papers' claims over radio
 
-Written by `python -m tools.results page over_radio`; numbers are in `docs/results/numbers`. Does
+Written by `python -m papers.results page over_radio`; numbers are in `papers/numbers`. Does
 what a paper claims of its method survive fading, loss and messages that come late? Each method's
 lead over local training of as many local steps, and over the best of its own paper's baselines,
 in rounds over perfect links and over radio.
 
-**Setting.** One small size for all, that of [methods_table.md](../methods_table.md), since the
+**Setting.** One small size for all, that of [methods_table.md](../docs/methods_table.md), since the
 papers' own sizes over radio take days: ten nodes with 70 Fashion-MNIST images each, of a class
 mix of their own (Dirichlet(0.3)), a network of 25,450 parameters, some 360 local steps a node in
 both worlds (the last table has each method's; over radio KD-PDFL, DPFL and CGA 2 to 7 % fewer).
@@ -168,8 +168,8 @@ def page() -> str:
     cpu_s = sum(r.values["cpu_s"] for seeds in found.values() for r in seeds.values())
     runs = sum(map(len, found.values()))
     lines = [PREFACE, f"**Played.** {runs} runs, {cpu_s / 3600:.2g} h of one core.", ""]
-    lines += ["    python -m tools.results play over_radio --runs FOLDER"]
-    lines += ["    python -m tools.results page over_radio --runs FOLDER", ""]
+    lines += ["    python -m papers.results play over_radio --runs FOLDER"]
+    lines += ["    python -m papers.results page over_radio --runs FOLDER", ""]
     lines += ["## What survives", "", _clear_leads(found), ""]
     lines += [_survives(found, p, m) for p in PAPERS for m in p.methods]
     lines += ["", "## Leads", "", *_leads(found), "", "## All of them", "", *_all(found)]

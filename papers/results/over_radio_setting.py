@@ -6,7 +6,7 @@ The cases are those of `benchmarks/_methods.py`, and some that the papers' compa
 import sys
 from dataclasses import dataclass, replace
 
-from tools.results.tables import ROOT
+from papers.results.tables import ROOT
 
 sys.path.insert(0, str(ROOT / "benchmarks"))  # which are scripts, not a package
 

@@ -4,18 +4,18 @@ import re
 from collections.abc import Iterable, Sequence
 from statistics import fmean, stdev
 
-from tools.results import layout
-from tools.results.layout import Head, rows
-from tools.results.leads import Difference, Lead, Seeds, paired, values_of
-from tools.results.numbers import CurvePoint, Numbers, Result
-from tools.results.tables import Cell, Column, Measure, PaperTable, Row, cells
-from tools.results.verdict import Verdict
+from papers.results import layout
+from papers.results.layout import Head, rows
+from papers.results.leads import Difference, Lead, Seeds, paired, values_of
+from papers.results.numbers import CurvePoint, Numbers, Result
+from papers.results.tables import Cell, Column, Measure, PaperTable, Row, cells
+from papers.results.verdict import Verdict
 
 PREFACE = """\
 # {paper}: printed and played
 
-Written by `python -m tools.results page`; numbers are in `docs/results/numbers`, tables in
-`docs/results/tables`. How to read a cell, and the rule by which verdicts are made:
+Written by `python -m papers.results page`; numbers are in `papers/numbers`, tables in
+`papers/tables`. How to read a cell, and the rule by which verdicts are made:
 [README.md](README.md).
 """
 
@@ -112,8 +112,8 @@ def _played(table: PaperTable, numbers: Numbers) -> Iterable[str]:
         yield f"Not to be played ({why}): {layout.named(some, table.columns)}."
     yield from (
         "",
-        f"    python -m tools.results play {table.name} --runs FOLDER",
-        f"    python -m tools.results page {table.name} --runs FOLDER",
+        f"    python -m papers.results play {table.name} --runs FOLDER",
+        f"    python -m papers.results page {table.name} --runs FOLDER",
         "",
     )
 

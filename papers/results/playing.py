@@ -15,11 +15,11 @@ from pathlib import Path
 from netsim.campaign.play_job import play_job
 from netsim.errors import ScenarioError
 from netsim.recording import folder_lock
-from tools.results import records
-from tools.results.cell_runs import Run, job_of, other_settings, run_of, wanted
-from tools.results.problems import unknown
-from tools.results.table_files import WHOLE
-from tools.results.tables import Cell, PaperTable, cells
+from papers.results import records
+from papers.results.cell_runs import Run, job_of, other_settings, run_of, wanted
+from papers.results.problems import unknown
+from papers.results.table_files import WHOLE
+from papers.results.tables import Cell, PaperTable, cells
 
 
 def chosen(

@@ -10,7 +10,7 @@ from typing import Any
 
 from netsim.errors import ScenarioError
 from netsim.recording.whole_files import write_text
-from tools.results.tables import ROOT, PaperTable
+from papers.results.tables import ROOT, PaperTable
 
 LEDGER, ESTIMATES = "played.jsonl", "estimates.json"
 
@@ -80,5 +80,5 @@ def kept_estimates(table: PaperTable, runs: Path) -> dict[str, float]:
         found = None
     if not isinstance(found, dict) or not all(map(_seconds, found.values())):
         told = "is no list of estimates; delete it and let them be timed again"
-        raise ScenarioError(f"{path}: {told} (python -m tools.results estimate {table.name})")
+        raise ScenarioError(f"{path}: {told} (python -m papers.results estimate {table.name})")
     return found

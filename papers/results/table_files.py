@@ -1,4 +1,4 @@
-"""The files of docs/results/tables: read, checked key by key, and for whether they agree."""
+"""The files of papers/tables: read, checked key by key, and for whether they agree."""
 
 import re
 import tomllib
@@ -9,8 +9,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from netsim.errors import ScenarioError
-from tools.results.problems import problem, unknown
-from tools.results.tables import (
+from papers.results.problems import problem, unknown
+from papers.results.tables import (
     TABLES,
     Column,
     Curve,
@@ -27,7 +27,7 @@ WHOLE = "table"
 """Name of the table itself where readings have a group and a folder."""
 
 NOT_PAGES = ("over_radio", "readme")
-"""Files of docs/results that are no table's page."""
+"""Files of papers that are no table's page."""
 
 NOT_MEASURES = (
     *("column", "row", "reading", "rounds", "seed"),
@@ -85,7 +85,7 @@ def _disagreements(table: PaperTable) -> Iterator[str]:
     """A line for each thing that one key says and another does not bear."""
     if not _PAGE.fullmatch(table.page) or table.page in NOT_PAGES:
         told = f"must be of a-z, 0-9 and _, and none of {', '.join(NOT_PAGES)}"
-        yield f'page = "{table.page}": {told}: it is a file of docs/results'
+        yield f'page = "{table.page}": {told}: it is a file of papers'
     for key in ("measures", "columns", "rows", "seeds"):
         if not getattr(table, key):
             yield f"{key}: must have one at least"

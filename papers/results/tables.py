@@ -1,4 +1,4 @@
-"""A printed table as data: what a file of docs/results/tables says, field by field."""
+"""A printed table as data: what a file of papers/tables says, field by field."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -11,10 +11,10 @@ from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
 from netsim.errors import ScenarioError
-from tools.results.problems import named
+from papers.results.problems import named
 
 ROOT = Path(__file__).resolve().parents[2]
-RESULTS = ROOT / "docs" / "results"
+RESULTS = ROOT / "papers"
 TABLES = RESULTS / "tables"
 
 Role = Literal["local", "baseline", "ours", "other"]
@@ -179,7 +179,7 @@ class PaperTable:
     name : str
         Of its file, and of its folder of runs.
     page : str
-        The page that shows it: docs/results/PAGE.md.
+        The page that shows it: papers/PAGE.md.
     paper, title : str
     scenario : str
     seeds : tuple of int

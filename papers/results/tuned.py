@@ -8,8 +8,8 @@ from typing import Any
 from netsim.errors import ScenarioError
 from netsim.scenario import draft_of
 from netsim.scenario.labels import shown
-from tools.results.cell_runs import MODULES
-from tools.results.problems import unknown
+from papers.results.cell_runs import MODULES
+from papers.results.problems import unknown
 
 BEST = "best.json"
 

@@ -13,7 +13,7 @@ Of the columns in which the paper has the method ahead of its own best baseline,
 all leads hold: "The lead holds"; the method is behind in some: "Not reproduced"; else "No clear
 lead", with the columns in which the paper's lead is above the whole interval. Baselines that the
 paper does not have may be in a table: where they leave another verdict, it is told after that one.
-docs/results/README.md says the same for readers.
+papers/README.md says the same for readers.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,10 +21,10 @@ from itertools import combinations
 from statistics import fmean
 from typing import Literal
 
-from tools.results import layout
-from tools.results.leads import Lead, Seeds, paired, values_of
-from tools.results.numbers import Numbers
-from tools.results.tables import Cell, Column, Measure, PaperTable, Row, slug
+from papers.results import layout
+from papers.results.leads import Lead, Seeds, paired, values_of
+from papers.results.numbers import Numbers
+from papers.results.tables import Cell, Column, Measure, PaperTable, Row, slug
 
 
 class Verdict:

@@ -1,7 +1,7 @@
-"""Play the sweeps of pages, and write these pages: `python -m tools.sweep_pages --help`.
+"""Play the sweeps of pages, and write these pages: `python -m papers.sweep_pages --help`.
 
-    python -m tools.sweep_pages play whatifs --runs FOLDER
-    python -m tools.sweep_pages page whatifs --runs FOLDER
+    python -m papers.sweep_pages play whatifs --runs FOLDER
+    python -m papers.sweep_pages page whatifs --runs FOLDER
 
 FOLDER lies outside the repository, with a sweep in a folder of its name. `play` plays what is
 missing, seed after seed; `page` collects what is there and writes the page, without `--runs` from
@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from netsim.engine.runner import DATA_VARIABLE
-from tools.sweep_pages import fashion, playing, whatifs
-from tools.sweep_pages.gallery import WHAT_IFS
+from papers.sweep_pages import fashion, playing, whatifs
+from papers.sweep_pages.gallery import WHAT_IFS
 
 SWEEPS = {
     "whatifs": tuple(f"whatif_{what_if.name}" for what_if in WHAT_IFS),
@@ -27,7 +27,7 @@ PAGES = {"whatifs": whatifs, "fashion": fashion}
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Play sweeps, or write their page; 1 if a run failed."""
-    parser = argparse.ArgumentParser(prog="tools.sweep_pages", description=main.__doc__)
+    parser = argparse.ArgumentParser(prog="papers.sweep_pages", description=main.__doc__)
     commands = parser.add_subparsers(required=True, dest="command")
     for name, told in (("play", "play what is missing"), ("page", "write the page")):
         command = commands.add_parser(name, help=told)

@@ -1,15 +1,15 @@
-"""Write docs/results/fashion.md: all methods in one world, over radio and over ideal links."""
+"""Write papers/fashion.md: all methods in one world, over radio and over ideal links."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from netsim.results.sweep_comparison import PointResult, mean_and_half_width
-from tools.results.leads import Difference, Word, word
-from tools.results.tables import RESULTS
-from tools.sweep_pages import kept
-from tools.sweep_pages.kept import Sweep
-from tools.sweep_pages.markdown import measures_table, played_line, row
-from tools.sweep_pages.sentences import listed, spelled
+from papers.results.leads import Difference, Word, word
+from papers.results.tables import RESULTS
+from papers.sweep_pages import kept
+from papers.sweep_pages.kept import Sweep
+from papers.sweep_pages.markdown import measures_table, played_line, row
+from papers.sweep_pages.sentences import listed, spelled
 
 PAGE = RESULTS / "fashion.md"
 RADIO, ROUNDS, CLOCKS = SWEEPS = tuple(
@@ -22,8 +22,8 @@ CHEAP, WHOLE = ("fedproto", "mapl", "fedsim", "fedclassavg"), "fedavg"
 PREFACE = """\
 # All methods on Fashion-MNIST, over radio
 
-Written by `python -m tools.sweep_pages page fashion`; the runs' numbers are in
-`docs/results/numbers/compare_fashion_*.csv`, a run a line. The tables have the columns of
+Written by `python -m papers.sweep_pages page fashion`; the runs' numbers are in
+`papers/numbers/compare_fashion_*.csv`, a run a line. The tables have the columns of
 
     netsim compare runs/compare_fashion_radio
 

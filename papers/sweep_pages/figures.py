@@ -15,8 +15,8 @@ from PIL import Image
 from netsim.recording.summary_fields import MEASURES
 from netsim.results.sweep_comparison import Estimate, PointResult
 from netsim.views.render.figure import style as plot_style
-from tools.sweep_pages.gallery import Point, WhatIf
-from tools.sweep_pages.kept import Sweep
+from papers.sweep_pages.gallery import Point, WhatIf
+from papers.sweep_pages.kept import Sweep
 
 WIDTH_IN, HEIGHT_IN, DPI, COLOURS = 7.0, 4.7, 110, 48
 ALONE = "local"

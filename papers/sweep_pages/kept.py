@@ -1,4 +1,4 @@
-"""The runs of a sweep, read from their folders; kept in docs/results/numbers, a run a line."""
+"""The runs of a sweep, read from their folders; kept in papers/numbers, a run a line."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ from netsim.results.sweep_comparison import (
     point_results,
     run_rows,
 )
-from tools.results.csv_files import csv_lines, write_csv
-from tools.results.numbers import NUMBERS
-from tools.sweep_pages.playing import ledger
+from papers.results.csv_files import csv_lines, write_csv
+from papers.results.numbers import NUMBERS
+from papers.sweep_pages.playing import ledger
 
 PLAYED = NUMBERS / "sweeps.csv"
 FIRST = ("point", "algorithm", "seed")

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from netsim.recording.summary_fields import MEASURES
 from netsim.results.sweep_comparison import PointResult
-from tools.sweep_pages.kept import Sweep
+from papers.sweep_pages.kept import Sweep
 
 
 def measures_table(

@@ -12,7 +12,7 @@ from netsim.console import sweeping
 from netsim.console.sweep_session import Where
 from netsim.engine.runner import RunFailedError
 from netsim.errors import ScenarioError
-from tools.results.records import commit
+from papers.results.records import commit
 
 LEDGER = "played.jsonl"
 

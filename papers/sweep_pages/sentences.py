@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 
 from netsim.recording.summary_fields import MEASURES
 from netsim.results.sweep_comparison import mean_and_half_width
-from tools.results.leads import Difference, word
-from tools.sweep_pages.kept import Sweep
+from papers.results.leads import Difference, word
+from papers.sweep_pages.kept import Sweep
 
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 

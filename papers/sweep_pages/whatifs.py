@@ -5,12 +5,12 @@ from pathlib import Path
 
 from netsim.scenario import shipped
 from netsim.views.render.figure import style as plot_style
-from tools.results.tables import ROOT
-from tools.sweep_pages import figures, kept
-from tools.sweep_pages.gallery import WHAT_IFS, Change, WhatIf
-from tools.sweep_pages.kept import Sweep
-from tools.sweep_pages.markdown import measures_table, played_line
-from tools.sweep_pages.sentences import Told
+from papers.results.tables import ROOT
+from papers.sweep_pages import figures, kept
+from papers.sweep_pages.gallery import WHAT_IFS, Change, WhatIf
+from papers.sweep_pages.kept import Sweep
+from papers.sweep_pages.markdown import measures_table, played_line
+from papers.sweep_pages.sentences import Told
 
 PAGE = ROOT / "docs" / "whatifs.md"
 FIGURES = ROOT / "docs" / "whatifs"
@@ -18,8 +18,8 @@ FIGURES = ROOT / "docs" / "whatifs"
 PREFACE = """\
 # What-ifs
 
-Written by `python -m tools.sweep_pages page whatifs`; the runs' numbers are in
-`docs/results/numbers/whatif_*.csv`, a run a line.
+Written by `python -m papers.sweep_pages page whatifs`; the runs' numbers are in
+`papers/numbers/whatif_*.csv`, a run a line.
 
     netsim sweep whatif_bandwidth          # any scenario: --over key=v1,v2 --seeds 0:5 --jobs 2
     netsim sweep quickstart --over radio.reachable=2,5,10 --seeds 0:5 --show accuracy,delay_s

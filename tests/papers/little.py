@@ -4,9 +4,9 @@ import importlib
 
 import pytest
 
-command = pytest.importorskip("tools.results.__main__", reason="an installed package has none")
+command = pytest.importorskip("papers.results.__main__", reason="an installed package has none")
 cell_runs, leads, numbers, over_radio, playing, records, table_files, tables, verdict = (
-    importlib.import_module(f"tools.results.{name}")
+    importlib.import_module(f"papers.results.{name}")
     for name in (
         *("cell_runs", "leads", "numbers", "over_radio", "playing", "records", "table_files"),
         *("tables", "verdict"),

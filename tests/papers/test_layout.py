@@ -4,7 +4,7 @@ import importlib
 
 from .little import tables
 
-layout = importlib.import_module("tools.results.layout")
+layout = importlib.import_module("papers.results.layout")
 DATA = [f"{data}, Sc. {number}" for data in ("MNIST", "SVHN") for number in (1, 2, 3)]
 WORDS = ("paper", "here")
 

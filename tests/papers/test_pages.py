@@ -11,18 +11,18 @@ PAGES = sorted({table_files.load(name).page for name in table_files.names()})
 def test_pages_are_what_the_numbers_give(page):
     text = (tables.RESULTS / f"{page}.md").read_text(encoding="utf-8")
     assert text == command.page_text(page), (
-        f"run: python -m tools.results page TABLE, for a table of {page}"
+        f"run: python -m papers.results page TABLE, for a table of {page}"
     )
 
 
 def test_the_list_of_verdicts_is_what_the_numbers_give():
     text = (tables.RESULTS / "README.md").read_text(encoding="utf-8")
-    assert text == command.with_verdicts(text), "run: python -m tools.results page TABLE"
+    assert text == command.with_verdicts(text), "run: python -m papers.results page TABLE"
 
 
 def test_the_page_over_radio_is_what_the_numbers_give():
     assert over_radio.PAGE.read_text(encoding="utf-8") == over_radio.page(), (
-        "run: python -m tools.results page over_radio"
+        "run: python -m papers.results page over_radio"
     )
 
 

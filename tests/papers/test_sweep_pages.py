@@ -6,9 +6,9 @@ import pytest
 
 from netsim.results.sweep_comparison import SweepDesign, point_results
 
-pytest.importorskip("tools.sweep_pages.__main__", reason="an installed package has none")
+pytest.importorskip("papers.sweep_pages.__main__", reason="an installed package has none")
 fashion, figures, gallery, kept, sentences, whatifs = (
-    importlib.import_module(f"tools.sweep_pages.{name}")
+    importlib.import_module(f"papers.sweep_pages.{name}")
     for name in ("fashion", "figures", "gallery", "kept", "sentences", "whatifs")
 )
 measures = importlib.import_module("tools.measures")

@@ -1,6 +1,6 @@
 """Collaboration graphs of several runs beside each other, and their numbers over seeds.
 
-    python docs/collaboration_graphs.py docs/collaboration_graphs.png RUN...
+    python papers/collaboration_graphs.py papers/collaboration_graphs.png RUN...
 
 RUN is the folder of one algorithm in a sweep over seeds, `runs/graph_dpfl/base/seed-0/dpfl`. A heat
 map shows the weights that it logged last: a row is a node, a column the peer that it weighs. Nodes
