@@ -1,1 +1,1 @@
-"""The papers' tables: printed figures, the numbers of runs, pages, and what plays and writes them."""
+"""Tables of the papers: printed figures, numbers of runs, pages, and what plays and writes them."""
