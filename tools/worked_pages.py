@@ -79,9 +79,9 @@ def quickstart_told(folder: Path) -> str:
     """Return the output of `netsim run quickstart`; draw its figure for the documentation."""
     from rich.console import Console
 
-    from netsim.results import network_cost
     from netsim.scenario import load
     from netsim.views import network_cost as network_cost_figure
+    from netsim.views.gathering import network_cost
     from netsim.views.render.figure import style as plot_style
 
     top = folder / "runs/quickstart"

@@ -10,9 +10,9 @@ from netsim.campaign import sweep_folder
 from netsim.errors import ScenarioError
 from netsim.recording import run_folder
 from netsim.recording.main_metric import ACCURACY, MainMetric
+from netsim.recording.summary import load
 from netsim.recording.whole_files import write_text
-from netsim.results.compare import csv_cell, write_csv
-from netsim.results.summary import load
+from netsim.views.gathering.compare import csv_cell, write_csv
 
 TRIALS = "trials.json"
 

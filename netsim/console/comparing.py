@@ -5,8 +5,8 @@ from pathlib import Path
 
 from netsim.console import sweep_tables, terminal
 from netsim.errors import ScenarioError
-from netsim.results.compare import table
-from netsim.results.summary import run_folders
+from netsim.recording.summary import run_folders
+from netsim.views.gathering.compare import table
 
 
 def compare(

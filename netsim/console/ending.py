@@ -52,7 +52,7 @@ class RunEnding:
 
     def together(self, top: Path, folders: Sequence[Path]) -> None:
         """Draw what belongs to several algorithms, and list its checksums."""
-        from netsim.results.compare import table
+        from netsim.views.gathering.compare import table
 
         table(folders, top / "comparison.csv")
         if self.figures:
@@ -63,7 +63,7 @@ class RunEnding:
         checksums.write(top)
 
     def _of_all(self, top: Path, folders: Sequence[Path]) -> None:
-        from netsim.results import network_cost
+        from netsim.views.gathering import network_cost
 
         worlds = network_cost.of_runs(folders, entries(self.scenario))
         if self.figures and worlds is not None:
@@ -98,9 +98,10 @@ def tell(top: Path, folders: Sequence[Path], scenario: Scenario, quiet: bool) ->
     """
     if quiet:
         return
-    from netsim.results import network_cost, unequal_steps
-    from netsim.results.compare import table
-    from netsim.results.summary import load
+    from netsim.recording import unequal_steps
+    from netsim.recording.summary import load
+    from netsim.views.gathering import network_cost
+    from netsim.views.gathering.compare import table
 
     with terminal.waiting("summing up", quiet):
         worlds = network_cost.of_runs(folders, entries(scenario))

@@ -31,8 +31,8 @@ def conclude(
     report : bool
         Whether to write the page, unless that would keep its user waiting.
     """
-    from netsim.results import sweep_comparison
-    from netsim.results.compare import write_csv
+    from netsim.views.gathering import sweep_comparison
+    from netsim.views.gathering.compare import write_csv
     from netsim.views.render import pictures
     from netsim.views.render.figure import style as plot_style
     from netsim.views.sweep import Way

@@ -20,10 +20,10 @@ from netsim.recording.main_metric import MainMetric
 from netsim.recording.summary_fields import MEASURES
 from netsim.recording.summary_fields import named as measure_named
 from netsim.registry import did_you_mean
-from netsim.results.terminal_tables import WrappedTable
 from netsim.scenario import Scenario, Sweep
 from netsim.scenario.draft import said
 from netsim.scenario.labels import shown
+from netsim.views.render.terminal_tables import WrappedTable
 
 
 def design(folder: Path, sweep: Sweep, seed: int) -> Any:
@@ -41,7 +41,7 @@ def design(folder: Path, sweep: Sweep, seed: int) -> Any:
     -------
     SweepDesign
     """
-    from netsim.results.sweep_comparison import SweepDesign
+    from netsim.views.gathering.sweep_comparison import SweepDesign
 
     points = {point.label: point.values for point in sweeps.points(sweep)}
     if sweep.trials:
@@ -51,7 +51,7 @@ def design(folder: Path, sweep: Sweep, seed: int) -> Any:
 
 def point_table(lines: Any, swept: Any) -> WrappedTable:
     """The table of a sweep's points for the terminal."""
-    from netsim.results import sweep_comparison, sweep_table
+    from netsim.views.gathering import sweep_comparison, sweep_table
 
     return sweep_table.table(lines, sweep_comparison.measures_to_show(lines, swept.show), swept)
 
@@ -86,8 +86,8 @@ def compared(
     ------
     ScenarioError
     """
-    from netsim.results import sweep_comparison
-    from netsim.results.compare import write_csv
+    from netsim.views.gathering import sweep_comparison
+    from netsim.views.gathering.compare import write_csv
 
     named = None if show is None else measures_named(show)
     swept = design_of(folder, target, named, against)
@@ -123,8 +123,8 @@ def design_of(
     ------
     ScenarioError
     """
-    from netsim.results.compare import require_possible
-    from netsim.results.summary import load
+    from netsim.recording.summary import load
+    from netsim.views.gathering.compare import require_possible
 
     raw = definition(folder)
     table = _table_of(raw)

@@ -3,7 +3,7 @@
 from netsim.engine.simulation import Simulation
 from netsim.errors import NetsimError
 from netsim.node.node import Node
-from netsim.results import unequal_steps
+from netsim.recording import unequal_steps
 from netsim.scenario.tables import AlgorithmEntry, Scenario
 from netsim.schedules.rounds import Rounds
 from netsim.units import to_ns

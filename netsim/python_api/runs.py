@@ -11,12 +11,12 @@ from netsim.console.ending import warnings_of
 from netsim.python_api.plots import Plots, SweepPlots
 from netsim.python_api.scenario import Scenario, load
 from netsim.recording import run_folder
+from netsim.recording.summary import load as summary_of
 from netsim.registry import did_you_mean
-from netsim.results import frames, paired
-from netsim.results.frames import PlayedRun
-from netsim.results.paired import Comparison
-from netsim.results.summary import load as summary_of
-from netsim.results.sweep_comparison import SweepDesign, compare_points, tidy_rows
+from netsim.views.gathering import frames, paired
+from netsim.views.gathering.frames import PlayedRun
+from netsim.views.gathering.paired import Comparison
+from netsim.views.gathering.sweep_comparison import SweepDesign, compare_points, tidy_rows
 
 
 class Run:

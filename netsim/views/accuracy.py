@@ -6,11 +6,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from netsim.recording import metrics as measured
 from netsim.recording import run_folder
 from netsim.recording.main_metric import is_share
 from netsim.recording.summary_fields import Measure
-from netsim.results import metrics as measured
-from netsim.results.terminal_tables import Row
 from netsim.views import Ask, Lines, Panel, Shown
 from netsim.views.gathering import names
 from netsim.views.gathering import runs as of_several
@@ -24,6 +23,7 @@ from netsim.views.gathering.estimates import (
     worst,
 )
 from netsim.views.gathering.runs import Run, pictured
+from netsim.views.render.terminal_tables import Row
 
 TITLE = "Accuracy over time"
 PLACE = 20

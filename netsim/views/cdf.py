@@ -6,15 +6,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from netsim.errors import ScenarioError
+from netsim.recording import metrics as measured
 from netsim.recording import run_folder
-from netsim.results import metrics as measured
-from netsim.results.terminal_tables import Row
 from netsim.views import Ask, Lines, Panel, Quantity, Shown
 from netsim.views.gathering import names
 from netsim.views.gathering import runs as of_several
 from netsim.views.gathering.estimates import Floats, node_differences
 from netsim.views.gathering.numbers import evenly
 from netsim.views.gathering.runs import Run
+from netsim.views.render.terminal_tables import Row
 
 TITLE = "Distributions over nodes and messages"
 PLACE = None

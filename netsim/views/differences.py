@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from netsim.results.sweep_comparison import LEVEL, Estimate, mean_and_half_width
 from netsim.views import OnPage, Panel, Shown
 from netsim.views.gathering.numbers import short
+from netsim.views.gathering.sweep_comparison import LEVEL, Estimate, mean_and_half_width
 from netsim.views.gathering.sweep_tables import SweepTables, described
 
 TITLE = "Differences and their intervals"

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from netsim.recording import metrics as measured
 from netsim.recording.main_metric import is_share
 from netsim.recording.summary_fields import DEFAULT, MEASURES, row
-from netsim.results import metrics as measured
-from netsim.results.sweep_comparison import mean_and_half_width
 from netsim.views import Ask, Columns, Panel, Quantity, Shown
 from netsim.views.gathering.runs import Run
+from netsim.views.gathering.sweep_comparison import mean_and_half_width
 from netsim.views.gathering.sweep_tables import described
 from netsim.views.points import measure_column
 

@@ -8,7 +8,7 @@ import numpy as np
 from netsim.errors import ScenarioError
 from netsim.recording import run_folder
 from netsim.recording.main_metric import is_share
-from netsim.results.metrics import curve, names
+from netsim.recording.metrics import curve, names
 from netsim.views import OnPage, Panel, Shown
 from netsim.views.gathering.numbers import evenly, short
 from netsim.views.gathering.sweep_tables import SweepTables

@@ -9,9 +9,16 @@ import numpy as np
 from netsim.errors import ScenarioError
 from netsim.recording import run_folder
 from netsim.recording.main_metric import is_share
-from netsim.results import network_cost
-from netsim.results.network_cost import ARRIVED, CAUSES, LATE, NetworkCost, Played, difference
 from netsim.views import Ask, Columns, OnPage, OnPaper, Panel, Quantity, Shown
+from netsim.views.gathering import network_cost
+from netsim.views.gathering.network_cost import (
+    ARRIVED,
+    CAUSES,
+    LATE,
+    NetworkCost,
+    Played,
+    difference,
+)
 from netsim.views.gathering.runs import Run
 from netsim.views.render.figure.sheets import SCREEN, Sheet
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from netsim.recording.main_metric import is_share
 from netsim.recording.schema import RECORDED
-from netsim.results.starved import ARRIVED, SHARE, starved
+from netsim.recording.starved import ARRIVED, SHARE, starved
 from netsim.units import BITS_PER_MEGABYTE
 from netsim.views import Columns, Panel, Quantity, Shown
 from netsim.views.gathering.run_tables import RunTables

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from netsim.results.network_cost import CAUSES
 from netsim.views import Ask, Panel, Quantity, Shares, Shown
+from netsim.views.gathering.network_cost import CAUSES
 from netsim.views.gathering.runs import Run
 
 TITLE = "The fate of messages"

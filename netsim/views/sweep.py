@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from netsim.recording.summary_fields import MEASURES, definitions
-from netsim.results.sweep_comparison import LEVEL, Estimate, PointResult, tidy_rows
-from netsim.results.terminal_tables import Row
 from netsim.views import Panel, Response, Shown
 from netsim.views.gathering import names, swept
+from netsim.views.gathering.sweep_comparison import LEVEL, Estimate, PointResult, tidy_rows
 from netsim.views.gathering.sweep_tables import SweepTables
 from netsim.views.gathering.swept import SweptAxis, swept_key
+from netsim.views.render.terminal_tables import Row
 
 TITLE = "Response"
 PLACE = 5

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from netsim.recording import summary
 from netsim.recording.recorder import Recorder
-from netsim.results import summary
 
 S = 10**9
 

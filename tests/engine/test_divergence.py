@@ -21,15 +21,16 @@ from netsim.learning.tasks.labelling import Labelling
 from netsim.learning.tasks.next_token import NextToken
 from netsim.learning.tasks.regression import Regression
 from netsim.node.publishing_verbs import Publication
+from netsim.recording import metrics as measured
 from netsim.recording import run_folder
 from netsim.recording.main_metric import ACCURACY
-from netsim.results import metrics as measured
-from netsim.results import paired, sweep_comparison, terminal_tables
-from netsim.results.compare import time_to_target
-from netsim.results.explain import explained
 from netsim.rng import Streams
 from netsim.views import Ask, cdf
+from netsim.views.explaining import explained
+from netsim.views.gathering import paired, sweep_comparison
+from netsim.views.gathering.compare import time_to_target
 from netsim.views.gathering.runs import Run
+from netsim.views.render import terminal_tables
 from netsim.views.render.figure.sheets import paper
 from netsim.views.render.page.run_page import gather
 

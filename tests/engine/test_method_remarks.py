@@ -4,7 +4,7 @@ import pytest
 
 from netsim import engine, world
 from netsim.engine.method_remarks import remarks
-from netsim.results import unequal_steps
+from netsim.recording import unequal_steps
 from netsim.scenario import from_dict
 
 TABLES = {

@@ -6,10 +6,10 @@ import pytest
 from scipy import stats
 
 from netsim.errors import ScenarioError
-from netsim.results import paired
-from netsim.results.frames import PlayedRun
 from netsim.views import Ask, accuracy
+from netsim.views.gathering import paired
 from netsim.views.gathering import runs as of_runs
+from netsim.views.gathering.frames import PlayedRun
 from netsim.views.gathering.runs import Run
 from netsim.views.render.figure import marks
 from netsim.views.render.figure import style as plot_style

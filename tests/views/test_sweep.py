@@ -8,8 +8,9 @@ import pytest
 from scipy import stats
 
 from netsim.errors import ScenarioError
-from netsim.results import summary, sweep_comparison
+from netsim.recording import summary
 from netsim.views import sweep
+from netsim.views.gathering import sweep_comparison
 from netsim.views.render import pictures
 from netsim.views.render.figure import style as plot_style
 from netsim.views.render.figure.sheets import paper

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from netsim.results.sweep_comparison import mean_and_half_width
+from netsim.views.gathering.sweep_comparison import mean_and_half_width
 from tools.results.numbers import Result
 from tools.results.tables import Column, Row
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from netsim.results.sweep_comparison import mean_and_half_width
+from netsim.views.gathering.sweep_comparison import mean_and_half_width
 from tools.results import cell_runs
 from tools.results.csv_files import finite, parsed, write_csv
 from tools.results.tables import RESULTS, Cell, Curve, PaperTable, cells

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from netsim.results.sweep_comparison import PointResult, mean_and_half_width
+from netsim.views.gathering.sweep_comparison import PointResult, mean_and_half_width
 from tools.results.leads import Difference, Word, word
 from tools.results.tables import RESULTS
 from tools.sweep_pages import kept

@@ -7,7 +7,7 @@ the sentence says that it is not clear, whatever the sign of the mean.
 from collections.abc import Mapping, Sequence
 
 from netsim.recording.summary_fields import MEASURES
-from netsim.results.sweep_comparison import mean_and_half_width
+from netsim.views.gathering.sweep_comparison import mean_and_half_width
 from tools.results.leads import Difference, word
 from tools.sweep_pages.kept import Sweep
 

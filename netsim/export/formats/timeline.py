@@ -10,8 +10,7 @@ from netsim.export.timeline import counters, messages, states
 from netsim.export.timeline.chrome import Writer, opened, process_of
 from netsim.export.timeline.lanes import lanes
 from netsim.export.timeline.states import Spans, nanoseconds
-from netsim.recording import run_folder
-from netsim.results import played
+from netsim.recording import played, run_folder
 
 SUFFIX = ".trace.json"
 THREADS = {"compute": 10_000, "train": 10_000, "transmit": 20_000, "receive": 30_000}

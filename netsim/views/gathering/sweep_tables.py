@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from netsim.recording.main_metric import MainMetric
+from netsim.recording.summary import load
 from netsim.recording.summary_fields import DEFAULT, MEASURES, meaning, row
-from netsim.results.summary import load
-from netsim.results.sweep_comparison import PointResult, SweepDesign, compare_points
+from netsim.views.gathering.sweep_comparison import PointResult, SweepDesign, compare_points
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.results.terminal_tables import Column, WrappedTable
 from netsim.views import Columns, OnPage, OnPaper, Panel, Quantity, Shown
+from netsim.views.render.terminal_tables import Column, WrappedTable
 
 MOST_ROWS = 60
 """Of one panel; the rest is counted."""

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from netsim.errors import ScenarioError, one_line
+from netsim.recording import unequal_steps
 from netsim.recording.summary_fields import divergence
-from netsim.results import unequal_steps
 from netsim.scenario.labels import shown
 from netsim.views import Ask, Shown, View, on_page
 from netsim.views.gathering.run_tables import Places, RunTables, nowhere

@@ -5,8 +5,8 @@ import re
 import numpy as np
 import pytest
 
-from netsim.results.played import folders
-from netsim.results.sweep_comparison import SweepDesign
+from netsim.recording.played import folders
+from netsim.views.gathering.sweep_comparison import SweepDesign
 from netsim.views.render.page import sweep_page
 from netsim.views.render.page.run_page import report
 

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from netsim.errors import ScenarioError
-from netsim.results.played import folders
+from netsim.recording.played import folders
 from netsim.views.render.page.run_page import report
 
 
