@@ -19,8 +19,8 @@ from netsim.scenario.kinds import kinds_of
 from netsim.traces import bounded
 from netsim.traces.files import is_file, spelt_out
 from netsim.units import to_ns
+from netsim.views.gathering.comparison import SweepDesign
 from netsim.views.gathering.run_tables import Places
-from netsim.views.gathering.sweep_comparison import SweepDesign
 from netsim.views.render.page import html, run_page, sweep_page
 from netsim.world.placement import placed
 

@@ -9,9 +9,9 @@ from netsim.python_api.runs import Run, Sweep
 from netsim.python_api.scenario import Scenario
 from netsim.recording import run_folder
 from netsim.recording.summary import load, run_folders
-from netsim.views.gathering.compare import csv_cell
+from netsim.scenario.labels import csv_cell
+from netsim.views.gathering.comparison import SweepDesign
 from netsim.views.gathering.frames import PlayedRun
-from netsim.views.gathering.sweep_comparison import SweepDesign
 
 
 def open_folder(folder: str | Path) -> Run:

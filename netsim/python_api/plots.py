@@ -14,10 +14,10 @@ from netsim.recording.summary_fields import MEASURES, named
 from netsim.registry import did_you_mean
 from netsim.views import Ask, accuracy
 from netsim.views.gathering.asked import shown_of
+from netsim.views.gathering.comparison import SweepDesign, compare_points, measures_to_show
 from netsim.views.gathering.estimates import AGAINST, Band
 from netsim.views.gathering.frames import PlayedRun
 from netsim.views.gathering.runs import Run, pictured, title_of
-from netsim.views.gathering.sweep_comparison import SweepDesign, compare_points, measures_to_show
 from netsim.views.render import pictures
 from netsim.views.render.figure import marks
 from netsim.views.render.figure import style as plot_style

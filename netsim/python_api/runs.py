@@ -13,10 +13,9 @@ from netsim.python_api.scenario import Scenario, load
 from netsim.recording import run_folder
 from netsim.recording.summary import load as summary_of
 from netsim.registry import did_you_mean
-from netsim.views.gathering import frames, paired
-from netsim.views.gathering.frames import PlayedRun
-from netsim.views.gathering.paired import Comparison
-from netsim.views.gathering.sweep_comparison import SweepDesign, compare_points, tidy_rows
+from netsim.views.gathering import frames
+from netsim.views.gathering.comparison import SweepDesign, compare_points, tidy_rows
+from netsim.views.gathering.frames import Comparison, PlayedRun
 
 
 class Run:
@@ -197,7 +196,7 @@ class Run:
         ScenarioError
             If there are no pairs, or the metric was not measured.
         """
-        return paired.compare(self._runs, other._runs, metric, at_s)
+        return frames.compare(self._runs, other._runs, metric, at_s)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {', '.join(self.algorithms)} in {self.folder}>"

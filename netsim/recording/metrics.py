@@ -63,54 +63,6 @@ def per_node_rows(metrics: Rows, metric: str) -> Rows:
     return {name: cells[order[last]] for name, cells in rows.items()}
 
 
-@dataclass(frozen=True, eq=False)
-class Paired:
-    """A metric of the same nodes in two runs, at one time.
-
-    Attributes
-    ----------
-    t_s : float
-    nodes : (N,) int array
-    values, others : (N,) float64
-        In the one run and in the other.
-    """
-
-    t_s: float
-    nodes: NDArray[Any]
-    values: NDArray[np.float64]
-    others: NDArray[np.float64]
-
-
-def last_in_common(
-    metrics: Rows, others: Rows, metric: str, until_s: float = math.inf
-) -> Paired | None:
-    """Pair two runs node by node at the last time at which both measured a metric.
-
-    Parameters
-    ----------
-    metrics, others : Rows
-        Tables of metrics.
-    metric : str
-    until_s : float
-        No later than this [s].
-
-    Returns
-    -------
-    Paired or None
-        None where there is no such time; `nodes` is empty where other nodes were measured then.
-    """
-    mine, theirs = per_node_rows(metrics, metric), per_node_rows(others, metric)
-    times = np.intersect1d(mine["t_s"], theirs["t_s"])
-    times = times[times <= until_s]
-    if not len(times):
-        return None
-    mine, theirs = ({k: v[r["t_s"] == times[-1]] for k, v in r.items()} for r in (mine, theirs))
-    if not np.array_equal(mine["node"], theirs["node"]):
-        nothing = np.zeros(0)
-        return Paired(float(times[-1]), nothing, nothing, nothing)
-    return Paired(float(times[-1]), mine["node"], mine["value"], theirs["value"])
-
-
 @dataclass(frozen=True)
 class Curve:
     """A metric over virtual time, from the first evaluation at which no node is missing.

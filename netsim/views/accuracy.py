@@ -10,7 +10,7 @@ from netsim.recording import metrics as measured
 from netsim.recording import run_folder
 from netsim.recording.main_metric import is_share
 from netsim.recording.summary_fields import Measure
-from netsim.views import Ask, Lines, Panel, Shown
+from netsim.views import Ask, Lines, Panel, Row, Shown
 from netsim.views.gathering import names
 from netsim.views.gathering import runs as of_several
 from netsim.views.gathering.estimates import (
@@ -23,7 +23,6 @@ from netsim.views.gathering.estimates import (
     worst,
 )
 from netsim.views.gathering.runs import Run, pictured
-from netsim.views.render.terminal_tables import Row
 
 TITLE = "Accuracy over time"
 PLACE = 20

@@ -8,13 +8,12 @@ import numpy as np
 from netsim.errors import ScenarioError
 from netsim.recording import metrics as measured
 from netsim.recording import run_folder
-from netsim.views import Ask, Lines, Panel, Quantity, Shown
+from netsim.views import Ask, Lines, Panel, Quantity, Row, Shown
 from netsim.views.gathering import names
 from netsim.views.gathering import runs as of_several
 from netsim.views.gathering.estimates import Floats, node_differences
 from netsim.views.gathering.numbers import evenly
 from netsim.views.gathering.runs import Run
-from netsim.views.render.terminal_tables import Row
 
 TITLE = "Distributions over nodes and messages"
 PLACE = None

@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 from netsim.errors import ScenarioError
 from netsim.recording import run_folder
 from netsim.recording.graph_metrics import weights_of
-from netsim.views import Ask, OnPaper, Panel, Shown
+from netsim.views import Ask, OnPaper, Panel, Row, Shown
 from netsim.views import weights as heatmaps
 from netsim.views.gathering import runs as of_several
 from netsim.views.gathering.runs import Run
 from netsim.views.render.figure.sheets import Sheet
-from netsim.views.render.terminal_tables import Row
 
 TITLE = "Who weighs whom"
 PLACE = None

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from netsim.views import Ask, Panel, Quantity, Shares, Shown
-from netsim.views.gathering.network_cost import CAUSES
 from netsim.views.gathering.runs import Run
+from netsim.views.network_cost import CAUSES
 
 TITLE = "The fate of messages"
 PLACE = 40

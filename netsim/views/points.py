@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from netsim.views import Columns, Panel, Quantity, Shown
-from netsim.views.gathering.sweep_tables import SweepTables, described
+from netsim.views.gathering.sweep_tables import SweepTables, described, measure_column
 from netsim.views.parallel import word_of
 
 TITLE = "Points"
@@ -37,9 +37,3 @@ def of_sweep(sweep: SweepTables) -> Shown:
         about[name] = described(name)["about"]
     caption = "Means over seeds, a row a point and algorithm. A heading sorts."
     return Shown([Panel(Columns(columns, caption, about=about), table)])
-
-
-def measure_column(name: str) -> Quantity:
-    """A measure as the column of a table."""
-    told = described(name)
-    return Quantity(name, told["title"], told["unit"], 1 / told["scale"])

@@ -31,7 +31,7 @@ from netsim.recording.summary import run_folders
 from netsim.scenario import algorithm_files, json_schema
 from netsim.scenario.file import shipped
 from netsim.traces.bounded_toml import read_toml
-from netsim.views.gathering.compare import table
+from netsim.views.compare import table
 
 from . import seeds
 

@@ -12,8 +12,10 @@ from netsim.errors import ScenarioError
 from netsim.recording import metrics, summary
 from netsim.recording.main_metric import ACCURACY, MainMetric
 from netsim.recording.recorder import Recorder
-from netsim.views.gathering import compare
+from netsim.views import compare
+from netsim.views.gathering import comparison
 from netsim.views.render import pictures as figures
+from netsim.views.render.terminal import WrappedTable
 
 RMSE = MainMetric("rmse", frozenset({"loss", "rmse", "mae"}))
 TASK = {"kind": "regression", "metric": "rmse", "lower": ["loss", "mae", "rmse"]}
@@ -47,15 +49,15 @@ def test_the_best_is_the_lowest_and_the_worst_the_highest(run):
 
 
 def test_a_target_is_reached_from_above(run):
-    assert compare.time_to_target(run, 2.0)["time_to_target_s"] == 1.0
-    assert compare.time_to_target(run, 0.5)["target_reached"] == 0.0
+    assert comparison.time_to_target(run, 2.0)["time_to_target_s"] == 1.0
+    assert comparison.time_to_target(run, 0.5)["target_reached"] == 0.0
 
 
 @pytest.mark.slow
 def test_tables_and_figures_name_the_metric(run):
     table = compare.table([run], run.parent / "comparison.csv", target=2.0)
     console = Console(width=160, file=io.StringIO(), color_system=None)
-    console.print(table)
+    console.print(WrappedTable(table))
     text = console.file.getvalue()
     assert "rmse" in text
     assert "accuracy" not in text
@@ -70,10 +72,10 @@ def test_tables_and_figures_name_the_metric(run):
 
 
 def test_an_accuracy_beyond_one_is_refused_as_a_target():
-    compare.require_possible(80.0, RMSE)
-    compare.require_possible(0.8, ACCURACY)
+    comparison.require_possible(80.0, RMSE)
+    comparison.require_possible(0.8, ACCURACY)
     with pytest.raises(ScenarioError, match="a share, from 0 to 1"):
-        compare.require_possible(80.0, ACCURACY)
+        comparison.require_possible(80.0, ACCURACY)
 
 
 def test_directions_hold_on_whatever_samples_a_metric_is_taken():

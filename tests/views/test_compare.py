@@ -7,13 +7,15 @@ import pytest
 from rich.console import Console
 
 from netsim.recording import summary
-from netsim.views.gathering import compare, sweep_comparison
+from netsim.views import compare
+from netsim.views.gathering import comparison
 from netsim.views.render import pictures as figures
+from netsim.views.render.terminal import WrappedTable
 
 
 def printed(table, width=120):
     console = Console(width=width, file=io.StringIO(), color_system=None)
-    console.print(table)
+    console.print(WrappedTable(table))
     return console.file.getvalue()
 
 
@@ -70,16 +72,16 @@ def test_when_a_target_was_reached_is_the_first_evaluation_at_or_over_it(tmp_pat
     sent = rows[rows.metric == "accuracy"].groupby("t_s").bits_transmitted.sum()
     target = float(mean.iloc[1])
     first = mean.index[mean >= target][0]
-    found = compare.time_to_target(folder, target)
+    found = comparison.time_to_target(folder, target)
     assert found["time_to_target_s"] == first
     assert found["megabytes_to_target"] == pytest.approx(sent[first] / 8e6)
     assert found["airtime_to_target_s"] == 20 * list(mean.index).index(first)
-    assert compare.time_to_target(folder, 1.1)["time_to_target_s"] is None
-    swept = sweep_comparison.SweepDesign({"base": {}}, (0,), target=1.1)
-    (line,) = sweep_comparison.compare_points(tmp_path, swept)
+    assert comparison.time_to_target(folder, 1.1)["time_to_target_s"] is None
+    swept = comparison.SweepDesign({"base": {}}, (0,), target=1.1)
+    (line,) = comparison.compare_points(tmp_path, swept)
     assert line.estimates["target_reached"].mean == 0.0
     assert "time_to_target_s" not in line.estimates
-    assert compare.time_to_target(folder, None) == {}
+    assert comparison.time_to_target(folder, None) == {}
 
 
 def made_older(folder):

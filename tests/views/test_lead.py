@@ -4,8 +4,8 @@ import pandas as pd
 import pytest
 
 from netsim.recording import summary
-from netsim.views.gathering import sweep_comparison
-from netsim.views.gathering.lead import lead
+from netsim.views.gathering import comparison
+from netsim.views.gathering.comparison import lead
 
 
 def put(folder, rows, metric="accuracy", **numbers):
@@ -53,9 +53,9 @@ def test_a_sweep_tells_it_paired_by_seed_and_of_none_over_itself(tmp_path):
         at = tmp_path / "p" / f"seed-{seed}"
         put(at / "gossip", [(9.0, 0, 8, value)], algorithm="gossip")
         put(at / "local", [(9.0, 0, 8, 0.5)], algorithm="local")
-    asked = sweep_comparison.SweepDesign({"p": {}}, (0, 1), against="local")
-    gossip, local = sweep_comparison.compare_points(tmp_path, asked)
+    asked = comparison.SweepDesign({"p": {}}, (0, 1), against="local")
+    gossip, local = comparison.compare_points(tmp_path, asked)
     assert gossip.estimates["lead"].mean == pytest.approx(0.35)
     assert gossip.estimates["lead"].half_width is not None
     assert "lead" not in local.estimates
-    assert "lead" in sweep_comparison.measures_to_show([gossip, local], ())
+    assert "lead" in comparison.measures_to_show([gossip, local], ())

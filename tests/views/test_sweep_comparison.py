@@ -13,11 +13,12 @@ from scipy import stats
 from netsim.errors import ScenarioError
 from netsim.recording import summary, summary_fields
 from netsim.recording.summary_fields import MEASURES
-from netsim.views import sweep
-from netsim.views.gathering import sweep_comparison, sweep_table
+from netsim.views import differences, sweep
+from netsim.views.gathering import comparison
 from netsim.views.gathering import swept as swept_axis
 from netsim.views.render import pictures
 from netsim.views.render.figure import style as plot_style
+from netsim.views.render.terminal import WrappedTable
 
 
 def put(out, point, seed, algorithm="local", **numbers):
@@ -27,23 +28,23 @@ def put(out, point, seed, algorithm="local", **numbers):
 
 
 def swept(*points, seeds=(0, 1, 2), key="link.loss", **more):
-    return sweep_comparison.SweepDesign({f"p{v}": {key: v} for v in points}, seeds, **more)
+    return comparison.SweepDesign({f"p{v}": {key: v} for v in points}, seeds, **more)
 
 
 def printed(table, width=160):
     console = Console(width=width, file=io.StringIO(), color_system=None)
-    console.print(table)
+    console.print(WrappedTable(table))
     return console.file.getvalue()
 
 
 def test_interval_is_students():
     """Mean 3, s = sqrt(2.5), n = 5: t(0.975, 4) = 2.776445, half = 2.776445 sqrt(2.5 / 5)."""
-    mean, half = sweep_comparison.mean_and_half_width([1.0, 2.0, 3.0, 4.0, 5.0])
+    mean, half, _ = comparison.spread([1.0, 2.0, 3.0, 4.0, 5.0])
     assert mean == 3.0
     assert half == pytest.approx(2.776445105 * math.sqrt(0.5), rel=1e-9)
     low, high = stats.t.interval(0.95, 4, 3.0, stats.sem([1, 2, 3, 4, 5]))
     assert (3.0 - half, 3.0 + half) == pytest.approx((low, high))
-    assert sweep_comparison.mean_and_half_width([7.0]) == (7.0, None)
+    assert comparison.spread([7.0]) == (7.0, None, 1)
 
 
 def test_differences_are_of_equal_seeds_and_far_narrower_than_the_means(tmp_path):
@@ -51,10 +52,10 @@ def test_differences_are_of_equal_seeds_and_far_narrower_than_the_means(tmp_path
     for seed, (a, b) in enumerate([(10.0, 11.0), (20.0, 21.0), (30.0, 33.0)]):
         put(tmp_path, "p0.0", seed, energy_j=a)
         put(tmp_path, "p0.5", seed, energy_j=b)
-    first, second = sweep_comparison.compare_points(tmp_path, swept(0.0, 0.5))
+    first, second = comparison.compare_points(tmp_path, swept(0.0, 0.5))
     assert first.estimates["energy_j"].diff is None
     cell = second.estimates["energy_j"]
-    mean, half = sweep_comparison.mean_and_half_width([1.0, 1.0, 3.0])
+    mean, half, _ = comparison.spread([1.0, 1.0, 3.0])
     assert (cell.diff, cell.diff_half_width) == (mean, half)
     assert cell.diff_half_width < cell.half_width / 5
     assert cell.std_seeds == pytest.approx(np.std([11, 21, 33], ddof=1))
@@ -65,10 +66,10 @@ def test_a_missing_run_leaves_its_pair_out_and_is_told(tmp_path):
         put(tmp_path, "p0.0", seed, energy_j=float(seed))
     put(tmp_path, "p0.5", 2, energy_j=7.0)
     asked = swept(0.0, 0.5, 0.9)
-    lines = sweep_comparison.compare_points(tmp_path, asked)
+    lines = comparison.compare_points(tmp_path, asked)
     assert lines[1].estimates["energy_j"].diff == 5.0
     assert lines[1].estimates["energy_j"].diff_half_width is None
-    text = printed(sweep_table.table(lines, ["energy_j"], asked))
+    text = printed(differences.printed(lines, ["energy_j"], asked))
     assert "1 of 3" in text
     assert "no run has ended of p0.9" in text
 
@@ -78,20 +79,20 @@ def test_what_only_some_seeds_say_is_over_those(tmp_path):
     for seed, delay in enumerate([{"mean_s": 1.0}, {}, {"mean_s": 3.0}]):
         put(tmp_path, "p0.0", seed, delay=delay)
     asked = swept(0.0)
-    (line,) = sweep_comparison.compare_points(tmp_path, asked)
+    (line,) = comparison.compare_points(tmp_path, asked)
     assert (line.seeds, line.estimates["delay_s"].seeds, line.estimates["delay_s"].mean) == (
         3,
         2,
         2.0,
     )
-    assert "(2 of 3)" in printed(sweep_table.table([line], ["delay_s"], asked))
+    assert "(2 of 3)" in printed(differences.printed([line], ["delay_s"], asked))
 
 
 def test_rows_are_tidy(tmp_path):
     for point in ("p0.0", "p0.5"):
         for seed in (0, 1, 2):
             put(tmp_path, point, seed, energy_j=seed + float(point[1:]), messages={"sent": 0})
-    every = sweep_comparison.tidy_rows(sweep_comparison.compare_points(tmp_path, swept(0.0, 0.5)))
+    every = comparison.tidy_rows(comparison.compare_points(tmp_path, swept(0.0, 0.5)))
     rows = [r for r in every if r["metric"] == "energy_j"]
     assert list(rows[0]) == [
         "point", "link.loss", "algorithm", "metric", "mean", "low", "high", "seeds", "std_seeds",
@@ -148,11 +149,11 @@ def test_numbers_have_the_digits_that_their_interval_bears(value, half, expected
 
 def test_nothing_finished_is_refused(tmp_path):
     with pytest.raises(ScenarioError, match="no finished run of a sweep"):
-        sweep_comparison.compare_points(tmp_path, swept(0.0))
+        comparison.compare_points(tmp_path, swept(0.0))
 
 
 def figure(tmp_path, values, key="radio.bandwidth_hz", energies=None, **more):
-    asked = sweep_comparison.SweepDesign(
+    asked = comparison.SweepDesign(
         {f"p{i}": {key: v, **more} for i, v in enumerate(values)}, (0, 1)
     )
     for i in range(len(values)):
@@ -160,7 +161,7 @@ def figure(tmp_path, values, key="radio.bandwidth_hz", energies=None, **more):
             for algorithm in ("local", "gossip"):
                 joules = (energies or [1.0] * len(values))[i] * (1 + 0.1 * seed)
                 put(tmp_path, f"p{i}", seed, algorithm, energy_j=joules)
-    lines = sweep_comparison.compare_points(tmp_path, asked)
+    lines = comparison.compare_points(tmp_path, asked)
     with plot_style.style():
         found = pictures.of_sweep(lines, ["energy_j", "accuracy"], sweep.Way("heading"))
     return found and found.figure
@@ -220,8 +221,8 @@ def test_a_table_prints_whole_in_a_narrow_terminal_with_differences_beside_their
         for seed in (0, 1, 2):
             put(tmp_path, point, seed, energy_j=seed + 1.0, messages={"airtime_s": 2.0 + seed})
     asked = swept(0.0, 0.5)
-    shown = sweep_table.table(
-        sweep_comparison.compare_points(tmp_path, asked), ["energy_j", "airtime_s"], asked
+    shown = differences.printed(
+        comparison.compare_points(tmp_path, asked), ["energy_j", "airtime_s"], asked
     )
     text = printed(shown, 50)
     heads = [line for line in text.splitlines() if "Δ" in line and "±" not in line]
@@ -235,5 +236,5 @@ def test_json_numbers_that_are_not_finite_count_as_unsaid(tmp_path):
     put(tmp_path, "p0.0", 0, accuracy={"mean": math.nan}, energy_j=1.0)
     text = (tmp_path / "p0.0/seed-0/local/summary.json").read_text()
     assert json.loads(text)["accuracy"]["mean"] is None
-    (line,) = sweep_comparison.compare_points(tmp_path, swept(0.0))
+    (line,) = comparison.compare_points(tmp_path, swept(0.0))
     assert "accuracy" not in line.estimates

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from netsim.views import differences, multiples, parallel, points
-from netsim.views.gathering.sweep_comparison import SweepDesign
+from netsim.views.gathering.comparison import SweepDesign
 from netsim.views.gathering.sweep_tables import SweepTables
 from netsim.views.render.page import sweep_page
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from netsim.recording.summary_fields import MEASURES
-from netsim.views.gathering.sweep_comparison import PointResult
+from netsim.views.gathering.comparison import PointResult
 from tools.sweep_pages.kept import Sweep
 
 

@@ -17,8 +17,8 @@ from netsim.errors import ScenarioError
 from netsim.recording import metrics as measured
 from netsim.recording.main_metric import is_share
 from netsim.units import BITS_PER_MEGABYTE
+from netsim.views.gathering.comparison import half_widths_per_std
 from netsim.views.gathering.runs import Run
-from netsim.views.gathering.sweep_comparison import half_widths_per_std
 
 Floats = NDArray[np.float64]
 Band = Literal["interval", "std", "nodes", "none"]

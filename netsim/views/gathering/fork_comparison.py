@@ -17,13 +17,13 @@ from rich.text import Text
 
 from netsim.errors import NetsimError
 from netsim.recording import run_folder
+from netsim.recording.csv_files import write_csv
 from netsim.recording.metrics import names, per_node_rows
 from netsim.recording.parquet_parts import Rows
 from netsim.recording.run_difference import EVENTS, MEASURED, first_differences
 from netsim.recording.summary import write_json
 from netsim.units import BITS_PER_MEGABYTE
-from netsim.views.gathering.compare import write_csv
-from netsim.views.render.terminal_tables import Row
+from netsim.views import Row
 
 ARRIVED = ("delivered", "partial")
 
@@ -158,33 +158,8 @@ def _messages(log: Rows, at_s: float, nodes: int) -> dict[str, NDArray[np.float6
         }
 
 
-@dataclass(frozen=True)
-class Difference:
-    """One measure of a pair of runs, over the nodes that have it in both.
-
-    Attributes
-    ----------
-    measure : str
-    original, fork : float
-        Means over nodes.
-    difference, std_nodes : float
-        Mean over nodes of fork - original, and its standard deviation over nodes (divisor n).
-    nodes, higher, lower : int
-        Nodes that have it, and those of them where the fork's is higher or lower.
-    """
-
-    measure: str
-    original: float
-    fork: float
-    difference: float
-    std_nodes: float
-    nodes: int
-    higher: int
-    lower: int
-
-
-def compare(pair: Pair, nodes: int) -> tuple[list[Difference], list[Row]]:
-    """The paired differences by measure, and the same node by node.
+def compare(pair: Pair, nodes: int) -> tuple[dict[str, dict[str, Any]], list[Row]]:
+    """The paired differences by measure, over the nodes that have it in both, and node by node.
 
     Parameters
     ----------
@@ -193,34 +168,33 @@ def compare(pair: Pair, nodes: int) -> tuple[list[Difference], list[Row]]:
 
     Returns
     -------
-    differences : list of Difference
+    measures : dict of str to dict
+        `original` and `fork`, means over nodes; `difference` and `std_nodes`, mean and standard
+        deviation (divisor n) over nodes of fork - original; `nodes` that have it, and those of
+        them where the fork's is `higher` or `lower`.
     rows : list of dict
         `measure node original fork difference`.
     """
     before, after = (per_node(folder, pair.at_s, nodes) for folder in _folders(pair))
-    found, rows = [], []
+    found: dict[str, dict[str, Any]] = {}
+    rows: list[Row] = []
     for measure in (name for name in before if name in after):
-        old, new = before[measure], after[measure]
-        both = ~(np.isnan(old) | np.isnan(new))
-        diff = (new - old)[both]
-        for node in np.flatnonzero(both).tolist():
-            a, b = float(old[node]), float(new[node])
-            rows.append(
-                {"measure": measure, "node": node, "original": a, "fork": b, "difference": b - a}
-            )
+        both = ~(np.isnan(before[measure]) | np.isnan(after[measure]))
+        old, new = before[measure][both], after[measure][both]
+        diff = new - old
+        cells = zip(*(c.tolist() for c in (np.flatnonzero(both), old, new, diff)), strict=True)
+        columns = ("node", "original", "fork", "difference")
+        rows += [{"measure": measure, **dict(zip(columns, row, strict=True))} for row in cells]
         if len(diff):
-            found.append(
-                Difference(
-                    measure,
-                    float(old[both].mean()),
-                    float(new[both].mean()),
-                    float(diff.mean()),
-                    float(diff.std()),
-                    len(diff),
-                    int((diff > 0).sum()),
-                    int((diff < 0).sum()),
-                )
-            )
+            found[measure] = {
+                "original": float(old.mean()),
+                "fork": float(new.mean()),
+                "difference": float(diff.mean()),
+                "std_nodes": float(diff.std()),
+                "nodes": len(diff),
+                "higher": int((diff > 0).sum()),
+                "lower": int((diff < 0).sum()),
+            }
     return found, rows
 
 
@@ -242,9 +216,7 @@ def write(pair: Pair, change: dict[str, Any], compared: dict[str, int], nodes: i
         "at_s": pair.at_s,
         "set": change,
         "rows_equal_before": compared,
-        "measures": {
-            d.measure: {k: v for k, v in vars(d).items() if k != "measure"} for d in found
-        },
+        "measures": found,
     }
     write_json(pair.fork / "fork.json", told)
     if rows:
@@ -252,7 +224,7 @@ def write(pair: Pair, change: dict[str, Any], compared: dict[str, int], nodes: i
     return _table(found, pair.at_s)
 
 
-def _table(found: list[Difference], at_s: float) -> Table:
+def _table(found: dict[str, dict[str, Any]], at_s: float) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.caption_justify = "left"
     table.caption = Text(
@@ -262,16 +234,16 @@ def _table(found: list[Difference], at_s: float) -> Table:
     table.add_column("", no_wrap=True)
     for title in ("original", "fork", "difference", "nodes higher", "lower"):
         table.add_column(title, justify="right")
-    for d in found:
-        title, unit, scale = UNITS.get(d.measure, (d.measure.replace("_", " "), "%", 100.0))
-        if d.measure not in UNITS and "accuracy" not in d.measure:
+    for measure, of in found.items():
+        title, unit, scale = UNITS.get(measure, (measure.replace("_", " "), "%", 100.0))
+        if measure not in UNITS and "accuracy" not in measure:
             unit, scale = "", 1.0
         table.add_row(
             Text(f"{title} [{unit}]".replace(" []", "")),
-            f"{d.original * scale:,.4g}",
-            f"{d.fork * scale:,.4g}",
-            f"{d.difference * scale:+,.3g} ± {d.std_nodes * scale:,.2g}",
-            f"{d.higher} of {d.nodes}",
-            str(d.lower),
+            f"{of['original'] * scale:,.4g}",
+            f"{of['fork'] * scale:,.4g}",
+            f"{of['difference'] * scale:+,.3g} ± {of['std_nodes'] * scale:,.2g}",
+            f"{of['higher']} of {of['nodes']}",
+            str(of["lower"]),
         )
     return table

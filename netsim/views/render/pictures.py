@@ -18,9 +18,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from netsim.views import Ask, accuracy, find, sweep
+from netsim.views.gathering.comparison import PointResult
 from netsim.views.gathering.run_tables import RunTables
 from netsim.views.gathering.runs import Run, pictured, title_of
-from netsim.views.gathering.sweep_comparison import PointResult
 from netsim.views.render.figure import marks
 from netsim.views.render.figure import style as plot_style
 from netsim.views.render.figure.files import Drawn

@@ -10,10 +10,10 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from netsim.errors import one_line
+from netsim.recording.csv_files import csv_text
 from netsim.recording.whole_files import write_text
-from netsim.views.gathering.compare import csv_text
+from netsim.views import Row
 from netsim.views.render.figure import style as plot_style
-from netsim.views.render.terminal_tables import Row
 
 _MARKED = re.compile(r"[|`]|\](?=[(\[:])")
 """Signs of Markdown that end a cell, begin code, or make a link of what is in brackets."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from netsim.recording.played import folders
-from netsim.views.gathering.sweep_comparison import SweepDesign
+from netsim.views.gathering.comparison import SweepDesign
 from netsim.views.render.page import sweep_page
 from netsim.views.render.page.run_page import report
 
