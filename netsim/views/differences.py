@@ -5,6 +5,7 @@ from typing import Any
 
 from netsim.recording.summary_fields import MEASURES, definitions
 from netsim.views import Column, OnPage, Panel, Printed, Shown
+from netsim.views.gathering import names
 from netsim.views.gathering.comparison import (
     LEVEL,
     Estimate,
@@ -33,22 +34,22 @@ def gather(sweep: SweepTables) -> dict[str, Any]:
 
     A triple is mean, half its interval (None: one seed) and how many seeds.
     """
-    names, first = sweep.measures, sweep.algorithms[0]
+    shown, first = sweep.measures, sweep.algorithms[0]
     rows = [
         {
-            "point": line.point,
-            "algorithm": line.algorithm,
-            "mean": [_mean(line.estimates.get(name)) for name in names],
-            "to_point": [_diff(line.estimates.get(name)) for name in names],
-            "to_algorithm": [_diff(beside.estimates.get(name)) for name in names],
+            "point": sweep.point_names[line.point],
+            "algorithm": names.method(line.algorithm),
+            "mean": [_mean(line.estimates.get(name)) for name in shown],
+            "to_point": [_diff(line.estimates.get(name)) for name in shown],
+            "to_algorithm": [_diff(beside.estimates.get(name)) for name in shown],
         }
         for line, beside in zip(sweep.lines, sweep.lines_to(first), strict=True)
     ]
     return {
-        "measures": [described(name) for name in names],
-        "first_point": next(iter(sweep.design.points)),
-        "first_algorithm": first,
-        "algorithms": sweep.algorithms,
+        "measures": [described(name) for name in shown],
+        "first_point": sweep.point_names[next(iter(sweep.design.points))],
+        "first_algorithm": names.method(first),
+        "algorithms": [names.method(name) for name in sweep.algorithms],
         "level": LEVEL,
         "rows": rows,
     }
@@ -96,7 +97,7 @@ def printed(lines: Sequence[PointResult], show: Sequence[str], swept: SweepDesig
                 for cell in cells
             ]
             columns.append(Column(f"Δ\n{unit}", differences, keep_with_previous=True))
-    names = {
+    rows = {
         "point": [line.point for line in lines],
         "algorithm": [line.algorithm for line in lines],
         "seeds": [
@@ -111,7 +112,7 @@ def printed(lines: Sequence[PointResult], show: Sequence[str], swept: SweepDesig
     if missing:
         note += f"; no run has ended of {', '.join(missing)}"
     defined = definitions(show)
-    return Printed(names, columns, f"{note}\n{defined}" if defined else note)
+    return Printed(rows, columns, f"{note}\n{defined}" if defined else note)
 
 
 def _told(name: str, cell: Estimate | None, line: PointResult) -> str:

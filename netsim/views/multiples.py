@@ -10,6 +10,7 @@ from netsim.recording import run_folder
 from netsim.recording.main_metric import is_share
 from netsim.recording.metrics import curve, names
 from netsim.views import OnPage, Panel, Shown
+from netsim.views.gathering.names import method
 from netsim.views.gathering.numbers import evenly, short
 from netsim.views.gathering.sweep_tables import SweepTables
 
@@ -51,7 +52,7 @@ def gather(sweep: SweepTables) -> dict[str, Any] | None:
                 t_s = common[evenly(len(common), MOST_TIMES)]
                 means = np.stack([c.mean[np.isin(c.t_s, t_s)] for c in curves])
                 line: dict[str, Any] = {
-                    "algorithm": algorithm,
+                    "algorithm": method(algorithm),
                     "seeds": len(curves),
                     "t_s": short(t_s, 6),
                     "mean": short(means.mean(axis=0)),
@@ -60,13 +61,13 @@ def gather(sweep: SweepTables) -> dict[str, Any] | None:
                     line["std"] = short(means.std(axis=0, ddof=1), 3)
                 lines.append(line)
         if lines:
-            points.append({"point": point, "lines": lines})
+            points.append({"point": sweep.point_names[point], "lines": lines})
     if not points or all(len(line["t_s"]) < 2 for one in points for line in one["lines"]):
         return None
     return {
         "metric": metric,
         "is_share": is_share(metric),
-        "algorithms": sweep.algorithms,
+        "algorithms": [method(name) for name in sweep.algorithms],
         "points": points,
         "left_out": len(sweep.design.points) - len(shown),
     }

@@ -10,6 +10,7 @@ from netsim.recording.main_metric import MainMetric
 from netsim.recording.summary import load
 from netsim.recording.summary_fields import DEFAULT, MEASURES, meaning
 from netsim.views import Quantity
+from netsim.views.gathering import swept
 from netsim.views.gathering.comparison import (
     PointResult,
     RunRows,
@@ -67,6 +68,12 @@ class SweepTables:
         """The same with differences to an algorithm or a point, see `comparison.compare_points`."""
         found = point_results(self._rows, self.design, paired_to, self.folder)
         return found or compare_points(self.folder, self.design)  # says that none has ended
+
+    @cached_property
+    def point_names(self) -> dict[str, str]:
+        """Points in words, by their labels; of a search its trials' labels."""
+        points = self.design.points
+        return {label: label for label in points} if self.trials else swept.point_names(points)
 
     @cached_property
     def runs(self) -> list[SweepRun]:

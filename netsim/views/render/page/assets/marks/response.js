@@ -65,7 +65,7 @@ report.mark("response", (body, data) => {
       const group = mark("g", { stroke: colour(k), fill: colour(k) });
       if (data.joined && order.length > 1) group.append(mark("path", {
         d: order.map((j, i) => `${i ? "L" : "M"}${(px(line.x[j]) + shift).toFixed(1)} ${py(line.mean[j]).toFixed(1)}`).join(""), fill: "none", "stroke-width": 2,
-        "stroke-dasharray": ["none", "6 3", "2 3", "8 3 2 3"][k % 4],
+        "stroke-dasharray": ["none", "6 3", "2 3", "8 3 2 3"][(k + (k >> 3)) % 4],
       }));
       order.forEach((j) => {
         const [cx, mean, half] = [px(line.x[j]) + shift, line.mean[j], line.half[j]];
@@ -80,7 +80,7 @@ report.mark("response", (body, data) => {
       svg.append(group);
     });
     space.replaceChildren(element("div", { class: "muted" }, charts.titled(y)), svg);
-    keys.replaceChildren(lines.length > 1 ? charts.legend(lines.map(({ name }, k) => ({ name, colour: colour(k), rule: true }))) : "");
+    keys.replaceChildren(lines.length > 1 && !data.has_legend_above ? charts.legend(lines.map(({ name }, k) => ({ name, colour: colour(k), rule: true }))) : "");
   }
   const watcher = new ResizeObserver(draw);
   watcher.observe(body);
