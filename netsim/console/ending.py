@@ -96,7 +96,7 @@ def tell(top: Path, folders: Sequence[Path], scenario: Scenario, quiet: bool) ->
     """
     if quiet:
         return
-    from netsim.recording import unequal_steps
+    from netsim.recording import run_warnings
     from netsim.recording.summary import load
     from netsim.views import network_cost
     from netsim.views.compare import table
@@ -113,7 +113,7 @@ def tell(top: Path, folders: Sequence[Path], scenario: Scenario, quiet: bool) ->
         for warning in warnings_of(folder, names_assumptions=folder == folders[0]):
             terminal.err().print(Text(warning, style="yellow"))
     summaries = [load(folder) for folder in folders]
-    unequal = unequal_steps.of_runs(summaries)
+    unequal = run_warnings.unequal_steps_of(summaries)
     if unequal is not None:
         terminal.err().print(Text(unequal, style="yellow"))
     remedy = evaluation_cost.remedy(summaries, scenario)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from netsim.recording import run_folder
 from netsim.recording.main_metric import ACCURACY, MainMetric
@@ -325,3 +325,28 @@ def megabytes(folder: Path, t_s: NDArray[np.float64]) -> NDArray[np.float64]:
     found = spent(folder, t_s)
     bits = np.full(len(t_s), np.nan) if found is None else found["bits_transmitted"]
     return np.asarray(bits / BITS_PER_MEGABYTE)
+
+
+STARVED_SHARE = 0.25
+"""A node is starved that was handed fewer messages than this share of what the median node was."""
+
+
+def starved(got: ArrayLike, roles: Any = None) -> NDArray[np.bool_]:
+    """Nodes that were handed fewer messages than a quarter of what the median node was.
+
+    A server is none, and no node is where the median node got nothing.
+
+    Parameters
+    ----------
+    got : (N,) int
+        Messages that came to each node.
+    roles : (N,) str, optional
+        None: there is no server.
+    """
+    came = np.asarray(got)
+    judged = np.ones(len(came), dtype=np.bool_)
+    if roles is not None:
+        judged = np.array([str(role) != "server" for role in roles], dtype=np.bool_)
+    if not judged.any():
+        return np.zeros(len(came), dtype=np.bool_)
+    return np.asarray(judged & (came < STARVED_SHARE * np.median(came[judged])))

@@ -18,6 +18,7 @@ from netsim.recording import run_folder
 from netsim.recording.main_metric import MainMetric, is_share
 from netsim.recording.metrics import Curve, curve, names
 from netsim.recording.parquet_parts import Rows
+from netsim.recording.schema import ARRIVED
 from netsim.recording.summary import load
 from netsim.registry import TAGS
 from netsim.scenario.labels import shown
@@ -34,7 +35,6 @@ NAME = "network_cost.png"
 _DASHES: Sequence[Any] = ("-", (0, (4, 2)), (0, (1, 1.2)))
 """Of the scenario's own world, of the one with a `set` next to it, and so on."""
 _LOST = ("#D55E00", "#7f3b08", "#CC79A7", "#6b6b6b", "#000000")
-ARRIVED = ("delivered", "partial")
 LATE = "deadline"
 """The outcome of messages that would have arrived, but too late."""
 CAUSES = {

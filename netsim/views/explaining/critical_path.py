@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from netsim.recording.schema import ARRIVED
+
 AIR, COMPUTE, WAIT = "air", "compute", "wait"
-_ARRIVED = ("delivered", "partial")
 
 
 class Leg(NamedTuple):
@@ -102,7 +103,7 @@ def critical_path(messages: Any, wakes: Any, nodes: Any, end_s: float) -> Any:
     step_s = nodes.step_s.to_dict()
     rounds = [_Log() for _ in starts]
     columns = (messages[name].tolist() for name in ("t_sent_s", "t_done_s", "src", "dst"))
-    came = messages.outcome.isin(_ARRIVED).tolist()
+    came = messages.outcome.isin(ARRIVED).tolist()
     for sent_s, done_s, src, dst, arrived in zip(*columns, came, strict=True):
         k = bisect_right(starts, sent_s) - 1
         if k >= 0:

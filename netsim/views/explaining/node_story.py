@@ -1,12 +1,11 @@
 """The story of one node of a run: what it did, what came to it, what held it up."""
 
 from netsim.errors import ScenarioError
+from netsim.recording.schema import ARRIVED
 from netsim.views.explaining.causes.off import OFF_S, seconds_off
 from netsim.views.explaining.causes.starved import GOT, WHY, arrivals
 from netsim.views.explaining.findings import PACE, Finding, count, percent, seconds
 from netsim.views.explaining.run_tables import RunTables
-
-_ARRIVED = ("delivered", "partial")
 
 
 def story(run: RunTables, node: int) -> list[Finding]:
@@ -90,8 +89,8 @@ def _fates(run: RunTables, end: str, node: int) -> str:
     total = sum(fates.values())
     if not total:
         return "none"
-    arrived = sum(many for fate, many in fates.items() if fate in _ARRIVED)
-    lost = sorted(((many, fate) for fate, many in fates.items() if fate not in _ARRIVED), key=str)
+    arrived = sum(many for fate, many in fates.items() if fate in ARRIVED)
+    lost = sorted(((many, fate) for fate, many in fates.items() if fate not in ARRIVED), key=str)
     told = f"{count(total, 'message')}, of which {arrived:,} arrived ({percent(arrived / total)})"
     causes = [f"{many:,} lost to {WHY.get(fate, fate)}" for many, fate in lost if many]
     return ", ".join([told, *causes])

@@ -29,7 +29,7 @@ _LOADING = """\
 import tomllib
 from pathlib import Path
 import pandas as pd
-from netsim.recording.starved import starved  # (messages got, roles) -> which nodes are
+from netsim.recording.metrics import starved  # (messages got, roles) -> which nodes are
 run, T = Path({run!r}), {end_s!r}  # T: virtual seconds played
 scenario = tomllib.loads((run / "scenario.toml").read_text(encoding="utf-8"))
 nodes = pd.read_parquet(run / "nodes.parquet").set_index("node")

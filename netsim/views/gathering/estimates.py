@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from netsim.errors import ScenarioError
 from netsim.recording import metrics as measured
 from netsim.recording.main_metric import is_share
-from netsim.units import BITS_PER_MEGABYTE
 from netsim.views.gathering.comparison import half_widths_per_std
 from netsim.views.gathering.runs import Run
 
@@ -67,18 +66,12 @@ def _airtime(run: Run, t_s: Floats) -> Floats:
     return np.full(len(t_s), np.nan) if found is None else found["airtime_s"]
 
 
-def _megabytes(run: Run, t_s: Floats) -> Floats:
-    found = measured.spent(run.folder, t_s)
-    bits = np.full(len(t_s), np.nan) if found is None else found["bits_transmitted"]
-    return np.asarray(bits / BITS_PER_MEGABYTE)
-
-
 AGAINST: dict[str, tuple[str, str, Abscissa]] = {
     "time": ("Virtual time [s]", "t_s", lambda _, t_s: t_s),
     "megabytes": (
         "Transmitted by all nodes, headers included [MB]",
         "transmitted_megabytes",
-        _megabytes,
+        lambda run, t_s: measured.megabytes(run.folder, t_s),
     ),
     "airtime": ("Airtime of all nodes [s]", "airtime_s", _airtime),
 }

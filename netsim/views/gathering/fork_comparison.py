@@ -21,11 +21,10 @@ from netsim.recording.csv_files import write_csv
 from netsim.recording.metrics import names, per_node_rows
 from netsim.recording.parquet_parts import Rows
 from netsim.recording.run_difference import EVENTS, MEASURED, first_differences
+from netsim.recording.schema import ARRIVED
 from netsim.recording.summary import write_json
 from netsim.units import BITS_PER_MEGABYTE
 from netsim.views import Row
-
-ARRIVED = ("delivered", "partial")
 
 UNITS = {
     "messages": ("messages sent", "", 1.0),

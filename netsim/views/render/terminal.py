@@ -62,7 +62,10 @@ class WrappedTable:
                 name, justify=justify, overflow="fold", no_wrap=fold is None, max_width=fold
             )
         for column in shown:
-            found.add_column(column.title, justify="right", no_wrap=True)
+            if max(map(len, column.cells), default=0) > _FOLD:  # sentences
+                found.add_column(column.title, overflow="fold")
+            else:
+                found.add_column(column.title, justify="right", no_wrap=True)
         above = None
         for number, cells in enumerate(zip(*self._names.values(), strict=True)):
             names = list(cells)

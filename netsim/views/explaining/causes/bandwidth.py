@@ -5,6 +5,7 @@ lost. Under other schedules wake-ups come by a clock, which bandwidth does not c
 that expired, collided or found radios taken, if all of them came.
 """
 
+from netsim.recording.schema import ARRIVED
 from netsim.views.explaining.causes._chain import share_of
 from netsim.views.explaining.findings import LEAST, OUTLOOK, Finding, percent, seconds
 from netsim.views.explaining.run_tables import RunTables
@@ -31,7 +32,7 @@ def find(run: RunTables) -> list[Finding]:
             "rounds in the same time: every message in half the time, the same ones lost."
         )
         return [Finding(OUTLOOK, share, text, run.queries())]
-    came = messages.outcome.isin(["delivered", "partial"])
+    came = messages.outcome.isin(ARRIVED)
     now = run.shown(f"{_CAME}.mean()", came.mean())
     could = messages.outcome.isin(_COULD)
     most = run.shown(f"({_CAME} | messages.outcome.isin({_COULD})).mean()", (came | could).mean())

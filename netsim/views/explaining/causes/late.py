@@ -4,6 +4,7 @@ Measure: the share of all messages that arrived later than `deadline_s` after th
 Only under `rounds` with a deadline.
 """
 
+from netsim.recording.schema import ARRIVED
 from netsim.views.explaining.findings import Finding, harm, percent, seconds
 from netsim.views.explaining.run_tables import RunTables
 
@@ -18,7 +19,7 @@ def find(run: RunTables) -> list[Finding]:
     deadline_s = run.scenario["exchange"].get("deadline_s")
     if run.schedule != "rounds" or deadline_s is None or not len(run.messages):
         return []
-    came = run.messages.outcome.isin(["delivered", "partial"])
+    came = run.messages.outcome.isin(ARRIVED)
     began_s = run.messages["round"].map(run.starts)
     share = run.shown(_LATE, (came & (run.messages.t_done_s > began_s + deadline_s)).mean())
     if not share:

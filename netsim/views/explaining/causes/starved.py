@@ -6,7 +6,8 @@ those that did not come were lost to.
 
 from typing import Any
 
-from netsim.recording.starved import starved
+from netsim.recording.metrics import starved
+from netsim.recording.schema import ARRIVED
 from netsim.views.explaining.findings import Finding, count, harm, listed
 from netsim.views.explaining.run_tables import RunTables
 
@@ -32,7 +33,7 @@ WHY = {
 
 def arrivals(run: RunTables) -> Any:
     """Messages that came to each node."""
-    came = run.messages[run.messages.outcome.isin(["delivered", "partial"])]
+    came = run.messages[run.messages.outcome.isin(ARRIVED)]
     return came.dst.value_counts().reindex(run.nodes.index, fill_value=0)
 
 
@@ -64,7 +65,7 @@ def _why(run: RunTables, node: int) -> str:
     found = run.messages[run.messages.dst == node].outcome.value_counts()
     fates = run.shown(code, found.to_dict())
     sent = sum(fates.values())
-    lost = {fate: n for fate, n in fates.items() if fate not in ("delivered", "partial") and n}
+    lost = {fate: n for fate, n in fates.items() if fate not in ARRIVED and n}
     if not lost:
         sent_itself = int((run.messages.src == node).sum())
         own = run.shown(f"int((messages.src == {node}).sum())", sent_itself)
