@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from netsim.errors import ScenarioError
 from netsim.recording import metrics as measured
-from netsim.recording.main_metric import is_share
 from netsim.views.gathering.comparison import half_widths_per_std
 from netsim.views.gathering.runs import Run
 
@@ -49,12 +48,6 @@ class Line:
     y: Floats
     half: Floats | None
     seeds: int = 1
-
-    def ends(self, metric: str) -> tuple[Floats, Floats]:
-        """Both ends of the band; those of shares stay shares."""
-        half = np.zeros(len(self.y)) if self.half is None else self.half
-        low, high = self.y - half, self.y + half
-        return (np.maximum(low, 0.0), np.minimum(high, 1.0)) if is_share(metric) else (low, high)
 
 
 Abscissa = Callable[[Run, Floats], Floats]

@@ -108,6 +108,24 @@ const charts = (() => {
     return set;
   }
 
+  // An element of a picture.
+  function mark(tag, attributes, text) {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    Object.entries(attributes).forEach(([name, value]) => made.setAttribute(name, value));
+    if (text !== undefined) made.textContent = text;
+    return made;
+  }
+
+  // About so many round numbers from low to high.
+  function niceTicks(low, high, many) {
+    const rough = (high - low) / many;
+    const power = 10 ** Math.floor(Math.log10(rough));
+    const step = [1, 2, 5, 10].map((k) => k * power).find((one) => one >= rough);
+    const ticks = [];
+    for (let k = Math.ceil(low / step); k * step <= high; k++) ticks.push(Number((k * step).toPrecision(12)));
+    return ticks;
+  }
+
   // A heat map: `paint(k)` is the colour of the k-th of rows x columns cells, null where it is empty.
   // Ticks are `tick(axis, k)` of `ids` rows and columns, which may be more than there are cells.
   function heatMap(pen, { edge, wide, tall, rows, columns, paint, ids, tick, labels, told }) {
@@ -165,5 +183,5 @@ const charts = (() => {
   // A quantity as the label of an axis: "Age at use [s]".
   function titled({ label, unit }) { return unit ? `${label} [${unit}]` : label; }
 
-  return { axis, titled, chart, stacked, legend, choice, heatMap, readCells };
+  return { axis, titled, chart, stacked, legend, choice, heatMap, readCells, mark, niceTicks };
 })();
