@@ -12,7 +12,7 @@ from typing import Any
 
 import tomli_w
 
-from netsim.campaign import grid as sweeps
+from netsim.campaign import grid
 from netsim.console import papers
 from netsim.engine import estimate
 from netsim.scenario import Scenario, check, draft_of
@@ -25,7 +25,7 @@ def points(name: str, modules: Kinds, whole: Scenario) -> Iterator[Scenario]:
     if whole.sweep is None:
         yield whole
         return
-    for point in sweeps.points(whole.sweep):
+    for point in grid.points(whole.sweep):
         draft = draft_of(name, (), modules)
         draft.raw.pop("sweep")
         for key, value in point.values.items():
@@ -41,7 +41,7 @@ def counted(name: str, modules: Kinds) -> dict[str, Any] | None:
     whole = check(draft, modules)
     assert whole.paper is not None
     sweep = whole.sweep
-    runs = len(sweeps.seeds(sweep, whole.seed)) * (sweep.trials or 1) if sweep else 1
+    runs = len(grid.seeds(sweep, whole.seed)) * (sweep.trials or 1) if sweep else 1
     flop: dict[str, list[float]] = {}
     for one in points(name, modules, whole):
         for form, trained, looked in estimate.counted(one):

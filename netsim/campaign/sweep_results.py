@@ -1,32 +1,58 @@
-"""Tables of a sweep's finished runs, for `netsim compare` and for the sweep's end."""
+"""Results in a sweep's folder: its points, the trials of a search, the best, and what is missing.
 
+`trials.json` lists the trials of a search; `best_trials` writes `trials.csv` and `best.json`.
+"""
+
+import json
+import statistics
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
-from rich.text import Text
 
-from netsim.campaign import grid as sweeps
-from netsim.campaign import sweep_folder, trials
+from netsim.campaign import grid, sweep_folder
 from netsim.campaign.sweep_folder import definition
-from netsim.console import terminal
-from netsim.console.sweep_options import measures_named
-from netsim.console.sweep_progress import NAMED, listed
 from netsim.errors import ScenarioError, one_line
-from netsim.recording.main_metric import MainMetric
-from netsim.recording.summary_fields import MEASURES
-from netsim.recording.summary_fields import named as measure_named
+from netsim.recording import run_folder, summary_fields
+from netsim.recording.main_metric import ACCURACY, MainMetric
+from netsim.recording.whole_files import write_text
 from netsim.registry import did_you_mean
-from netsim.results.terminal_tables import WrappedTable
+from netsim.results.compare import csv_cell, require_possible, write_csv
+from netsim.results.summary import load
 from netsim.scenario import Scenario, Sweep
 from netsim.scenario.draft import said
 from netsim.scenario.labels import shown
 
+if TYPE_CHECKING:
+    from netsim.results.sweep_comparison import SweepDesign
+    from netsim.views.sweep import Way
 
-def design(folder: Path, sweep: Sweep, seed: int) -> Any:
+TRIALS = "trials.json"
+
+NAMED = 12
+"""Runs that are not done are listed up to this many."""
+
+
+def is_sweep(folder: Path) -> bool:
+    """Return whether results of a sweep are in a folder."""
+    return bool(definition(folder))
+
+
+def has_results(scenario: Scenario, top: Path) -> bool:
+    """Return whether a sweep has a finished run that the tables can show."""
+    assert scenario.sweep is not None
+    swept = design(top, scenario.sweep, scenario.seed)
+    return any(
+        any((top / label / f"seed-{seed}").glob("*/summary.json"))
+        for label in swept.points
+        for seed in swept.seeds
+    )
+
+
+def design(folder: Path, sweep: Sweep, seed: int) -> "SweepDesign":
     """Return the design of a sweep; of a search the trials so far.
 
     Parameters
@@ -36,65 +62,13 @@ def design(folder: Path, sweep: Sweep, seed: int) -> Any:
     sweep : Sweep
     seed : int
         Of the scenario.
-
-    Returns
-    -------
-    SweepDesign
     """
     from netsim.results.sweep_comparison import SweepDesign
 
-    points = {point.label: point.values for point in sweeps.points(sweep)}
+    points = {point.label: point.values for point in grid.points(sweep)}
     if sweep.trials:
-        points = trials.played_points(folder)
-    return SweepDesign(points, sweeps.seeds(sweep, seed), sweep.target, sweep.show, sweep.against)
-
-
-def point_table(lines: Any, swept: Any) -> WrappedTable:
-    """The table of a sweep's points for the terminal."""
-    from netsim.results import sweep_comparison, sweep_table
-
-    return sweep_table.table(lines, sweep_comparison.measures_to_show(lines, swept.show), swept)
-
-
-def is_sweep(folder: Path) -> bool:
-    """Return whether results of a sweep are in a folder."""
-    return bool(definition(folder))
-
-
-def compared(
-    folder: Path,
-    target: float | None,
-    show: str | None,
-    csv: Path | None,
-    against: str | None = None,
-) -> WrappedTable:
-    """The table of a sweep that has been played, by its folder.
-
-    Parameters
-    ----------
-    folder : Path
-    target : float or None
-        Value of the main metric whose first crossing is told; None: the sweep's own.
-    show : str or None
-        Names of measures, separated by commas; None: the sweep's own.
-    csv : Path or None
-        Where to write the rows as CSV.
-    against : str or None
-        Algorithm over which the others' lead is told; None: the sweep's own.
-
-    Raises
-    ------
-    ScenarioError
-    """
-    from netsim.results import sweep_comparison
-    from netsim.results.compare import write_csv
-
-    named = None if show is None else measures_named(show)
-    swept = design_of(folder, target, named, against)
-    lines = sweep_comparison.compare_points(folder, swept)
-    if csv is not None:
-        write_csv(csv, sweep_comparison.tidy_rows(lines))
-    return point_table(lines, swept)
+        points = played_points(folder)
+    return SweepDesign(points, grid.seeds(sweep, seed), sweep.target, sweep.show, sweep.against)
 
 
 def design_of(
@@ -102,7 +76,7 @@ def design_of(
     target: float | None = None,
     show: Sequence[str] | None = None,
     against: str | None = None,
-) -> Any:
+) -> "SweepDesign":
     """Return the design of the sweep in a folder.
 
     Parameters
@@ -115,17 +89,11 @@ def design_of(
     against : str or None
         Algorithm over which the others' lead is told; None: the sweep's own.
 
-    Returns
-    -------
-    SweepDesign
-
     Raises
     ------
     ScenarioError
+        If the folder does not say, or has no such algorithm.
     """
-    from netsim.results.compare import require_possible
-    from netsim.results.summary import load
-
     raw = definition(folder)
     table = _table_of(raw)
     if target is not None:
@@ -168,39 +136,44 @@ def _algorithms_of(raw: dict[str, Any]) -> list[str]:
     return [e["name"] for e in (entries if isinstance(entries, list) else [entries])]
 
 
-def measures_of(folder: Path, lines: Any, named: Sequence[str]) -> list[str]:
-    """The measures of a figure: those named, else the main metric.
-
-    Parameters
-    ----------
-    folder : Path
-        Of the sweep.
-    lines : sequence of PointResult
-    named : sequence of str
-        Their unit may be left out.
+def measures_named(text: str) -> list[str]:
+    """The measures that `--show` names.
 
     Raises
     ------
     ScenarioError
-        If one is no measure, or no run has it.
     """
-    there = [name for name in MEASURES if any(name in line.estimates for line in lines)]
-    if not named:
-        main: list[str] = [name for name in ("accuracy", "main_metric") if name in there]
-        return main or [name for name in ("delay_s", *there) if name in there][:1]
     try:
-        found = [measure_named(word) for word in named]
+        return [summary_fields.named(name.strip()) for name in text.split(",")]
     except ValueError as error:
-        raise ScenarioError(f"--metric {error}") from None
-    for name in found:
-        if name not in there:
-            raise ScenarioError(
-                f"{folder}: --metric {name}: no run has it; there are {', '.join(there)}"
-            )
-    return found
+        raise ScenarioError(f"{said('--show', text)}: {one_line(error)}") from None
 
 
-def way(folder: Path, minus: str = "") -> Any:
+def left_out(folder: Path) -> list[str]:
+    """Lines that name the runs of a sweep that are not done; of a search, what its trials became.
+
+    Parameters
+    ----------
+    folder : Path
+    """
+    raw = definition(folder)
+    sweep = Sweep.model_validate(_table_of(raw))
+    if sweep.trials:
+        words = Counter(trial["state"] for trial in recorded(folder))
+        told = ", ".join(f"{count} {word}" for word, count in words.items())
+        return [f"trials: {told or 'none'}; {TRIALS} lists them"]
+    swept = design(folder, sweep, raw.get("seed", 0))
+    lines = sweep_folder.undone(folder, swept.points, swept.seeds, _algorithms_of(raw))
+    return listed([f"not there: {line}" for line in lines], NAMED)
+
+
+def listed(lines: Sequence[str], most: int) -> list[str]:
+    """Lines, the last of which says how many were left out."""
+    more = len(lines) - most
+    return [*lines[:most], *([f"and {more} more"] if more > 0 else [])]
+
+
+def way(folder: Path, minus: str = "") -> "Way":
     """Return the way to draw the sweep of a folder: a `Way` of `netsim.views.sweep`.
 
     Parameters
@@ -214,7 +187,7 @@ def way(folder: Path, minus: str = "") -> Any:
     ScenarioError
         If differences of trials are wanted, which are no pairs.
     """
-    from netsim.views.sweep import Way
+    from netsim.views.sweep import Way  # here: it brings matplotlib
 
     is_search = bool(definition(folder)["sweep"].get("trials"))
     if is_search and minus:
@@ -225,28 +198,89 @@ def way(folder: Path, minus: str = "") -> Any:
     return Way(folder.resolve().name, minus, is_search)
 
 
-def print_left_out(folder: Path) -> None:
-    """Name the runs of a sweep that are not done on standard error."""
-    raw = definition(folder)
-    sweep = Sweep.model_validate(_table_of(raw))
-    swept = design(folder, sweep, raw.get("seed", 0))
-    names = _algorithms_of(raw)
-    if sweep.trials:
-        words = Counter(trial["state"] for trial in trials.recorded(folder))
-        told = ", ".join(f"{count} {word}" for word, count in words.items())
-        terminal.err().print(f"trials: {told or 'none'}; {trials.TRIALS} lists them", markup=False)
-        return
-    lines = sweep_folder.undone(folder, swept.points, swept.seeds, names)
-    for line in listed(lines, NAMED):
-        terminal.err().print(Text("not there: " * (not line.startswith("and ")) + line))
+def recorded(top: Path) -> list[dict[str, Any]]:
+    """The trials of a sweep's folder: `point algorithm values state score` of each."""
+    try:
+        found: Any = run_folder.json_file(top / TRIALS)
+    except (FileNotFoundError, ScenarioError):
+        return []
+    needed = {"point", "state", "values"}
+    return list(found) if all(needed <= trial.keys() for trial in found) else []
 
 
-def has_results(scenario: Scenario, top: Path) -> bool:
-    """Return whether a sweep has a finished run that the tables can show."""
-    assert scenario.sweep is not None
-    swept = design(top, scenario.sweep, scenario.seed)
-    return any(
-        any((top / label / f"seed-{seed}").glob("*/summary.json"))
-        for label in swept.points
-        for seed in swept.seeds
-    )
+def played_points(top: Path) -> dict[str, dict[str, Any]]:
+    """The trials of a sweep's folder in the order of their names: labels and values."""
+    found = {trial["point"]: dict(trial["values"]) for trial in recorded(top)}
+    return dict(sorted(found.items()))
+
+
+def score(summary: dict[str, Any], select: str) -> float | None:
+    """The number by which a trial is judged: a metric's mean over nodes at its last evaluation."""
+    found: Any = summary
+    for key in select.split("."):
+        found = found.get(key) if isinstance(found, dict) else None
+    if isinstance(found, dict):
+        found = found.get("mean")
+    return float(found) if isinstance(found, int | float) else None
+
+
+def best_trials(
+    points: Mapping[str, Mapping[str, Any]],
+    seeds: Sequence[int],
+    names: Sequence[str],
+    select: str,
+    out: Path,
+    main: MainMetric = ACCURACY,
+) -> dict[str, dict[str, Any]]:
+    """The best point of every algorithm; writes `trials.csv` and `best.json`.
+
+    Parameters
+    ----------
+    points : mapping of str to mapping
+        Values by label, in the sweep's order; points without a run that is done are left out.
+    seeds : sequence of int
+    names : sequence of str
+        Of the algorithms.
+    select : str
+        The metric: the highest wins, of a loss the lowest.
+    out : Path
+        The sweep's folder.
+    main : MainMetric
+        Of the task: says of which metrics the lowest wins.
+
+    Returns
+    -------
+    dict
+        By algorithm: `point`, `values` (key paths and their values), `score` (mean over seeds),
+        `std_seeds` and `seeds`. Empty where no run has the metric.
+    """
+    rows: list[dict[str, Any]] = []
+    best: dict[str, dict[str, Any]] = {}
+    sign = -1.0 if main.prefers_lower(select) else 1.0
+    for label, values in points.items():
+        for name in names:
+            scores = _scores(out / label, seeds, name, select)
+            if not scores:
+                continue
+            mean = statistics.fmean(scores)
+            spread = statistics.stdev(scores) if len(scores) > 1 else None
+            found: dict[str, Any] = {"score": mean, "std_seeds": spread, "seeds": len(scores)}
+            cells = {key: csv_cell(value) for key, value in values.items()}
+            rows.append({"point": label, "algorithm": name, **cells, **found})
+            if name not in best or sign * mean > sign * best[name]["score"]:
+                best[name] = {"point": label, "values": dict(values), **found}
+    if rows:
+        write_csv(out / "trials.csv", rows)
+        write_text(out / "best.json", json.dumps(best, indent=2) + "\n")
+    return best
+
+
+def _scores(folder: Path, seeds: Sequence[int], name: str, select: str) -> list[float]:
+    found = []
+    for seed in seeds:
+        run = folder / f"seed-{seed}" / name
+        if sweep_folder.state(run) == "done":
+            value = score(load(run), select)
+            if value is not None:
+                found.append(value)
+    return found

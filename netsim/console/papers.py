@@ -119,7 +119,7 @@ def as_table(entries: Sequence[Entry], rates: Rates, cores: int) -> Table:
     """
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for column in ("paper", "tables and figures", "scenario"):
-        table.add_column(column, overflow="fold")
+        table.add_column(column, no_wrap=column != "tables and figures")
     table.add_column("hours, at least", justify="right")
     last = ""
     for entry in entries:

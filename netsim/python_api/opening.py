@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from netsim.console import sweep_tables
+from netsim.campaign import sweep_results
 from netsim.errors import ScenarioError, one_line
 from netsim.python_api.runs import Run, Sweep
 from netsim.python_api.scenario import Scenario
@@ -33,7 +33,7 @@ def open_folder(folder: str | Path) -> Run:
         If no finished run is there.
     """
     path = Path(folder)
-    if sweep_tables.is_sweep(path):
+    if sweep_results.is_sweep(path):
         return opened_sweep(path, None)
     return opened_run(path, run_folders(path), None)
 
@@ -69,7 +69,7 @@ def opened_sweep(folder: Path, scenario: Scenario | None) -> Sweep:
     ScenarioError
         If no run of it has ended.
     """
-    design: SweepDesign = sweep_tables.design_of(folder)
+    design: SweepDesign = sweep_results.design_of(folder)
     order = _order(folder)
     runs = []
     for label, values in design.points.items():

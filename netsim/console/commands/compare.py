@@ -1,52 +1,50 @@
-"""The command `netsim compare`: finished runs side by side, or a sweep over its seeds."""
+"""The command `netsim compare`."""
 
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
-from netsim.console import sweep_tables, terminal
-from netsim.errors import ScenarioError
-from netsim.results.compare import table
-from netsim.results.summary import run_folders
+import typer
+
+from netsim.console import terminal
+from netsim.console.options import Against, Debug, Show, Target
+
+ALSO_CALLED = ("diff", "table", "summary", "results")
 
 
-def compare(
-    runs: Sequence[Path],
-    csv: Path | None,
-    target: float | None,
-    show: str | None,
-    against: str | None = None,
+def command(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...")],
+    csv: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the table here.")] = None,
+    target: Target = None,
+    against: Against = None,
+    show: Show = None,
+    debug: Debug = False,
 ) -> None:
-    """Print a table, and write it if wanted.
+    """Compare finished runs side by side; a sweep by means over its seeds."""
+    with terminal.reported(debug):
+        from netsim.campaign import sweep_results
+        from netsim.errors import ScenarioError
+        from netsim.results import sweep_comparison, sweep_table
+        from netsim.results.compare import table, write_csv
+        from netsim.results.summary import run_folders
 
-    Parameters
-    ----------
-    runs : sequence of Path
-        Folders of runs; or that of one sweep.
-    csv : Path or None
-        A file that is not there yet.
-    target : float or None
-        Accuracy of which to say when it was reached first.
-    show : str or None
-        Columns of a sweep's table.
-    against : str or None
-        Algorithm over which the lead of a sweep's others is told.
-
-    Raises
-    ------
-    ScenarioError
-        If the file is there, or runs and sweeps are mixed.
-    """
-    if csv is not None and csv.exists():
-        raise ScenarioError(f"--csv {csv}: is there already; name another file")
-    if len(runs) == 1 and sweep_tables.is_sweep(runs[0]):
-        terminal.out().print(sweep_tables.compared(runs[0], target, show, csv, against))
-        sweep_tables.print_left_out(runs[0])
-        return
-    for option, said in (("--show", show), ("--against", against)):
-        if said is not None:
-            raise ScenarioError(f"{option} is for the folder of a sweep")
-    for path in runs:
-        if sweep_tables.is_sweep(path):
-            raise ScenarioError(f"{path}: is the folder of a sweep; compare it by itself")
-    folders = [folder for path in runs for folder in run_folders(path)]
-    terminal.out().print(table(folders, csv, target))
+        if csv is not None and csv.exists():
+            raise ScenarioError(f"--csv {csv}: is there already; name another file")
+        if len(runs) == 1 and sweep_results.is_sweep(runs[0]):
+            named = None if show is None else sweep_results.measures_named(show)
+            design = sweep_results.design_of(runs[0], target, named, against)
+            lines = sweep_comparison.compare_points(runs[0], design)
+            if csv is not None:
+                write_csv(csv, sweep_comparison.tidy_rows(lines))
+            measures = sweep_comparison.measures_to_show(lines, design.show)
+            terminal.out().print(sweep_table.table(lines, measures, design))
+            for line in sweep_results.left_out(runs[0]):
+                terminal.err().print(line)
+            return
+        for option, said in (("--show", show), ("--against", against)):
+            if said is not None:
+                raise ScenarioError(f"{option} is for the folder of a sweep")
+        for path in runs:
+            if sweep_results.is_sweep(path):
+                raise ScenarioError(f"{path}: is the folder of a sweep; compare it by itself")
+        folders = [folder for path in runs for folder in run_folders(path)]
+        terminal.out().print(table(folders, csv, target))

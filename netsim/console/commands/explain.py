@@ -1,13 +1,18 @@
 """The command `netsim explain`: limits of a run, in words and numbers."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from netsim.console import terminal
+from netsim.console.options import Debug
 from netsim.errors import one_line
-from netsim.results import played
-from netsim.results.explain import Finding, RunTables, explained, limits
-from netsim.results.explain.findings import OUTLOOK
-from netsim.results.explain.node_story import story
+
+if TYPE_CHECKING:
+    from netsim.results.explain import RunTables
+
+ALSO_CALLED = ("why", "analyse", "analyze", "diagnose", "inspect", "nodes")
 
 _NOTHING = (
     "Nothing stands out: no message cause, node or wait took 5 % of anything, and neither training "
@@ -15,57 +20,52 @@ _NOTHING = (
 )
 
 
-def explain(path: Path, node: int | None, queries: bool) -> None:
-    """Print what limited the runs at a path, or the story of one node.
+def command(
+    run: Annotated[
+        Path, typer.Argument(metavar="RUN", help="A run's folder, finished or not, or one above.")
+    ],
+    node: Annotated[
+        int | None,
+        typer.Option(min=0, metavar="ID", help="Tell what happened to this node instead."),
+    ] = None,
+    queries: Annotated[
+        bool, typer.Option(help="Print below each line the query that gives its numbers.")
+    ] = False,
+    debug: Debug = False,
+) -> None:
+    """Name the limits of a run, and the nodes that starved, in words and numbers."""
+    with terminal.reported(debug):
+        from netsim.results import played
+        from netsim.results.explain import RunTables, explained, limits
+        from netsim.results.explain.findings import OUTLOOK
+        from netsim.results.explain.node_story import story
 
-    Parameters
-    ----------
-    path : Path
-        A run's folder, or one above several.
-    node : int or None
-        None: of the whole network.
-    queries : bool
-        Whether to print the query below each line.
-
-    Raises
-    ------
-    ScenarioError
-        If there is no run, none that left a log, or no such node.
-    """
-    for number, folder in enumerate(played.folders(path)):
-        if number:
-            terminal.out().print()
-        if node is None:
-            run, found = explained(folder)
-            _head(run)
-            if not limits(found):
-                _print(_NOTHING)
-        else:
-            run = RunTables(folder)
-            found = story(run, node)
-            _head(run, f"node {node}")
-        _lines(found, queries)
-        if queries:
-            _print("\nThe queries are Python. Run these lines before them, once:\n")
-            terminal.out().print_whole(*run.loading.rstrip().splitlines())
+        console = terminal.out()
+        for number, folder in enumerate(played.folders(run)):
+            if number:
+                console.print()
+            if node is None:
+                tables, found = explained(folder)
+                _print_head(tables)
+                if not limits(found):
+                    console.print(_NOTHING)
+            else:
+                tables = RunTables(folder)
+                found = story(tables, node)
+                _print_head(tables, f", node {node}")
+            for place, finding in enumerate(found, 1):
+                mark = "At most:" if finding.rank == OUTLOOK else f"{place}."
+                console.print_item(mark, one_line(finding.text))
+                if queries:
+                    console.print_whole(*(f"    {query.code}" for query in finding.queries))
+            if queries:
+                console.print("\nThe queries are Python. Run these lines before them, once:\n")
+                console.print_whole(*tables.loading.rstrip().splitlines())
 
 
-def _head(run: RunTables, whose: str = "") -> None:
+def _print_head(run: "RunTables", whose: str = "") -> None:
     of, state = run.played, run.played.state
     ended = "" if state == "done" else f"; the run is not done ({state}): as far as it came"
     about = f"{len(run.nodes)} nodes, {of.virtual_s:,.6g} virtual s, {run.schedule}{ended}"
-    _print(one_line(f"{of.folder}: {of.label}" + (f", {whose}" if whose else "")))
-    _print(f"{one_line(about)}\n")
-
-
-def _lines(found: list[Finding], queries: bool) -> None:
-    console = terminal.out()
-    for number, finding in enumerate(found, 1):
-        mark = "At most:" if finding.rank == OUTLOOK else f"{number}."
-        console.print_item(mark, one_line(finding.text))
-        if queries:
-            console.print_whole(*(f"    {query.code}" for query in finding.queries))
-
-
-def _print(text: str) -> None:
-    terminal.out().print(text)
+    terminal.out().print(one_line(f"{of.folder}: {of.label}{whose}"))
+    terminal.out().print(f"{one_line(about)}\n")

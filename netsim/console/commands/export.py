@@ -1,22 +1,43 @@
-"""The command `netsim export`: what a run was played on, and what happened, for other programs."""
+"""The command `netsim export`: a run's network, and what happened on it, for other programs."""
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated
 
-from netsim.engine.runner import DATA_VARIABLE
+import typer
+
+from netsim.console import terminal
+from netsim.console.options import Components, DataDir, Debug
 from netsim.errors import ScenarioError
-from netsim.export import formats, replays
-from netsim.recording import run_folder
-from netsim.results.played import folders as begun_runs
-from netsim.results.summary import run_folders
-from netsim.rng import Streams
-from netsim.scenario import load
-from netsim.scenario.kinds import kinds_of
-from netsim.traces.files import spelt_out
-from netsim.units import to_ns
-from netsim.world.placement import placed, starting_heights_m
-from netsim.world.radios import radios
+
+ALSO_CALLED = ("convert", "dump", "save", "trace")
+
+
+def command(
+    run: Annotated[Path, typer.Argument(metavar="RUN")],
+    wanted: Annotated[
+        str | None,
+        typer.Option("--as", metavar="FORMAT", help="timeline, messages-csv, gains, ns2, ..."),
+    ] = None,
+    simulator: Annotated[
+        str | None,
+        typer.Option("--for", metavar="SIMULATOR", help="Its messages, too, for ns3 to replay."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="PATH", help="File or folder to write \\[NAME and an ending]."),
+    ] = None,
+    step: Annotated[
+        float, typer.Option(metavar="SECONDS", help="Time between samples, where there are any.")
+    ] = 1.0,
+    components: Components = None,
+    data: DataDir = None,
+    debug: Debug = False,
+) -> None:
+    """Write the events of a run, or its network, for other programs."""
+    with terminal.reported(debug):
+        path = export(run, (wanted, simulator), out, step, components or (), data)
+        terminal.out().print(f"wrote {path}")
 
 
 def export(
@@ -56,9 +77,24 @@ def export(
         If it is not a run folder, there is no such format or simulator, or the run has not what it
         holds.
     """
+    from netsim import views
+    from netsim.console.places import data_folder
+    from netsim.export import formats, replays
+    from netsim.recording import run_folder
+    from netsim.results.played import folders as begun_runs
+    from netsim.results.summary import run_folders
+    from netsim.rng import Streams
+    from netsim.scenario import load
+    from netsim.scenario.kinds import kinds_of
+    from netsim.units import to_ns
+    from netsim.world.placement import placed, starting_heights_m
+    from netsim.world.radios import radios
+
     form, simulator = wanted
     if (form is None) == (simulator is None):
         raise ScenarioError("name a format, --as FORMAT, or a simulator, --for SIMULATOR")
+    if form in views.names():
+        raise ScenarioError(f"--as {form}: is a figure: netsim plot {run} --as {form}")
     if not step_s >= 1e-9:
         raise ScenarioError(f"--step {step_s:g}: must be at least 1e-9 s")
     if form is not None and formats.tells_what_happened(form):
@@ -73,12 +109,10 @@ def export(
             f"{folder}: its [[changes]] alter links in mid-run, which no format tells; export a "
             "run without them"
         )
-    elsewhere = os.environ.get(DATA_VARIABLE)
-    lies = data or scenario.data.path or elsewhere
-    data_folder = None if lies is None else spelt_out(str(lies))
+    lies = data_folder(scenario, data)
     streams = Streams(scenario.seed)
-    positions_m, track = placed(scenario, streams, data_folder)
-    on_air = radios(scenario, positions_m, streams, track, data_folder)
+    positions_m, track = placed(scenario, streams, lies)
+    on_air = radios(scenario, positions_m, streams, track, lies)
     layout = formats.Layout(
         name=scenario.name,
         nodes=scenario.nodes.count,

@@ -1,21 +1,25 @@
-"""List the components that a scenario can choose from, and the keys of all its tables.
+"""The command `netsim list`: components that a scenario can choose from, keys of all its tables.
 
-A list of what ships is read from the files alone. Keys, tables, and components beside the shipped
-ones need the classes; then the files are imported, with stand-ins for what only playing needs.
+A list of what ships is read from the files alone: a component is called as its file, and its first
+docstring line is read without running it. Keys, tables, and components beside the shipped ones need
+the classes; then the files are imported, with stand-ins for what only playing needs.
 """
 
 from __future__ import annotations
 
+import ast
+import tokenize
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-from rich import box
-from rich.table import Table
+import typer
 from rich.text import Text
 
-from netsim.console import outline, stand_ins, terminal
+import netsim
+from netsim.console import stand_ins, terminal
+from netsim.console.options import Components, Debug
 from netsim.errors import ScenarioError, one_line
 from netsim.scenario import shipped
 
@@ -37,8 +41,13 @@ TABLES = "tables."
 ALSO = {"channels": (TABLES + "radio", TABLES + "link")}
 """Groups that a word names beside those whose names have it."""
 
-WIDEST_KEY = 42
-"""Columns for a key with its default; longer ones are continued below."""
+MOST_NAME = 30
+"""Columns up to which a group's names stand beside what they are; longer ones stand above it."""
+
+PAPERS = ("paper", "papers")
+"""Words that mean the table of what the papers' scenarios play."""
+
+PACKAGE = Path(netsim.__path__[0])
 
 
 class Choice(NamedTuple):
@@ -52,8 +61,34 @@ class Choice(NamedTuple):
 Group = Callable[[], list[Choice]]
 
 
-def show(what: str, components: Sequence[Path], keys: bool) -> None:
-    """Print the groups that a word names.
+ALSO_CALLED = ("ls", "kinds", "keys")
+
+
+def command(
+    what: Annotated[
+        str,
+        typer.Argument(help="algorithms, scenarios, models, papers, channels, fading, ..."),
+    ] = "all",
+    components: Components = None,
+    keys: Annotated[bool, typer.Option("--keys", help="Also the keys and their defaults.")] = False,
+    measure: Annotated[
+        bool,
+        typer.Option("--measure", help="papers: hours at this machine's own rates."),
+    ] = False,
+    debug: Debug = False,
+) -> None:
+    """List the components that a scenario can choose from."""
+    with terminal.reported(debug):
+        if what.lower() in PAPERS:
+            from netsim.console import papers
+
+            papers.show(measure)
+            return
+        _print(_found(what, components or (), keys), keys)
+
+
+def _found(what: str, components: Sequence[Path], keys: bool) -> dict[str, list[Choice]]:
+    """The groups that a word names, by name.
 
     Parameters
     ----------
@@ -73,22 +108,23 @@ def show(what: str, components: Sequence[Path], keys: bool) -> None:
 
     if components or any(entry_points(group="netsim.components")):
         groups = chosen(what, beside_the_shipped(components))
-        _print({name: group() for name, group in groups.items()}, keys)
-        return
+        return {name: group() for name, group in groups.items()}
     if not keys and (groups := _matching(what, names_alone())):
-        _print({name: group() for name, group in groups.items()}, keys)
-        return
+        return {name: group() for name, group in groups.items()}
     light = stand_ins.in_their_place()
     try:
-        groups = with_keys()
-        found = {name: group() for name, group in _matching(what, groups).items()}
+        return {name: group() for name, group in chosen(what, with_keys()).items()}
+    except ScenarioError:
+        raise
     except (Exception, stand_ins.StandInUsedError):
         if light:
             stand_ins.begin_again()
         raise
-    if not found:
-        raise _no_such_group(what, groups)
-    _print(found, keys)
+
+
+def is_listed(word: str) -> bool:
+    """Return whether the command knows a word; nothing is imported for it."""
+    return word.lower() in PAPERS or bool(_matching(word, names_alone()))
 
 
 def chosen(what: str, groups: Mapping[str, Group]) -> dict[str, Group]:
@@ -107,16 +143,12 @@ def chosen(what: str, groups: Mapping[str, Group]) -> dict[str, Group]:
         If the word names nothing.
     """
     found = _matching(what, groups)
-    if not found:
-        raise _no_such_group(what, groups)
-    return found
-
-
-def _no_such_group(what: str, groups: Mapping[str, Group]) -> ScenarioError:
+    if found:
+        return found
     from netsim.registry import did_you_mean  # here: it brings pydantic
 
     words = sorted({part for name in groups for part in (name, *name.split("."))})
-    return ScenarioError(
+    raise ScenarioError(
         f"netsim list {one_line(what)}: no such group; there are papers, {', '.join(groups)}"
         + did_you_mean(what, words)
     )
@@ -133,15 +165,64 @@ def _matching(what: str, groups: Mapping[str, Group]) -> dict[str, Group]:
     }
 
 
+def first_line(path: Path) -> str:
+    """The first line of a Python file's docstring, or nothing."""
+    with tokenize.open(path) as file:
+        for token in tokenize.generate_tokens(file.readline):
+            if token.type == tokenize.STRING:
+                text = ast.literal_eval(token.string)
+                return str(text).strip().partition("\n")[0].strip()
+            if token.type not in (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE):
+                break
+    return ""
+
+
+def files(folder: Path) -> dict[str, Path]:
+    """The public Python files of a folder by name."""
+    return {path.stem: path for path in sorted(folder.glob("*.py")) if path.name[0] != "_"}
+
+
+@cache
+def families() -> dict[str, str]:
+    """The packages of all component families, by the name that they are listed under."""
+    found = {}
+    for path in PACKAGE.rglob("__init__.py"):
+        text = path.read_text(encoding="utf-8")
+        if "(Component)" not in text:
+            continue
+        body = ast.parse(text).body
+        if any(isinstance(part, ast.ClassDef) and _is_component(part) for part in body):
+            package = ".".join(path.parent.relative_to(PACKAGE.parent).parts)
+            found[_listed_as(body) or package.removeprefix("netsim.")] = package
+    return dict(sorted(found.items()))
+
+
+def folder_of(package: str) -> Path:
+    """Return the folder of a package of netsim."""
+    return PACKAGE.parent.joinpath(*package.split("."))
+
+
+def _is_component(part: ast.ClassDef) -> bool:
+    return any(isinstance(base, ast.Name) and base.id == "Component" for base in part.bases)
+
+
+def _listed_as(body: list[ast.stmt]) -> str | None:
+    """The package's `LISTED_AS`."""
+    for part in body:
+        if not isinstance(part, ast.Assign) or ast.unparse(part.targets[0]) != "LISTED_AS":
+            continue
+        if isinstance(part.value, ast.Constant):
+            return str(part.value.value)
+    return None
+
+
 def names_alone() -> dict[str, Group]:
     """Return the shipped names, without keys: nothing is imported."""
 
     def of_files(folder: Path) -> Group:
-        return lambda: [
-            Choice(name, outline.first_line(path)) for name, path in outline.files(folder).items()
-        ]
+        return lambda: [Choice(name, first_line(path)) for name, path in files(folder).items()]
 
-    folders = {name: outline.folder_of(package) for name, package in outline.families().items()}
+    folders = {name: folder_of(package) for name, package in families().items()}
     algorithms = Path(str(shipped.algorithms_package().__path__[0]))
     groups = {name: of_files(folder) for name, folder in folders.items()}
     return {"algorithms": of_files(algorithms), "scenarios": _scenarios, **groups}
@@ -191,9 +272,9 @@ def _groups(
         return lambda: _tables(top, kinds())
 
     tables = {TABLES + top: of_tables(top) for top in tops()}
-    families = {name: of_family(package) for name, package in outline.families().items()}
+    of_families = {name: of_family(package) for name, package in families().items()}
     algorithms = {"algorithms": lambda: _algorithms(kinds())}
-    return {**algorithms, "scenarios": _scenarios, **tables, **families}
+    return {**algorithms, "scenarios": _scenarios, **tables, **of_families}
 
 
 def _scenarios() -> list[Choice]:
@@ -289,17 +370,16 @@ def _keys(table: type[ScenarioTable]) -> tuple[Key, ...]:
 
 
 def _print(groups: Mapping[str, Sequence[Choice]], keys: bool) -> None:
-    table = Table(box=box.SIMPLE_HEAD, show_header=False, pad_edge=False)
-    table.add_column(style="bold cyan", overflow="fold", max_width=WIDEST_KEY)
-    table.add_column()
+    """Print groups: names, which are never broken, beside what they are."""
+    console = terminal.out()
     for group, entries in groups.items():
-        table.add_row(Text(group, style="bold"), "")
+        rows = [(Text(" " + group, style="bold"), Text())]
         for entry in entries:
             if keys or entry.about:
-                table.add_row(Text("  " + entry.name), Text(entry.about))
-            for key in entry.keys if keys else ():
-                table.add_row(
-                    Text("    " + key.stated, style="not bold"), Text(key.line, style="dim")
-                )
-        table.add_section()
-    terminal.out().print(table)
+                rows.append((Text("   " + entry.name, style="bold cyan"), Text(entry.about)))
+            rows += [
+                (Text("     " + key.stated, style="cyan"), Text(key.line, style="dim"))
+                for key in (entry.keys if keys else ())
+            ]
+        console.print()
+        console.print_beside(rows, MOST_NAME)

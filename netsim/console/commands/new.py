@@ -5,15 +5,15 @@ import keyword
 import pkgutil
 import re
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from netsim.console import starts, terminal
+from netsim.console.options import Debug
 from netsim.errors import ScenarioError, one_line
-from netsim.recording.whole_files import write_text
-from netsim.registry import Component, did_you_mean, family_of, shipped_family, tag_of
-from netsim.scenario.component_files import NOT_COMPONENTS
-from netsim.scenario.file_paths import STATED, first_key
-from netsim.scenario.kinds import kinds_of
 
 PLACEHOLDERS = ("starting", "Starting")
 """Placeholders in a file of `starts` for the name, and for that of its class."""
@@ -31,33 +31,58 @@ def test_{name}() -> None:
 '''
 
 
-def new(sort: str, name: str, folder: Path) -> None:
-    """Write a component that works as it is, and its test.
+ALSO_CALLED = ("add", "create", "init", "make", "scaffold", "template")
 
-    Parameters
-    ----------
-    sort : str
-        Such as `algorithm`, `model`, `fading`; or a table of scenarios, such as `radio.fading`.
-    name : str
-        Its name in scenarios.
-    folder : Path
-        Where to; created if need be.
+
+def command(
+    sort: Annotated[
+        str,
+        typer.Argument(metavar="SORT", help="algorithm, model, data_set, topology, fading, ..."),
+    ],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Its name in scenarios.")],
+    folder: Annotated[
+        Path, typer.Option("--dir", metavar="DIR", help="Folder of its two files.")
+    ] = Path(),
+    debug: Debug = False,
+) -> None:
+    """Write a component of your own to begin with, and its test; both run as they are."""
+    with terminal.reported(debug):
+        chosen = _sort(sort)
+        package = _package(chosen)
+        _require_name(name, package)
+        test = f"test_{name}.py"
+        files = {f"{name}.py": _text(chosen, name), test: TEST.format(name=name, file=test)}
+        _write(folder, files)
+        place = shlex.quote(one_line(folder))
+        setting = shlex.quote(_setting(package, name))
+        terminal.out().print_whole(
+            f"wrote {folder / name}.py, which works as it is, and its test",
+            "play it:",
+            f"    netsim run quickstart --components {place} --set {setting}",
+            "test it:",
+            f"    pytest {shlex.quote(one_line(folder / test))}",
+        )
+
+
+def _text(sort: str, name: str) -> str:
+    """The first file of a sort, with a name in place of those of `PLACEHOLDERS`."""
+    source = Path(str(importlib.import_module(f"{starts.__name__}.{sort}").__file__))
+    text = source.read_text(encoding="utf-8")
+    class_name = "".join(part.capitalize() for part in name.split("_"))
+    for old, now in zip(PLACEHOLDERS, (name, class_name), strict=True):
+        text = re.sub(rf"(?<![A-Za-z]){old}", now, text)
+    return text
+
+
+def _write(folder: Path, files: Mapping[str, str]) -> None:
+    """Write files, none of which may be there.
 
     Raises
     ------
     ScenarioError
-        If there is no such sort, the name won't do, or a file is there already.
     """
-    chosen = _sort(sort)
-    package = _package(chosen)
-    _require_name(name, package)
-    class_name = "".join(part.capitalize() for part in name.split("_"))
-    source = Path(str(importlib.import_module(f"{starts.__name__}.{chosen}").__file__))
-    text = source.read_text(encoding="utf-8")
-    for old, now in zip(PLACEHOLDERS, (name, class_name), strict=True):
-        text = re.sub(rf"(?<![A-Za-z]){old}", now, text)
-    test = f"test_{name}.py"
-    files = {f"{name}.py": text, test: TEST.format(name=name, file=test)}
+    from netsim.recording.whole_files import write_text
+
     there = [folder / file for file in files if (folder / file).exists()]
     if there:
         raise ScenarioError(f"{one_line(there[0])}: is there already; choose another name")
@@ -67,16 +92,6 @@ def new(sort: str, name: str, folder: Path) -> None:
             write_text(folder / file, content)
     except OSError as error:
         raise ScenarioError(f"--dir {folder}: cannot be written: {error.strerror}") from error
-    place = shlex.quote(one_line(folder))
-    console = terminal.out()
-    setting = shlex.quote(_setting(package, name))
-    console.print_whole(
-        f"wrote {folder / name}.py, which works as it is, and its test",
-        "play it:",
-        f"    netsim run quickstart --components {place} --set {setting}",
-        "test it:",
-        f"    pytest {shlex.quote(one_line(folder / test))}",
-    )
 
 
 def sorts() -> list[str]:
@@ -92,6 +107,8 @@ def _sort(word: str) -> str:
     ScenarioError
         If it means none, or several.
     """
+    from netsim.registry import did_you_mean
+
     known = sorts()
     plain = word.strip().lower().replace("-", "_").removesuffix("s")
     for sort in known:
@@ -119,6 +136,8 @@ def _parts(package: str) -> set[str]:
 
 def _package(sort: str) -> str | None:
     """The family that a first file is of; None: it is an algorithm."""
+    from netsim.registry import Component, family_of
+
     module = importlib.import_module(f"{starts.__name__}.{sort}")
     for value in vars(module).values():
         here = getattr(value, "__module__", "") == module.__name__
@@ -129,11 +148,16 @@ def _package(sort: str) -> str | None:
 
 def _table(package: str) -> str:
     """The first table of a scenario that takes one of a family."""
+    from netsim.scenario.file_paths import first_key
+
     return ".".join(map(str, first_key(package)))
 
 
 def _setting(package: str | None, name: str) -> str:
     """Return the `--set` option that chooses a component."""
+    from netsim.registry import tag_of
+    from netsim.scenario.file_paths import STATED
+
     if package is None:
         return f"algorithm=[{{kind='{name}'}}]"
     if package in STATED:
@@ -144,6 +168,10 @@ def _setting(package: str | None, name: str) -> str:
 
 def _require_name(name: str, package: str | None) -> None:
     """Refuse a name that no component can have."""
+    from netsim.registry import shipped_family, tag_of
+    from netsim.scenario.component_files import NOT_COMPONENTS
+    from netsim.scenario.kinds import kinds_of
+
     label = f"netsim new {one_line(name)}"
     usable = re.fullmatch(r"[a-z][a-z0-9_]*", name) and not keyword.iskeyword(name)
     if not usable or name.startswith(NOT_COMPONENTS):

@@ -1,28 +1,101 @@
 """The command `netsim plot`: figures for papers, of runs that have been played."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import typer
+
+from netsim.console import terminal
+from netsim.console.options import Debug
 from netsim.errors import ScenarioError, one_line
-from netsim.recording import run_folder
-from netsim.results.played import folders as begun_runs
-from netsim.results.terminal_tables import WrappedTable
-from netsim.traces.files import is_file
-from netsim.views import Ask, Shown, find
-from netsim.views.gathering import runs
-from netsim.views.gathering.asked import shown_of
-from netsim.views.gathering.estimates import Band
-from netsim.views.gathering.runs import Run
-from netsim.views.render import terminal
-from netsim.views.render.figure import files as numbers
-from netsim.views.render.figure import marks
-from netsim.views.render.figure import style as plot_style
-from netsim.views.render.figure.sheets import paper, width_in
-from netsim.views.render.figure.style import FORMATS
+
+if TYPE_CHECKING:
+    from netsim.results.terminal_tables import WrappedTable
+    from netsim.views import Shown
+    from netsim.views.gathering.estimates import Band
+    from netsim.views.gathering.runs import Run
+
+ALSO_CALLED = ("draw", "figure", "figures", "graphs", "chart")
 
 _MOST_CURVES = 12
+
+
+def command(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RUN...", help="Folders of runs, or of a sweep, or of a point of one."
+        ),
+    ],
+    view: Annotated[
+        str | None, typer.Option("--as", metavar="VIEW", help="What is drawn \\[accuracy].")
+    ] = None,
+    form: Annotated[
+        Literal["pdf", "svg", "png", "text"] | None,
+        typer.Option("--format", help="text: print a table \\[that of --out, else pdf]."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The figure \\[NAME-VIEW.pdf in the working folder]."),
+    ] = None,
+    width: Annotated[
+        str,
+        typer.Option(
+            metavar="column|text|INCHES", help="Width: 3.5 or 7.16 in, as the IEEE has them."
+        ),
+    ] = "column",
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="A metric, of a sweep a measure, of cdf also delay or age; repeated: more panels.",
+        ),
+    ] = None,
+    band: Annotated[
+        Literal["interval", "std", "nodes", "none"] | None,
+        typer.Option(help="What bands span \\[interval of several seeds, else nodes]."),
+    ] = None,
+    paired_to: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="A panel more: paired differences to this method."),
+    ] = None,
+    table: Annotated[
+        bool, typer.Option("--table", help="Also write a small table as Markdown.")
+    ] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace files that are there.")
+    ] = False,
+    debug: Debug = False,
+) -> None:
+    """Draw a figure for a paper, of runs or of a sweep, with its numbers beside it as CSV.
+
+    accuracy: the main metric over virtual time; bytes: over what was transmitted and over airtime;
+    graph: who weighs whom; cdf: distributions over nodes and messages; fates: what became of
+    messages; time_use: what nodes were at; age_by_pair, deliveries, weights: by pair of nodes; map;
+    delays; weights_by_shared_classes; sweep: over the swept key.
+    """
+    with terminal.reported(debug):
+        wanted = Wanted(
+            view=view,
+            form=None if form == "text" else form,
+            out=out,
+            width=width,
+            metrics=tuple(metric or ()),
+            band=band,
+            paired_to=paired_to,
+            with_table=table,
+            overwrite=overwrite,
+        )
+        if form == "text":
+            for shown in tables(runs, wanted):
+                terminal.out().print(shown)
+            return
+        for path in plot(runs, wanted):
+            terminal.out().print(f"wrote {path}")
 
 
 @dataclass(frozen=True)
@@ -81,6 +154,11 @@ def plot(paths: Sequence[Path], wanted: Wanted) -> list[Path]:
     ScenarioError
         If there is nothing to draw, or a file is there already; nothing was written.
     """
+    from netsim.views.render.figure import files as numbers
+    from netsim.views.render.figure import marks
+    from netsim.views.render.figure import style as plot_style
+    from netsim.views.render.figure.sheets import paper, width_in
+
     sheet = paper(width_in(wanted.width, "--width "))
     view = _view(paths, wanted)
     form = _form(wanted)
@@ -111,8 +189,10 @@ def tables(paths: Sequence[Path], wanted: Wanted) -> list[WrappedTable]:
     ScenarioError
         If there is nothing to show.
     """
+    from netsim.views.render import terminal as tables_of
+
     view = _view(paths, wanted)
-    found = terminal.tables(_gathered(paths, view, wanted)[0])
+    found = tables_of.tables(_gathered(paths, view, wanted)[0])
     if not found:
         raise ScenarioError(f"--as {view}: has no table; netsim report writes its page")
     return found
@@ -120,6 +200,8 @@ def tables(paths: Sequence[Path], wanted: Wanted) -> list[WrappedTable]:
 
 def _view(paths: Sequence[Path], wanted: Wanted) -> str:
     """The name of the view, which suits what lies in the folders."""
+    from netsim.views import find
+
     sweeps = [path for path in paths if _is_sweep(path)]
     if sweeps and len(paths) > 1:
         raise ScenarioError(
@@ -147,6 +229,11 @@ def _gathered(
     view : str
     wanted : Wanted
     """
+    from netsim.views import Ask, find
+    from netsim.views.gathering import runs
+    from netsim.views.gathering.asked import shown_of
+    from netsim.views.gathering.runs import Run
+
     if hasattr(find(view), "of_sweep"):
         return _sweep(paths[0], view, wanted)
     found = [Run.of(folder) for path in paths for folder in folders_of(path)]
@@ -170,12 +257,12 @@ def _sweep(folder: Path, view: str, wanted: Wanted) -> tuple[Shown, list[dict[st
     view : str
     wanted : Wanted
     """
-    from netsim.console import sweep_tables  # here: it brings torch, which runs need not
+    from netsim.campaign import sweep_results  # here: it brings torch, which runs need not
     from netsim.results import sweep_comparison
-    from netsim.views import sweep
+    from netsim.views import find, sweep
     from netsim.views.gathering.sweep_tables import SweepTables
 
-    design = sweep_tables.design_of(folder)
+    design = sweep_results.design_of(folder)
     if view != "sweep":
         found = find(view)
         shown = found.of_sweep(SweepTables(folder, design))
@@ -184,20 +271,58 @@ def _sweep(folder: Path, view: str, wanted: Wanted) -> tuple[Shown, list[dict[st
         return shown, None
     minus = _reference(folder, design, wanted.paired_to)
     lines = sweep_comparison.compare_points(folder, design, minus or None)
-    show = sweep_tables.measures_of(folder, lines, wanted.metrics)
-    way = sweep_tables.way(folder, minus)
+    show = _measures_of(folder, lines, wanted.metrics)
+    way = sweep_results.way(folder, minus)
     shown = sweep.gather(lines, show, way)
     if shown is None:
         raise ScenarioError(
             f"{folder / 'scenario.toml'}: sweep.over: nothing is varied, or no run has "
             f"{', '.join(show)}; netsim compare {folder} shows what there is"
         )
-    sweep_tables.print_left_out(folder)
+    for line in sweep_results.left_out(folder):
+        terminal.err().print(line)
     return shown, sweep.csv_rows(lines, show, way)
+
+
+def _measures_of(folder: Path, lines: Any, named: Sequence[str]) -> list[str]:
+    """The measures of a figure: those named, else the main metric.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the sweep.
+    lines : sequence of PointResult
+    named : sequence of str
+        Their unit may be left out.
+
+    Raises
+    ------
+    ScenarioError
+        If one is no measure, or no run has it.
+    """
+    from netsim.recording.summary_fields import MEASURES
+    from netsim.recording.summary_fields import named as measure_named
+
+    there = [name for name in MEASURES if any(name in line.estimates for line in lines)]
+    if not named:
+        main: list[str] = [name for name in ("accuracy", "main_metric") if name in there]
+        return main or [name for name in ("delay_s", *there) if name in there][:1]
+    try:
+        found = [measure_named(word) for word in named]
+    except ValueError as error:
+        raise ScenarioError(f"--metric {error}") from None
+    for name in found:
+        if name not in there:
+            raise ScenarioError(
+                f"{folder}: --metric {name}: no run has it; there are {', '.join(there)}"
+            )
+    return found
 
 
 def _reference(folder: Path, design: Any, named: str | None) -> str:
     """The algorithm or point that a word means; empty: none."""
+    from netsim.views.gathering import runs
+
     if named is None:
         return ""
     if named in design.points:
@@ -215,6 +340,8 @@ def folders_of(path: Path) -> list[Path]:
     ScenarioError
         If there is none.
     """
+    from netsim.results.played import folders as begun_runs
+
     deeper = sorted(
         [p.parent for p in path.glob("seed-*/*/status.json")]
         + [p.parent for p in path.glob("*/seed-*/*/status.json")]
@@ -228,11 +355,16 @@ def _above_seed(run: Path) -> Path:
 
 
 def _of_point(folder: Path) -> list[Run]:
+    from netsim.views.gathering.runs import Run
+
     return [Run.of(p.parent) for p in sorted(folder.glob("seed-*/*/summary.json"))]
 
 
 def _is_sweep(folder: Path) -> bool:
     """Return whether a folder is that of a sweep."""
+    from netsim.recording import run_folder
+    from netsim.traces.files import is_file
+
     if not is_file(folder / "scenario.toml"):
         return False
     return isinstance(run_folder.scenario(folder).get("sweep"), dict)
@@ -240,6 +372,11 @@ def _is_sweep(folder: Path) -> bool:
 
 def _require_sense(view: str, wanted: Wanted) -> None:
     """Raise ScenarioError for a view that there is not, and for options that it does not take."""
+    from netsim.export import formats
+    from netsim.views import find
+
+    if view.replace("_", "-") in formats.formats():
+        raise ScenarioError(f"--as {view}: is a format: netsim export RUN --as {view}")
     takes = getattr(find(view, "--as "), "TAKES", ())
     if wanted.paired_to is not None and "paired_to" not in takes:
         raise ScenarioError(
@@ -254,6 +391,8 @@ def _require_sense(view: str, wanted: Wanted) -> None:
 
 def _form(wanted: Wanted) -> str:
     """The format, from --format or the end of the file's name."""
+    from netsim.views.render.figure.style import FORMATS
+
     ending = "" if wanted.out is None else wanted.out.suffix[1:].lower()
     if wanted.form and ending in FORMATS and ending != wanted.form:
         raise ScenarioError(
@@ -268,6 +407,8 @@ def _form(wanted: Wanted) -> str:
 
 def _require_free(out: Path, wanted: Wanted) -> None:
     """Raise ScenarioError where a file would be replaced that nobody gave up."""
+    from netsim.views.render.figure import files as numbers
+
     if out.is_dir():
         raise ScenarioError(f"--out {one_line(out)}: is a folder; name a file, such as figure.pdf")
     for path in numbers.beside(out, wanted.with_table):

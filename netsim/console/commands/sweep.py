@@ -1,12 +1,120 @@
-"""The options of `netsim sweep` as the `[sweep]` table that they stand for."""
+"""The command `netsim sweep`, and the `[sweep]` table that its options stand for."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Annotated, Any
 
+import typer
+
+from netsim.console import terminal
+from netsim.console.options import (
+    Against,
+    Components,
+    DataDir,
+    Debug,
+    Device,
+    Engine,
+    ForceNew,
+    Out,
+    Quiet,
+    Report,
+    ScenarioArgument,
+    Sets,
+    Show,
+    Target,
+    TimingOnly,
+    Watch,
+    assignments,
+)
 from netsim.errors import ScenarioError, one_line
-from netsim.recording import summary_fields
-from netsim.scenario.draft import parse_value, said, split_values
-from netsim.scenario.sweep import MOST_RUNS
+
+ALSO_CALLED = ("grid", "search", "seeds", "trials")
+
+
+def command(
+    scenario: ScenarioArgument,
+    over: Annotated[
+        list[str] | None,
+        typer.Option(metavar="A.B=V1,V2", help="Values of one key; repeated: their grid."),
+    ] = None,
+    draw: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="A.B=LOW:HIGH[:log]", help="Values from which a search chooses a key."
+        ),
+    ] = None,
+    trials: Annotated[int | None, typer.Option(min=1, help="Number of trials of a search.")] = None,
+    search: Annotated[
+        str | None,
+        typer.Option(
+            metavar="optuna|random",
+            help="Way of the search: by the trials that did well \\[optuna].",
+        ),
+    ] = None,
+    prune: Annotated[
+        bool | None, typer.Option("--prune/--no-prune", help="End bad trials early.")
+    ] = None,
+    seeds: Annotated[
+        str | None, typer.Option(metavar="0:5", help="Seeds 0 to 4, or a list such as 0,3,7.")
+    ] = None,
+    select: Annotated[
+        str | None, typer.Option(help="Metric that chooses the best trial or point.")
+    ] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Runs at a time \\[one a core].")] = None,
+    only: Annotated[
+        str | None,
+        typer.Option(metavar="I/N", help="Play every N-th run from the I-th on, beside others."),
+    ] = None,
+    engine: Annotated[
+        Engine, typer.Option(help="Processes of this machine, or a Ray cluster.")
+    ] = "local",
+    ray_address: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Of the cluster \\[$RAY_ADDRESS, or a local one]."),
+    ] = None,
+    ray_cpus: Annotated[float, typer.Option(min=0.01, help="Cores that a run takes there.")] = 1.0,
+    ray_gpus: Annotated[float, typer.Option(min=0.0, help="GPUs, or a part of one.")] = 0.0,
+    show: Show = None,
+    target: Target = None,
+    against: Against = None,
+    sets: Sets = None,
+    out: Out = None,
+    force_new: ForceNew = False,
+    device: Device = None,
+    components: Components = None,
+    data: DataDir = None,
+    timing_only: TimingOnly = False,
+    report: Report = True,
+    watch: Watch = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Play a scenario many times (a grid, a search, seeds); paired differences.
+
+    In the folder of a sweep, the same command plays what is missing.
+    """
+    with terminal.reported(debug, terminal.THE_RUN):
+        with terminal.loading(quiet):
+            from netsim.console import sweeping
+
+        table = options(
+            over or [],
+            draw or [],
+            seeds,
+            show,
+            trials=trials,
+            search=search,
+            prune=prune,
+            select=select,
+            jobs=jobs,
+            target=target,
+            against=against,
+        )
+        changes = [*(sets or []), *assignments(device=device, data=data)]
+        where = sweeping.Where(
+            engine, ray_address, ray_cpus, ray_gpus, part(only), force_new, report, watch
+        )
+        folders = tuple(components or ())
+        sweeping.sweep(scenario, changes, table, out, folders, timing_only, quiet, where)
 
 
 def options(
@@ -36,6 +144,9 @@ def options(
     ScenarioError
         Naming every option that is malformed.
     """
+    from netsim.campaign.sweep_results import measures_named
+    from netsim.scenario.draft import parse_value, said, split_values
+
     table: dict[str, Any] = {}
     problems: list[str] = []
     for text in over:
@@ -87,6 +198,8 @@ def options(
 
 
 def _seeds(text: str) -> list[int]:
+    from netsim.scenario.sweep import MOST_RUNS
+
     if ":" in text:
         low, high = (int(end) for end in text.split(":"))
         if not 0 <= low < high:
@@ -95,19 +208,6 @@ def _seeds(text: str) -> list[int]:
             raise ScenarioError(f"has {high - low:,} seeds; at most {MOST_RUNS:,} are possible")
         return list(range(low, high))
     return [int(seed) for seed in text.split(",")]
-
-
-def measures_named(text: str) -> list[str]:
-    """The measures that `--show` names.
-
-    Raises
-    ------
-    ScenarioError
-    """
-    try:
-        return [summary_fields.named(name.strip()) for name in text.split(",")]
-    except ValueError as error:
-        raise ScenarioError(f"{said('--show', text)}: {one_line(error)}") from None
 
 
 def part(text: str | None) -> tuple[int, int] | None:
@@ -119,6 +219,8 @@ def part(text: str | None) -> tuple[int, int] | None:
     """
     if text is None:
         return None
+    from netsim.scenario.draft import said
+
     which, _, parts = text.partition("/")
     numbers = len(text) < 20 and which.isdecimal() and parts.isdecimal()
     if not (numbers and 1 <= int(which) <= int(parts)):

@@ -2,60 +2,52 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import typer
 from rich.text import Text
 
 from netsim.console import stand_ins, terminal
+from netsim.console.options import Components, DataDir, Debug, Sets, assignments
 from netsim.errors import ScenarioError, one_line
 
+ALSO_CALLED = ("check", "lint", "test")
 
-def validate(
-    names: Sequence[str],
-    sets: Sequence[str],
-    components: Sequence[Path],
-    world: bool,
+
+def command(
+    scenarios: Annotated[list[str], typer.Argument(metavar="SCENARIO...")],
+    sets: Sets = None,
+    components: Components = None,
+    data: DataDir = None,
+    world: Annotated[
+        bool, typer.Option(help="Also read the data and lay out nodes and links.")
+    ] = True,
+    debug: Debug = False,
 ) -> None:
-    """Check scenarios; every point of their sweeps, too.
+    """Check scenarios and list all their errors."""
+    with terminal.reported(debug):
+        changes = [*(sets or []), *assignments(data=data)]
+        # Without worlds and components of the user's own, what only playing needs has stand-ins
+        # first: if all scenarios are right, that is the answer.
+        if not world and not components and stand_ins.in_their_place():
+            try:
+                told = [_told(name, changes, _named_kinds(name, changes)) for name in scenarios]
+            except (Exception, stand_ins.StandInUsedError):
+                stand_ins.begin_again()
+            for text in told:
+                terminal.out().print(text)
+            return
+        from netsim.scenario.kinds import kinds_of
 
-    Without worlds and components of the user's own they are read with stand-ins for what only
-    playing needs first: if all are right, that is the answer.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Files, or names of shipped scenarios.
-    sets : sequence of str
-        Assignments `a.b=value`, made in each of them.
-    components : sequence of Path
-        Folders of components of the user's own.
-    world : bool
-        Also read the data and lay out nodes and links.
-
-    Raises
-    ------
-    ScenarioError
-        With the problems of all of them.
-    """
-    if not world and not components and stand_ins.in_their_place():
-        try:
-            told = [_told(name, sets, _named_kinds(name, sets)) for name in names]
-        except (Exception, stand_ins.StandInUsedError):
-            stand_ins.begin_again()
-        for text in told:
-            terminal.out().print(text)
-        return
-    from netsim.scenario.kinds import kinds_of
-
-    kinds = kinds_of(components)
-    problems: list[str] = []
-    for name in names:
-        try:
-            terminal.out().print(_told(name, sets, kinds, tuple(components), world))
-        except ScenarioError as error:
-            problems += str(error).splitlines()
-    if problems:
-        raise ScenarioError("\n".join(problems))
+        folders = tuple(components or ())
+        kinds, problems = kinds_of(folders), []
+        for name in scenarios:
+            try:
+                terminal.out().print(_told(name, changes, kinds, folders, world))
+            except ScenarioError as error:
+                problems += str(error).splitlines()
+        if problems:
+            raise ScenarioError("\n".join(problems))
 
 
 def _told(
@@ -69,16 +61,22 @@ def _told(
 
     Parameters
     ----------
-    name, sets, components, world
-        As of `validate`.
+    name : str
+        Of a file, or of a shipped scenario.
+    sets : sequence of str
+        Assignments `a.b=value`.
     kinds : Kinds
         What the scenario can name.
+    components : tuple of Path
+        Folders of components of the user's own.
+    world : bool
+        Also read the data and lay out nodes and links.
 
     Raises
     ------
     ScenarioError
     """
-    from netsim.campaign import grid as sweeps
+    from netsim.campaign import grid
     from netsim.console import progress
     from netsim.console.checking import checked
     from netsim.engine import runner
@@ -86,7 +84,7 @@ def _told(
 
     draft, scenario = checked(name, sets, {}, kinds, None, False)
     if scenario.sweep is not None:
-        sweeps.plan(draft, scenario, Path(), components)
+        grid.plan(draft, scenario, Path(), components)
     notes = plausibility.remarks(scenario)
     radio = scenario.radio
     if radio is not None and radio.fidelity == "auto" and radio.mac.senses and not world:

@@ -1,96 +1,57 @@
 """The command `netsim verify`."""
 
-import json
-import os
-from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
+import typer
 from rich.text import Text
 
-from netsim.campaign import verify as verification
-from netsim.campaign.sweep_folder import ARGUMENTS, UNFINISHED
-from netsim.console import progress, terminal
+from netsim.console import terminal
+from netsim.console.options import Components, DataDir, Debug, assignments
 from netsim.errors import ScenarioError, one_line
-from netsim.scenario.kinds import kinds_of
 
-MOST_FOLDERS = 20_000
-"""Most folders that are searched for runs and are of none: a disk is searched for minutes."""
+if TYPE_CHECKING:
+    from netsim.campaign.verify import Report
 
-
-def verify(path: Path, components: Sequence[Path], data: Path | None, rerun: bool) -> bool:
-    """Check the run, or all runs, in a folder, and say what differs.
-
-    Parameters
-    ----------
-    path : Path
-        The folder of a run, or one above it.
-    components : sequence of Path
-        Folders of components of the user's own.
-    data : Path or None
-        The data folder of the rerun; None: the one that was recorded.
-    rerun : bool
-        Whether to play it again.
-
-    Returns
-    -------
-    bool
-        Whether all is as it was.
-
-    Raises
-    ------
-    ScenarioError
-        If there is no finished run, or some can't be checked here while nothing differs.
-    """
-    folders = run_folders(path)
-    modules = kinds_of(components)
-    sets = [] if data is None else [f"data.path={json.dumps(str(data.absolute()))}"]
-    same, unchecked = True, []
-    for folder in dict.fromkeys((path, *folders)):
-        try:
-            if folder not in folders:
-                same &= _told(verification.verify_files(folder, folders))
-                continue
-            with progress.watched(terminal.err(), quiet=not rerun) as watch:
-                report = verification.verify(folder, modules, sets, rerun, watch)
-            same &= _told(report)
-        except ScenarioError as error:
-            unchecked += str(error).splitlines()
-    if unchecked and same:
-        raise ScenarioError("\n".join(unchecked))
-    if unchecked:
-        terminal.problems(unchecked)
-    return same
+ALSO_CALLED = ("replay", "reproduce", "rerun", "checksum")
 
 
-def run_folders(path: Path) -> list[Path]:
-    """The folders of runs at or anywhere below a path, by name; none that a sweep has put aside.
+def command(
+    run: Annotated[Path, typer.Argument(metavar="RUN")],
+    rerun: Annotated[bool, typer.Option(help="Also play it again and compare.")] = True,
+    components: Components = None,
+    data: DataDir = None,
+    debug: Debug = False,
+) -> None:
+    """Check that a run's files are as it left them, and that it can be played again."""
+    with terminal.reported(debug, terminal.THE_RUN):
+        from netsim.campaign import verify
+        from netsim.console import progress
+        from netsim.scenario.kinds import kinds_of
 
-    Raises
-    ------
-    ScenarioError
-        If there are none, or they lie among too many folders that are of no run.
-    """
-    found, of_runs, others = [], set[str](), 0
-    for name, folders, files in os.walk(path):
-        folders[:] = [folder for folder in folders if UNFINISHED not in folder]
-        is_sweep = ARGUMENTS in files
-        if "status.json" in files and not is_sweep:
-            found.append(Path(name))
-        if is_sweep or "status.json" in files or os.path.dirname(name) in of_runs:
-            of_runs.add(name)
-            continue
-        others += 1
-        if others > MOST_FOLDERS:
-            raise ScenarioError(
-                f"{path}: more than {MOST_FOLDERS:,} folders here and below are of no run; name "
-                "the folder of a run, or one in which there are runs, as in runs/NAME or runs"
-            )
-    if not found:
-        raise ScenarioError(f"{path}: no run here or below (no status.json)")
-    return sorted(found)
+        folders = verify.run_folders(run)
+        modules = kinds_of(components or ())
+        same, unchecked = True, []
+        for folder in dict.fromkeys((run, *folders)):
+            try:
+                if folder not in folders:
+                    same &= _told(verify.verify_files(folder, folders))
+                    continue
+                with progress.watched(terminal.err(), quiet=not rerun) as watch:
+                    report = verify.verify(folder, modules, assignments(data=data), rerun, watch)
+                same &= _told(report)
+            except ScenarioError as error:
+                unchecked += str(error).splitlines()
+        if unchecked and same:
+            raise ScenarioError("\n".join(unchecked))
+        if unchecked:
+            terminal.problems(unchecked)
+        if not same:
+            raise typer.Exit(terminal.FAILED)
 
 
-def _told(report: verification.Report) -> bool:
+def _told(report: "Report") -> bool:
+    """Print what was found of a folder; whether all is as it was."""
     if not (report.same or report.notes or report.differences):
         return True
     console = terminal.out()

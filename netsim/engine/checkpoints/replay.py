@@ -7,16 +7,16 @@ from pathlib import Path
 import numpy as np
 from torch import device as Device
 
-from netsim.engine.checkpointing import cells_of
 from netsim.engine.checkpoints.contents import Checkpoint, Moment
 from netsim.engine.checkpoints.journal import Journal
+from netsim.engine.checkpoints.writing import cells_of
 from netsim.errors import ReplayError
 from netsim.learning.replay import Replay
 from netsim.learning.scheduler import Scheduler
 from netsim.recording.recorder import Recorder
 
 
-class Past:
+class CheckpointReplay:
     """Replay of an interrupted run up to its checkpoint, which it verifies.
 
     Parameters
@@ -36,8 +36,8 @@ class Past:
     ----------
     is_over : bool
         Whether the run is where it was.
-    replay : Replay
-        For the run's scheduler.
+    for_scheduler : Replay
+        Stands in for the tensor work of the run's scheduler.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Past:
         self.journal, self.checkpoint = journal, checkpoint
         self.changed, self.is_over = changed, False
         self._when_there = when_there
-        self.replay = Replay(numbers, {*checkpoint.pending, *checkpoint.again})
+        self.for_scheduler = Replay(numbers, {*checkpoint.pending, *checkpoint.again})
 
     def ahead(self, events: int, evaluations: int) -> int:
         """Return the number of events until the next look; 0: the checkpoint is reached.
@@ -90,15 +90,15 @@ class Past:
             If anything is not as it was; nothing has been written.
         """
         checkpoint = self.checkpoint
-        asked = checkpoint.numbers - self.replay.left
+        asked = checkpoint.numbers - self.for_scheduler.left
         _require("virtual time [ns]", moment.time_ns, checkpoint.moment.time_ns)
         _require("results of jobs", scheduler.cells, checkpoint.submitted)
         _require("numbers asked for", asked, checkpoint.numbers)
         _require("hash of the events", recorder.event_log_sha256(), checkpoint.event_log_sha256)
         gc.collect()  # what only garbage held need not have been there
         cells = {cell.number: cell for cell in cells_of(scheduler)}
-        made = {number for job in self.replay.jobs.values() for number in job.cells}
-        _require("jobs to run", len(self.replay.kept - made), 0)
+        made = {number for job in self.for_scheduler.jobs.values() for number in job.cells}
+        _require("jobs to run", len(self.for_scheduler.kept - made), 0)
         stored = {number for group in checkpoint.groups for number in group.cells}
         _require("values that were not there", len(cells.keys() - made - stored), 0)
         for number, value in self.journal.cells(checkpoint):
