@@ -21,8 +21,7 @@ from netsim.campaign import sweep_folder
 from netsim.campaign.grid import Job, Outcome
 from netsim.campaign.play_job import Ask, Evaluation, play_job
 from netsim.campaign.pool import Ended, Lost, Progress, Report, Started
-from netsim.engine import optional_imports
-from netsim.engine import runner
+from netsim.engine import optional_imports, runner
 from netsim.errors import ScenarioError
 from netsim.recording import folder_lock
 

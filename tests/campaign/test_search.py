@@ -77,7 +77,7 @@ def test_each_trial_plays_its_seeds_and_is_judged_by_their_mean(begun, play, tmp
     assert [t["state"] for t in recorded] == ["done"] * 3
     assert recorded[0]["score"] == pytest.approx(goodness(jobs[0]) + 0.005)
     best = best_trials(
-        trials.played_points(tmp_path), (0, 1), ("local",), "accuracy_validation", tmp_path
+        sweep_results.played_points(tmp_path), (0, 1), ("local",), "accuracy_validation", tmp_path
     )
     assert best["local"]["score"] == pytest.approx(max(t["score"] for t in recorded))
 
