@@ -11,7 +11,7 @@ from netsim.backends.native.library import why_missing
 from netsim.campaign.sweep_folder import ARGUMENTS, UNFINISHED
 from netsim.engine import runner
 from netsim.engine.checkpoints import command
-from netsim.engine.versions import versions
+from netsim.engine.provenance import versions
 from netsim.errors import ScenarioError, one_line
 from netsim.recording import checksums, folder_lock, run_folder
 from netsim.recording.checksums import JOURNAL

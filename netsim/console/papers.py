@@ -174,7 +174,7 @@ def show(measure: bool) -> None:
 
 def measured(table: Shipped) -> dict[str, tuple[float, float]]:
     """Measure the rates of this machine, with the first model of each name; a minute or two."""
-    from netsim.engine import estimate, step_times
+    from netsim.engine import estimate
     from netsim.scenario import load
 
     found: dict[str, tuple[float, float]] = {}
@@ -184,7 +184,7 @@ def measured(table: Shipped) -> dict[str, tuple[float, float]]:
         with terminal.waiting(f"measuring {', '.join(sorted(set(entry.flop) - set(found)))}"):
             for form, _, _ in estimate.counted(load(entry.scenario)):
                 if form.name in entry.flop and form.name not in found:
-                    rates = step_times.rates(form)
+                    rates = estimate.rates(form)
                     found[form.name] = rates.train, rates.look
     return found
 

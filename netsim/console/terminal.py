@@ -200,7 +200,7 @@ def problems(lines: list[str]) -> None:
 
 
 def _failure(error: Exception) -> str:
-    from netsim.engine.failures import failure_text  # here: it brings torch, which --help need not
+    from netsim.engine.playing import failure_text  # here: it brings torch, which --help need not
 
     return failure_text(error)
 

@@ -1,4 +1,4 @@
-"""Work of scenarios: local steps and evaluations, counted in floating-point operations.
+"""Work of scenarios in floating-point operations, and the rates at which this machine does it.
 
 Nothing is played and no data set is read. How often a method trains and evaluates in a round is
 counted from its Params and the partition's sizes. Steps of a method with a loss of its own count as
@@ -7,19 +7,30 @@ plain steps on the whole model; what messages, means and the simulator itself co
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+import functools
+import time
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
 import torch
 
-from netsim.data.sets import Outline
+from netsim.backends.job_types.train import Train
+from netsim.data.partitions import Rows, Shard
+from netsim.data.sets import Outline, Samples
+from netsim.engine.assembly import open_learning
 from netsim.learning.architecture import Architecture
 from netsim.learning.flops import step_flops
+from netsim.learning.jobs import Batches
+from netsim.learning.optimizers import state_size
+from netsim.learning.refs import Cell, Ref
 from netsim.models import ModelKind
+from netsim.scenario import from_dict
 from netsim.scenario.nodes import SERVER
 from netsim.scenario.tables import AlgorithmEntry, Scenario
+from netsim.world import builder
 
 
 @dataclass(frozen=True)
@@ -207,3 +218,157 @@ def degree_of(scenario: Scenario, learners: int) -> int:
         if hasattr(topology, key):
             return int(getattr(topology, key))
     return 2 if topology.kind == "ring" else learners - 1
+
+
+NODES = 6
+"""Nodes that train in a timing: more than `routes.toml` calls few."""
+MINIBATCHES = 2
+TESTED = 20
+"""Samples of each that outputs are timed on."""
+LONG_S = 0.2
+"""A timing that takes so long is long enough; shorter ones are repeated with more steps."""
+MOST_STEPS = 64
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Operations a second of one core (on a GPU: of it), as `flops` counts them.
+
+    Attributes
+    ----------
+    train, look : float
+        Of local steps, and of outputs.
+    """
+
+    train: float
+    look: float
+
+
+def rates(form: Form, device: str = "auto") -> Rates:
+    """Time a model in its minibatches, on random inputs.
+
+    Parameters
+    ----------
+    form : Form
+    device : str
+        See `[run] device`.
+    """
+    small = _small(form, device)
+    torch.set_num_threads(1)  # as a run does
+    world = builder.build(small)
+    learning = open_learning(world, small.algorithm[0], False, lambda: 0)
+    backend = learning.scheduler.backend
+    assert backend is not None
+    size = state_size(learning.optimizer.kind, world.architectures[0].num_parameters)
+
+    def train(steps: int) -> None:
+        kept = []
+        for node, start in enumerate(learning.initial):
+            cells = (
+                Cell(learning.scheduler, start.shape, start.architecture),
+                Cell(learning.scheduler, (size,)),
+            )
+            batches = Batches(node, "train", 0, steps)
+            work = Train(batches, learning.optimizer, None, (), 0, (), None, False)
+            learning.scheduler.submit(work, node, (Ref(node, start),), cells)
+            kept.append(cells)
+        learning.scheduler.flush()
+
+    asked = [
+        (Ref(i, cell), learning.shards.split_rows(i, "test"))
+        for i, cell in enumerate(learning.initial)
+    ]
+    on_gpu = learning.shards.x.device.type == "cuda"
+    backend.predictions(asked)
+    looking = lasting(lambda: backend.predictions(asked), on_gpu) / NODES / TESTED
+    train(1)  # compiles, traces, fills caches
+    steps, lasted = 1, lasting(lambda: train(1), on_gpu)
+    while lasted < LONG_S and steps < MOST_STEPS:
+        steps *= 4
+        lasted = lasting(functools.partial(train, steps), on_gpu)
+    step_s = lasted / steps / NODES
+    step, sample = flops(form)
+    return Rates(step / step_s, sample / looking)
+
+
+def _small(form: Form, device: str) -> Scenario:
+    """Few nodes with random inputs."""
+    small = from_dict(
+        {
+            "horizon_s": 1.0,
+            "nodes": {"count": NODES},
+            "exchange": {"schedule": "rounds", "interval_s": 1.0},
+            "data": {"kind": "digits"},
+            "model": form.model.model_dump(mode="json"),
+            "training": {"batch_size": form.batch_size, "optimizer": form.optimizer},
+            "metrics": {"common_test_samples": 1, "weights": False},
+            "run": {"device": device},
+            "algorithm": {"kind": "local"},
+        }
+    )
+    return small.model_copy(update={"data": Random(form.outline, form.batch_size, NODES)})
+
+
+class Random:
+    """In place of `[data]`: random inputs of a data set's shape, as many for each node.
+
+    Parameters
+    ----------
+    outline : Outline
+    batch_size : int
+    nodes : int
+    """
+
+    path, goes_by, drift, validation = None, "nothing", (), 0.0
+
+    def __init__(self, outline: Outline, batch_size: int, nodes: int) -> None:
+        self._outline, self._nodes = outline, nodes
+        self._each = MINIBATCHES * batch_size
+        self.partition = self
+
+    def load(self, folder: object) -> Samples:
+        """As a data set does."""
+        of, rng = self._outline, np.random.Generator(np.random.Philox(0))
+        count = self._nodes * (self._each + TESTED)
+        if of.input_limit is None:
+            x = rng.standard_normal((count, *of.input_shape), dtype=np.float32)
+        else:
+            x = rng.integers(0, of.input_limit, (count, *of.input_shape)).astype(np.float32)
+        y = rng.integers(0, of.num_classes, count)
+        rows = np.arange(count)
+        names = tuple(map(str, range(of.num_classes)))
+        cut = self._nodes * self._each
+        train, test = rows[:cut], rows[cut:]
+        return Samples(x, y, train, test, of.num_classes, names, "random", "")
+
+    def split(
+        self,
+        labels: Rows,
+        train: Rows,
+        test: Rows,
+        num_classes: int,
+        nodes: int,
+        streams: object,
+        groups: object = None,
+    ) -> list[Shard]:
+        """As a partition does: equal parts.
+
+        Parameters
+        ----------
+        labels, train, test, num_classes, nodes, streams, groups
+            As for `Partition.split`.
+        """
+        parts = zip(np.array_split(train, nodes), np.array_split(test, nodes), strict=True)
+        return [Shard(*part) for part in parts]
+
+
+def lasting(run: Callable[[], object], on_gpu: bool = False) -> float:
+    """Seconds that a call takes, of all cores together; on a GPU as they pass."""
+    if on_gpu:
+        torch.cuda.synchronize()
+    clock = time.perf_counter if on_gpu else time.process_time
+    start = clock()
+    run()
+    if on_gpu:
+        torch.cuda.synchronize()
+    return clock() - start

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
@@ -11,15 +12,15 @@ from typing import Any
 from netsim.engine import process_settings, step_watchdog
 from netsim.engine.checkpoints.journal import Ended, Journal
 from netsim.engine.checkpoints.replay import CheckpointReplay
-from netsim.engine.failures import failure_text
 from netsim.engine.interruption import Interruption, asked_by_signals
 from netsim.engine.progress import Watcher
 from netsim.engine.simulation import Simulation
-from netsim.errors import AlteredError, ReplayError, ScenarioError
+from netsim.errors import AlteredError, NetsimError, ReplayError, ScenarioError
 from netsim.recording import checksums, folder_lock
 from netsim.recording.observers import Observers
 from netsim.recording.whole_files import make_folder, recorded, written_into
 from netsim.results import status
+from netsim.scenario.component_files import author_line
 from netsim.scenario.tables import AlgorithmEntry
 from netsim.units import to_s
 from netsim.world.builder import World
@@ -250,3 +251,30 @@ def _leave(run: Simulation, folder: Path, error: BaseException) -> None:
         error.add_note(f"it had come to {virtual_s:g} s of virtual time and written {rows}")
         if not told and folder.exists():
             error.add_note(f"{folder / 'status.json'} could not be written and does not say so")
+
+
+def failure_text(error: BaseException) -> str:
+    """An error of a run in short: what it is, the algorithm's line that led to it, and its notes.
+
+    Returns
+    -------
+    str
+        One or several lines. The line of code is the last one of an algorithm; where no algorithm
+        is involved and the error is none of netsim's own, the one that raised it.
+    """
+    text, line = str(error), author_line(error)
+    if not isinstance(error, NetsimError):
+        text = f"{type(error).__name__}: {text}" if text else type(error).__name__
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        line = line or f"at {frame.filename}:{frame.lineno} in {frame.name}: {frame.line}"
+    if is_out_of_memory(error) and "out of memory" not in text.lower():
+        text = f"out of memory: {text}"
+    notes = getattr(error, "__notes__", [])
+    return "\n".join([text, *([line] if line else []), *notes])
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Return whether an error says that Python, NumPy, PyTorch or Arrow could not get memory."""
+    text = str(error).lower()
+    said = ("allocate memory", "out of memory", "std::bad_alloc", "malloc of size", "alloc_cpu")
+    return isinstance(error, MemoryError) or any(words in text for words in said)

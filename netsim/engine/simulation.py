@@ -19,16 +19,14 @@ from netsim.engine.assembly import (
     open_recorder,
     wakeup_times,
 )
-from netsim.engine.changing import Changes
-from netsim.engine.checkpoints.contents import Moment
+from netsim.engine.changing import Changes, Drifting
+from netsim.engine.checkpoints.checkpoint import Moment
 from netsim.engine.checkpoints.journal import Journal
 from netsim.engine.checkpoints.replay import CheckpointReplay
 from netsim.engine.checkpoints.writing import Checkpointing
-from netsim.engine.drifting import Drifting
-from netsim.engine.evaluation import Evaluator, parameters_sha256
+from netsim.engine.evaluation import Evaluator, kept_of, parameters_sha256
 from netsim.engine.interruption import Interruption
 from netsim.engine.invariants import Observed
-from netsim.engine.last_models import kept_of
 from netsim.engine.network_assembly import open_barrier, open_network
 from netsim.engine.node_assembly import NodeAssembly
 from netsim.engine.progress import Progress, Watcher

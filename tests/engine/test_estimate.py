@@ -4,7 +4,7 @@ import pytest
 
 from netsim.backends.route_tables import shipped_rules
 from netsim.data.sets.digits import Digits
-from netsim.engine import estimate, step_times
+from netsim.engine import estimate
 from netsim.scenario import from_dict
 
 TABLES = {
@@ -91,7 +91,7 @@ def test_a_star_exchange_has_a_step_a_slot():
 
 def test_rates_are_measured():
     [(form, _, _)] = estimate.counted(scenario(kind="local"))
-    rates = step_times.rates(form)
+    rates = estimate.rates(form)
     assert 1e5 < rates.train < 1e14
     assert 1e5 < rates.look < 1e14
 
@@ -99,7 +99,7 @@ def test_rates_are_measured():
 def test_so_many_nodes_are_timed_that_steps_go_a_runs_way():
     """Few nodes with a model may be computed otherwise than many, as routes.toml says."""
     few = max(rule.most_nodes or 0 for rule in shipped_rules())
-    assert few < step_times.NODES
+    assert few < estimate.NODES
 
 
 def test_the_outline_is_what_the_set_has():

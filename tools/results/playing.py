@@ -189,7 +189,7 @@ def estimated_s(
     rounds : int or None
     """
     from netsim.console import papers
-    from netsim.engine import estimate, step_times
+    from netsim.engine import estimate
 
     shipped = papers.shipped()
     rates = papers.kept(papers.kept_rates(), shipped) or shipped.rates
@@ -199,7 +199,7 @@ def estimated_s(
         key = estimate_key(table, cell, rounds)
         seconds = 0.0
         for form, trained, looked in estimate.counted(wanted(table, run)):
-            train, look = rates.get(form.name) or astuple(step_times.rates(form))
+            train, look = rates.get(form.name) or astuple(estimate.rates(form))
             seconds += trained / train + looked / look
         found[key] = round(seconds, 1)
     records.keep_estimates(table, runs, found)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from torch import device as Device
 
-from netsim.engine.checkpoints.contents import Checkpoint, Moment
+from netsim.engine.checkpoints.checkpoint import Checkpoint, Moment
 from netsim.engine.checkpoints.journal import Journal
 from netsim.engine.checkpoints.writing import cells_of
 from netsim.errors import ReplayError

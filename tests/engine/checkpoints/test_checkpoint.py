@@ -3,9 +3,8 @@
 import pytest
 import torch
 
-from netsim.engine.checkpoints import values_file
-from netsim.engine.checkpoints.contents import Group
-from netsim.engine.checkpoints.values_file import DamagedError
+from netsim.engine.checkpoints import checkpoint
+from netsim.engine.checkpoints.checkpoint import DamagedError, Group
 from netsim.learning.refs import Cell
 
 VALUES = [
@@ -33,10 +32,10 @@ def cells_of(values):
 
 
 def test_every_value_comes_back(tmp_path):
-    groups, file = values_file.write_cells(tmp_path / "v.cells", cells_of(VALUES))
-    values_file.require_whole(tmp_path, file)
-    values_file.require_sizes(file, groups)
-    found = dict(values_file.read_cells(tmp_path, file, groups))
+    groups, file = checkpoint.write_cells(tmp_path / "v.cells", cells_of(VALUES))
+    checkpoint.require_whole(tmp_path, file)
+    checkpoint.require_sizes(file, groups)
+    found = dict(checkpoint.read_cells(tmp_path, file, groups))
     assert sorted(found) == list(range(len(VALUES)))
     for number, value in enumerate(VALUES):
         assert found[number].dtype == value.dtype
@@ -46,17 +45,15 @@ def test_every_value_comes_back(tmp_path):
 
 
 def test_many_values_are_written_in_pieces(tmp_path, monkeypatch):
-    monkeypatch.setattr(values_file, "AT_ONCE_BYTES", 24)
+    monkeypatch.setattr(checkpoint, "AT_ONCE_BYTES", 24)
     rows = [torch.full((3,), float(k)) for k in range(7)]
-    groups, file = values_file.write_cells(tmp_path / "v.cells", cells_of(rows))
-    assert [v[0].item() for _, v in values_file.read_cells(tmp_path, file, groups)] == list(
-        range(7)
-    )
+    groups, file = checkpoint.write_cells(tmp_path / "v.cells", cells_of(rows))
+    assert [v[0].item() for _, v in checkpoint.read_cells(tmp_path, file, groups)] == list(range(7))
 
 
 @pytest.mark.parametrize("harm", ["cut", "flip", "remove", "link", "longer"])
 def test_a_file_that_is_not_as_it_was_is_refused(tmp_path, harm):
-    _, file = values_file.write_cells(tmp_path / "v.cells", cells_of(VALUES))
+    _, file = checkpoint.write_cells(tmp_path / "v.cells", cells_of(VALUES))
     path = tmp_path / "v.cells"
     content = bytearray(path.read_bytes())
     if harm == "cut":
@@ -72,7 +69,7 @@ def test_a_file_that_is_not_as_it_was_is_refused(tmp_path, harm):
             (tmp_path / "other").write_bytes(content)
             path.symlink_to(tmp_path / "other")
     with pytest.raises(DamagedError, match=r"v\.cells"):
-        values_file.require_whole(tmp_path, file)
+        checkpoint.require_whole(tmp_path, file)
 
 
 @pytest.mark.parametrize(
@@ -87,6 +84,6 @@ def test_a_file_that_is_not_as_it_was_is_refused(tmp_path, harm):
 )
 def test_sizes_that_the_file_does_not_have_are_refused_before_anything_is_read(tmp_path, group):
     rows = 0 if 0 in group["shape"] else 4
-    _, file = values_file.write_cells(tmp_path / "v.cells", cells_of([torch.zeros(rows)]))
+    _, file = checkpoint.write_cells(tmp_path / "v.cells", cells_of([torch.zeros(rows)]))
     with pytest.raises(DamagedError):
-        values_file.require_sizes(file, [Group(cells=(0,), **group)])
+        checkpoint.require_sizes(file, [Group(cells=(0,), **group)])
