@@ -86,9 +86,12 @@ def _meant(word: str, rest: list[str], known: Sequence[str]) -> str:
         return shlex.join(["netsim", "run", word, *rest])
     if near := get_close_matches(word.lower(), known, 1):
         return shlex.join(["netsim", near[0], *rest])
-    from netsim.console.commands.list import is_listed
+    from netsim.console.commands.list import group_of, is_listed
 
-    return f"netsim list {word}" if is_listed(word) else ""
+    if is_listed(word):
+        return f"netsim list {word}"
+    group = group_of(word)
+    return "" if group is None else f"netsim list {group} --keys, which has {word}"
 
 
 def _files(folder: str) -> list[str]:

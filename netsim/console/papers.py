@@ -119,7 +119,8 @@ def as_table(entries: Sequence[Entry], rates: Rates, cores: int) -> Table:
     """
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for column in ("paper", "tables and figures", "scenario"):
-        table.add_column(column, no_wrap=column != "tables and figures")
+        wraps = column == "tables and figures"
+        table.add_column(column, no_wrap=not wraps, min_width=8 if wraps else None)
     table.add_column("hours, at least", justify="right")
     last = ""
     for entry in entries:

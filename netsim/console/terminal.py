@@ -58,8 +58,9 @@ class _Console(Console):
 
     def print(self, *objects: Any, **options: Any) -> None:
         if len(objects) == 1 and isinstance(objects[0], Table):  # no name in it is cut
-            least = Measurement.get(self, self.options, objects[0]).minimum
-            options.setdefault("width", max(self.width, least))
+            endless = self.options.update(max_width=10_000)
+            least = Measurement.get(self, endless, objects[0]).minimum
+            objects[0].width = least if least > self.width else objects[0].width
         if self.wraps and len(objects) == 1 and isinstance(objects[0], str | Text) and not options:
             objects = (_wrapped(objects[0], self.width),)
         super().print(*objects, **options)

@@ -12,7 +12,7 @@ from netsim.errors import one_line
 if TYPE_CHECKING:
     from netsim.results.explain import RunTables
 
-ALSO_CALLED = ("why", "analyse", "analyze", "diagnose", "inspect", "nodes")
+ALSO_CALLED = ("why", "analyse", "analyze", "diagnose", "inspect")
 
 _NOTHING = (
     "Nothing stands out: no message cause, node or wait took 5 % of anything, and neither training "

@@ -10,7 +10,7 @@ from netsim.console import terminal
 from netsim.console.options import Components, DataDir, Debug
 from netsim.errors import ScenarioError
 
-ALSO_CALLED = ("convert", "dump", "save", "trace")
+ALSO_CALLED = ("convert", "dump", "save")
 
 
 def command(

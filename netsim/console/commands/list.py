@@ -145,6 +145,11 @@ def chosen(what: str, groups: Mapping[str, Group]) -> dict[str, Group]:
     found = _matching(what, groups)
     if found:
         return found
+    group = group_of(what)
+    if group is not None:
+        raise ScenarioError(
+            f"netsim list {one_line(what)}: is one of {group}: netsim list {group} --keys"
+        )
     from netsim.registry import did_you_mean  # here: it brings pydantic
 
     words = sorted({part for name in groups for part in (name, *name.split("."))})
@@ -226,6 +231,14 @@ def names_alone() -> dict[str, Group]:
     algorithms = Path(str(shipped.algorithms_package().__path__[0]))
     groups = {name: of_files(folder) for name, folder in folders.items()}
     return {"algorithms": of_files(algorithms), "scenarios": _scenarios, **groups}
+
+
+def group_of(name: str) -> str | None:
+    """Return the group that ships a choice of a name; nothing is imported for it."""
+    for group, choices in names_alone().items():
+        if any(choice.name == name.lower() for choice in choices()):
+            return group
+    return None
 
 
 def with_keys() -> dict[str, Group]:
