@@ -1,7 +1,7 @@
 """Write `netsim/console/papers.toml`: what the papers' scenarios compute, and a machine's rates.
 
-python tools/paper_hours.py --machine "two cores of ..."     # counts, and measures here
-python tools/paper_hours.py                                  # counts; keeps the rates
+python -m tools.paper_hours --machine "two cores of ..."     # counts, and measures here
+python -m tools.paper_hours                                  # counts; keeps the rates
 """
 
 import argparse
@@ -14,10 +14,10 @@ import tomli_w
 
 from netsim.campaign import grid
 from netsim.console import papers
-from netsim.engine import estimate
 from netsim.scenario import Scenario, check, draft_of
 from netsim.scenario import file as scenario_file
 from netsim.scenario.kinds import Kinds, kinds_of
+from papers import work
 
 
 def points(name: str, modules: Kinds, whole: Scenario) -> Iterator[Scenario]:
@@ -44,7 +44,7 @@ def counted(name: str, modules: Kinds) -> dict[str, Any] | None:
     runs = len(grid.seeds(sweep, whole.seed)) * (sweep.trials or 1) if sweep else 1
     flop: dict[str, list[float]] = {}
     for one in points(name, modules, whole):
-        for form, trained, looked in estimate.counted(one):
+        for form, trained, looked in work.counted(one):
             known = flop.setdefault(form.name, [0.0, 0.0])
             known[0] += runs * trained
             known[1] += runs * looked

@@ -1,7 +1,7 @@
 """`netsim list papers`: which shipped scenario plays which table of a paper, and for how long.
 
-What each scenario computes is counted in `papers.toml` beside this file (`tools/paper_hours.py`
-writes it), with the rates at which a reference machine computes such models. So nothing is
+What each scenario computes is counted in `papers.toml` beside this file, with the rates at which a
+reference machine computes such models; `python -m tools.paper_hours` writes it. So nothing is
 validated, built or timed, unless this machine's own rates are asked for.
 """
 
@@ -175,7 +175,7 @@ def show(measure: bool) -> None:
 
 def measured(table: Shipped) -> dict[str, tuple[float, float]]:
     """Measure the rates of this machine, with the first model of each name; a minute or two."""
-    from netsim.engine import estimate
+    from netsim.engine import rates
     from netsim.scenario import load
 
     found: dict[str, tuple[float, float]] = {}
@@ -183,10 +183,10 @@ def measured(table: Shipped) -> dict[str, tuple[float, float]]:
         if set(entry.flop) <= set(found):
             continue
         with terminal.waiting(f"measuring {', '.join(sorted(set(entry.flop) - set(found)))}"):
-            for form, _, _ in estimate.counted(load(entry.scenario)):
+            for form in rates.forms(load(entry.scenario)):
                 if form.name in entry.flop and form.name not in found:
-                    rates = estimate.rates(form)
-                    found[form.name] = rates.train, rates.look
+                    here = rates.measured(form)
+                    found[form.name] = here.train, here.look
     return found
 
 

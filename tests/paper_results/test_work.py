@@ -1,11 +1,11 @@
-"""Hours of a scenario: what is counted, by hand, and that timing gives times."""
+"""Work of a scenario: what is counted, by hand."""
 
 import pytest
 
-from netsim.backends.route_tables import shipped_rules
 from netsim.data.sets.digits import Digits
-from netsim.engine import estimate
+from netsim.engine.rates import flops
 from netsim.scenario import from_dict
+from papers import work
 
 TABLES = {
     "horizon_s": 100.0,
@@ -28,9 +28,9 @@ def scenario(**entry):
     return from_dict({**TABLES, "algorithm": entry})
 
 
-def work(**entry):
+def of_round(**entry):
     one = scenario(**entry)
-    return estimate.round_work(one, one.algorithm[0], 40.0, 10.0, 10, 4)
+    return work.round_work(one, one.algorithm[0], 40.0, 10.0, 10, 4)
 
 
 @pytest.mark.parametrize(
@@ -58,13 +58,13 @@ def work(**entry):
     ids=lambda value: value["kind"] if isinstance(value, dict) else None,
 )
 def test_a_round_is_so_many_steps_and_evaluated_samples(entry, steps, samples):
-    assert work(**entry) == estimate.Work(pytest.approx(steps), pytest.approx(samples))
+    assert of_round(**entry) == work.Work(pytest.approx(steps), pytest.approx(samples))
 
 
 def test_what_is_counted_is_rounds_times_nodes_times_steps_and_the_measurements():
     """10 rounds of 3 steps at 4 nodes; twice 10 own, 10 validation and 100 common samples."""
-    [(form, trained, looked)] = estimate.counted(scenario(kind="fedavg", local_steps=3))
-    step, sample = estimate.flops(form)
+    [(form, trained, looked)] = work.counted(scenario(kind="fedavg", local_steps=3))
+    step, sample = flops(form)
     assert (form.name, form.batch_size) == ("mlp", 10)
     assert trained == pytest.approx(4 * 10 * 3 * step)
     assert looked == pytest.approx(4 * 2 * (10 + 10 + 100) * sample)
@@ -75,8 +75,8 @@ def test_operations_of_a_linear_model_by_hand():
     that of what the second one takes in."""
     model = {"kind": "mlp", "hidden": [8]}
     one = from_dict({**TABLES, "model": model, "algorithm": {"kind": "local"}})
-    [(form, _, _)] = estimate.counted(one)
-    step, sample = estimate.flops(form)
+    [(form, _, _)] = work.counted(one)
+    step, sample = flops(form)
     passes = 2 * (2 * 64 * 8 + 3 * 8 * 10)
     assert step == pytest.approx(10 * passes + 2 * (64 * 8 + 8 + 8 * 10 + 10))
     assert sample == pytest.approx(passes / 3)
@@ -85,21 +85,8 @@ def test_operations_of_a_linear_model_by_hand():
 def test_a_star_exchange_has_a_step_a_slot():
     star = {"exchange": {"schedule": "star", "slot_s": 2.0, "slots_per_exchange": 5}}
     one = from_dict({**TABLES, **star, "algorithm": {"kind": "kd_pdfl"}})
-    assert estimate.rounds(one) == 50
-    assert estimate.round_work(one, one.algorithm[0], 40.0, 10.0, 10, 4) == estimate.Work(1.0)
-
-
-def test_rates_are_measured():
-    [(form, _, _)] = estimate.counted(scenario(kind="local"))
-    rates = estimate.rates(form)
-    assert 1e5 < rates.train < 1e14
-    assert 1e5 < rates.look < 1e14
-
-
-def test_so_many_nodes_are_timed_that_steps_go_a_runs_way():
-    """Few nodes with a model may be computed otherwise than many, as routes.toml says."""
-    few = max(rule.most_nodes or 0 for rule in shipped_rules())
-    assert few < estimate.NODES
+    assert work.rounds(one) == 50
+    assert work.round_work(one, one.algorithm[0], 40.0, 10.0, 10, 4) == work.Work(1.0)
 
 
 def test_the_outline_is_what_the_set_has():
