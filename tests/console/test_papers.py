@@ -10,8 +10,8 @@ from netsim.errors import ScenarioError
 from netsim.scenario import draft_of
 from netsim.scenario import file as scenario_file
 from netsim.scenario.kinds import kinds_of
+from papers import hours as paper_hours
 from papers import work
-from tools import paper_hours
 
 
 @pytest.fixture

@@ -15,10 +15,10 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
+from netsim.campaign import sweep_results
 from netsim.campaign import verify as verification
 from netsim.console.app import app
 from netsim.recording import checksums
-from netsim.results import compare
 
 from .run_folders import CANARY, PAYLOADS, Readers, copied, folders, played_case
 
@@ -62,7 +62,7 @@ def test_what_goes_wrong_is_found(readers, monkeypatch):
         sys.stdout.write("\x1b[2J")
 
     for wrong, found in ((crashes, ["ZeroDivisionError"]), (executes, ["controls", "a payload"])):
-        monkeypatch.setattr(compare, "table", wrong)
+        monkeypatch.setattr(sweep_results, "is_sweep", wrong)
         told = readers._command(["compare", "."])
         assert all(what.startswith(word) for what, word in zip(told, found, strict=True))
 
