@@ -59,7 +59,7 @@ LOOSE = {
 }
 """The modules that may lie at the top of `netsim/`."""
 
-ACROSS = {"algorithms_", "closed_forms", "conformance", "hostile", "laws", "paper_results"}
+ACROSS = {"algorithms_", "closed_forms", "conformance", "hostile", "laws", "papers"}
 """Folders of tests that look at many rooms, or at none of `netsim/`."""
 
 LINES = 600
