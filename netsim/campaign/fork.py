@@ -8,7 +8,7 @@ from typing import Any
 from netsim.engine import runner
 from netsim.errors import ScenarioError
 from netsim.recording import run_folder
-from netsim.results.summary import load, run_folders
+from netsim.recording.summary import load, run_folders
 from netsim.scenario import Scenario, check, draft_of
 from netsim.scenario.draft import Draft, parse_assignment
 from netsim.scenario.file_paths import with_absolute_paths
@@ -172,7 +172,7 @@ class ForkEnding:
         ForkDiffersError
             If the fork is not equal to the run before the change.
         """
-        from netsim.results import fork_comparison as forks  # here: once there is something
+        from netsim.views.gathering import fork_comparison as forks  # here: once there is something
 
         fork = self._fork
         pair = forks.Pair(fork.original, folder, fork.at_s)

@@ -17,17 +17,18 @@ from netsim.campaign import grid, sweep_folder
 from netsim.campaign.sweep_folder import definition
 from netsim.errors import ScenarioError, one_line
 from netsim.recording import run_folder, summary_fields
+from netsim.recording.csv_files import write_csv
 from netsim.recording.main_metric import ACCURACY, MainMetric
+from netsim.recording.summary import load
 from netsim.recording.whole_files import write_text
 from netsim.registry import did_you_mean
-from netsim.results.compare import csv_cell, require_possible, write_csv
-from netsim.results.summary import load
 from netsim.scenario import Scenario, Sweep
 from netsim.scenario.draft import said
-from netsim.scenario.labels import shown
+from netsim.scenario.labels import csv_cell, shown
+from netsim.views.gathering.comparison import require_possible
 
 if TYPE_CHECKING:
-    from netsim.results.sweep_comparison import SweepDesign
+    from netsim.views.gathering.comparison import SweepDesign
     from netsim.views.sweep import Way
 
 TRIALS = "trials.json"
@@ -63,7 +64,7 @@ def design(folder: Path, sweep: Sweep, seed: int) -> "SweepDesign":
     seed : int
         Of the scenario.
     """
-    from netsim.results.sweep_comparison import SweepDesign
+    from netsim.views.gathering.comparison import SweepDesign
 
     points = {point.label: point.values for point in grid.points(sweep)}
     if sweep.trials:

@@ -61,7 +61,7 @@ class RunEnding:
 
     def together(self, top: Path, folders: Sequence[Path]) -> None:
         """Draw what belongs to several algorithms, and list its checksums."""
-        from netsim.results.compare import table
+        from netsim.views.compare import table
 
         table(folders, top / "comparison.csv")
         if self.figures:
@@ -72,13 +72,11 @@ class RunEnding:
         checksums.write(top)
 
     def _of_all(self, top: Path, folders: Sequence[Path]) -> None:
-        from netsim.results import network_cost
+        from netsim.views import network_cost
 
-        worlds = network_cost.of_runs(folders, entries(self.scenario))
+        worlds = network_cost.worlds_of(folders, entries(self.scenario))
         if self.figures and worlds is not None:
-            from netsim.views import network_cost as network_cost_figure
-
-            network_cost_figure.draw(top, worlds)
+            network_cost.draw(top, worlds)
         if self.report:
             if self.live is not None:
                 self.live.stop()
@@ -123,22 +121,24 @@ def tell(top: Path, folders: Sequence[Path], scenario: Scenario, quiet: bool) ->
     """
     if quiet:
         return
-    from netsim.results import network_cost, unequal_steps
-    from netsim.results.compare import table
-    from netsim.results.summary import load
+    from netsim.recording import run_warnings
+    from netsim.recording.summary import load
+    from netsim.views import network_cost
+    from netsim.views.compare import table
+    from netsim.views.render.terminal import WrappedTable
 
     with terminal.waiting("summing up", quiet):
-        worlds = network_cost.of_runs(folders, entries(scenario))
-        compared = table(folders, None) if worlds is None else network_cost.table(worlds)
+        worlds = network_cost.worlds_of(folders, entries(scenario))
+        compared = table(folders, None) if worlds is None else network_cost.printed(worlds)
     console = terminal.out()
-    console.print(compared)
+    console.print(WrappedTable(compared))
     for sentence in network_cost.sentences(worlds) if worlds is not None else ():
         console.print(Text(sentence))
     for folder in folders:
         for warning in warnings_of(folder, names_assumptions=folder == folders[0]):
             terminal.err().print(Text(warning, style="yellow"))
     summaries = [load(folder) for folder in folders]
-    unequal = unequal_steps.of_runs(summaries)
+    unequal = run_warnings.unequal_steps_of(summaries)
     if unequal is not None:
         terminal.err().print(Text(unequal, style="yellow"))
     remedy = evaluation_cost.remedy(summaries, scenario)
@@ -205,23 +205,25 @@ def conclude_sweep(
     report : bool
         Whether to write the page, unless that would keep its user waiting.
     """
-    from netsim.results import sweep_comparison, sweep_table
-    from netsim.results.compare import write_csv
+    from netsim.recording.csv_files import write_csv
+    from netsim.views import differences
+    from netsim.views.gathering import comparison
     from netsim.views.render import pictures
     from netsim.views.render.figure import style as plot_style
+    from netsim.views.render.terminal import WrappedTable
     from netsim.views.sweep import Way
 
     assert scenario.sweep is not None
     swept = sweep_results.design(top, scenario.sweep, scenario.seed)
-    lines = sweep_comparison.compare_points(top, swept)
-    write_csv(top / "sweep.csv", sweep_comparison.tidy_rows(lines))
+    lines = comparison.compare_points(top, swept)
+    write_csv(top / "sweep.csv", comparison.tidy_rows(lines))
     select = scenario.chosen_by
     names = [entry.name for entry in scenario.algorithm]
     best = {}
     if select:
         main = scenario.main_metric
         best = sweep_results.best_trials(swept.points, swept.seeds, names, select, top, main)
-    show = sweep_comparison.measures_to_show(lines, swept.show)
+    show = comparison.measures_to_show(lines, swept.show)
     if not scenario.sweep.trials:
         n = len(swept.seeds)
         bars = f"{n} seeds, bars: 95 % intervals" if n > 1 else "one seed"
@@ -239,7 +241,7 @@ def conclude_sweep(
     if quiet:
         return
     console = terminal.out()
-    console.print(sweep_table.table(lines, show, swept))
+    console.print(WrappedTable(differences.printed(lines, show, swept)))
     for algorithm, found in best.items():
         options = " ".join(f"--set {k}={shown(v)}" for k, v in found["values"].items())
         line = f"  {select} {found['score']:.4g} at {found['point']}: {options}"

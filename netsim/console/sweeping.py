@@ -35,8 +35,8 @@ from netsim.console.checking import checked
 from netsim.console.progress import announce
 from netsim.engine import runner
 from netsim.errors import ScenarioError
+from netsim.recording.summary import json_text, write_json
 from netsim.recording.whole_files import Digests
-from netsim.results.summary import json_text, write_json
 from netsim.scenario import Scenario, Sweep, check, draft_of
 from netsim.scenario.draft import Draft
 from netsim.scenario.kinds import kinds_of

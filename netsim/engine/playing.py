@@ -16,10 +16,9 @@ from netsim.engine.interruption import Interruption, asked_by_signals
 from netsim.engine.progress import Watcher
 from netsim.engine.simulation import Simulation
 from netsim.errors import AlteredError, NetsimError, ReplayError, ScenarioError
-from netsim.recording import checksums, folder_lock
+from netsim.recording import checksums, folder_lock, status
 from netsim.recording.observers import Observers
 from netsim.recording.whole_files import make_folder, recorded, written_into
-from netsim.results import status
 from netsim.scenario.component_files import author_line
 from netsim.scenario.tables import AlgorithmEntry
 from netsim.units import to_s

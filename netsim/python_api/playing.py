@@ -21,7 +21,7 @@ from netsim.python_api.runs import Run, Sweep, opened_run, opened_sweep
 from netsim.python_api.scenario import Scenario, as_scenario, changed, kinds_for, parts
 from netsim.recording import folder_lock
 from netsim.recording.observers import EvaluationEvent, MessageEvent, Observers, WakeupEvent
-from netsim.results.summary import run_folders
+from netsim.recording.summary import run_folders
 from netsim.scenario import AlgorithmEntry
 from netsim.scenario.kinds import kinds_of
 from netsim.scenario.sweep import Sweep as SweepTable

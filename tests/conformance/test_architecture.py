@@ -40,7 +40,6 @@ FLOORS = [
     {"protocols"},
     {"api"},
     {"scenario"},
-    {"results"},
     {"views"},
     {"export"},
     {"world"},

@@ -27,12 +27,12 @@ from netsim.engine import runner
 from netsim.engine.checkpoints import journal
 from netsim.errors import AlteredError, ScenarioError, printable
 from netsim.recording import checksums, folder_lock
-from netsim.results.compare import table
-from netsim.results.summary import run_folders
-from netsim.results.sweep_comparison import compare_points
+from netsim.recording.summary import run_folders
 from netsim.scenario import algorithm_files, json_schema
 from netsim.scenario.file import shipped
 from netsim.traces.bounded_toml import read_toml
+from netsim.views.compare import table
+from netsim.views.gathering.comparison import compare_points
 
 from . import seeds
 

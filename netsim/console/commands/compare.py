@@ -23,20 +23,23 @@ def command(
     with terminal.reported(debug):
         from netsim.campaign import sweep_results
         from netsim.errors import ScenarioError
-        from netsim.results import sweep_comparison, sweep_table
-        from netsim.results.compare import table, write_csv
-        from netsim.results.summary import run_folders
+        from netsim.recording.csv_files import write_csv
+        from netsim.recording.summary import run_folders
+        from netsim.views import differences
+        from netsim.views.compare import table
+        from netsim.views.gathering import comparison
+        from netsim.views.render.terminal import WrappedTable
 
         if csv is not None and csv.exists():
             raise ScenarioError(f"--csv {csv}: is there already; name another file")
         if len(runs) == 1 and sweep_results.is_sweep(runs[0]):
             named = None if show is None else sweep_results.measures_named(show)
             design = sweep_results.design_of(runs[0], target, named, against)
-            lines = sweep_comparison.compare_points(runs[0], design)
+            lines = comparison.compare_points(runs[0], design)
             if csv is not None:
-                write_csv(csv, sweep_comparison.tidy_rows(lines))
-            measures = sweep_comparison.measures_to_show(lines, design.show)
-            terminal.out().print(sweep_table.table(lines, measures, design))
+                write_csv(csv, comparison.tidy_rows(lines))
+            measures = comparison.measures_to_show(lines, design.show)
+            terminal.out().print(WrappedTable(differences.printed(lines, measures, design)))
             for line in sweep_results.left_out(runs[0]):
                 terminal.err().print(line)
             return
@@ -47,4 +50,4 @@ def command(
             if sweep_results.is_sweep(path):
                 raise ScenarioError(f"{path}: is the folder of a sweep; compare it by itself")
         folders = [folder for path in runs for folder in run_folders(path)]
-        terminal.out().print(table(folders, csv, target))
+        terminal.out().print(WrappedTable(table(folders, csv, target)))

@@ -10,7 +10,7 @@ from netsim.console.options import Debug
 from netsim.errors import one_line
 
 if TYPE_CHECKING:
-    from netsim.results.explain import RunTables
+    from netsim.views.explaining import RunTables
 
 ALSO_CALLED = ("why", "analyse", "analyze", "diagnose", "inspect")
 
@@ -35,10 +35,10 @@ def command(
 ) -> None:
     """Name the limits of a run, and the nodes that starved, in words and numbers."""
     with terminal.reported(debug):
-        from netsim.results import played
-        from netsim.results.explain import RunTables, explained, limits
-        from netsim.results.explain.findings import OUTLOOK
-        from netsim.results.explain.node_story import story
+        from netsim.recording import played
+        from netsim.views.explaining import RunTables, explained, limits
+        from netsim.views.explaining.findings import OUTLOOK
+        from netsim.views.explaining.node_story import story
 
         console = terminal.out()
         for number, folder in enumerate(played.folders(run)):

@@ -14,10 +14,10 @@ from netsim.console.options import Debug
 from netsim.errors import ScenarioError, one_line
 
 if TYPE_CHECKING:
-    from netsim.results.terminal_tables import WrappedTable
     from netsim.views import Shown
     from netsim.views.gathering.estimates import Band
     from netsim.views.gathering.runs import Run
+    from netsim.views.render.terminal import WrappedTable
 
 ALSO_CALLED = ("draw", "figure", "figures", "graphs", "chart")
 
@@ -258,8 +258,8 @@ def _sweep(folder: Path, view: str, wanted: Wanted) -> tuple[Shown, list[dict[st
     wanted : Wanted
     """
     from netsim.campaign import sweep_results  # here: it brings torch, which runs need not
-    from netsim.results import sweep_comparison
     from netsim.views import find, sweep
+    from netsim.views.gathering import comparison
     from netsim.views.gathering.sweep_tables import SweepTables
 
     design = sweep_results.design_of(folder)
@@ -270,7 +270,7 @@ def _sweep(folder: Path, view: str, wanted: Wanted) -> tuple[Shown, list[dict[st
             raise ScenarioError(f"{folder}: has no {view}: {getattr(found, 'NOTHING', 'nothing')}")
         return shown, None
     minus = _reference(folder, design, wanted.paired_to)
-    lines = sweep_comparison.compare_points(folder, design, minus or None)
+    lines = comparison.compare_points(folder, design, minus or None)
     show = _measures_of(folder, lines, wanted.metrics)
     way = sweep_results.way(folder, minus)
     shown = sweep.gather(lines, show, way)
@@ -340,7 +340,7 @@ def folders_of(path: Path) -> list[Path]:
     ScenarioError
         If there is none.
     """
-    from netsim.results.played import folders as begun_runs
+    from netsim.recording.played import folders as begun_runs
 
     deeper = sorted(
         [p.parent for p in path.glob("seed-*/*/status.json")]

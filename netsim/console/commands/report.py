@@ -27,7 +27,7 @@ def command(
         from netsim.campaign import sweep_results
         from netsim.console.places import places_of
         from netsim.recording import checksums
-        from netsim.results.played import folders as begun_runs
+        from netsim.recording.played import folders as begun_runs
         from netsim.views.render.page import run_page, sweep_page
 
         target = out or path / run_page.NAME
