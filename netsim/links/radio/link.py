@@ -46,25 +46,25 @@ from netsim.links.link import (
     Report,
     Transmission,
 )
-from netsim.links.radio.admission import QueuedMessage, RadioQueue
-from netsim.links.radio.budget import LinkBudget
-from netsim.links.radio.cells import Cells
-from netsim.links.radio.changing_contention import ChangingContention
-from netsim.links.radio.channel import RadioChannel
-from netsim.links.radio.energy_accounting import EnergyAccounting
-from netsim.links.radio.flight import Flight, Reception
-from netsim.links.radio.frame_level.sampler import FrameLevelSampler
-from netsim.links.radio.interference import Interference
-from netsim.links.radio.message_level import MessageLevelSampler
-from netsim.links.radio.packet_level import PacketLevelSampler
-from netsim.links.radio.random_access import PLAYED, OnAir
-from netsim.links.radio.rate_adaptation import RateAdaptation
-from netsim.links.radio.receivers import Receivers
+from netsim.links.radio.accounting.energy import EnergyAccounting
+from netsim.links.radio.mac.admission import QueuedMessage, RadioQueue
+from netsim.links.radio.mac.cells import Cells
+from netsim.links.radio.mac.changing_contention import ChangingContention
+from netsim.links.radio.mac.channel_access import interference_of
+from netsim.links.radio.mac.flight import Flight, Reception
+from netsim.links.radio.mac.frame_level.sampler import FrameLevelSampler
+from netsim.links.radio.mac.interference import Interference
+from netsim.links.radio.mac.message_level import MessageLevelSampler
+from netsim.links.radio.mac.packet_level import PacketLevelSampler
+from netsim.links.radio.mac.random_access import PLAYED, OnAir
+from netsim.links.radio.mac.rate_adaptation import RateAdaptation
+from netsim.links.radio.mac.receivers import Receivers
+from netsim.links.radio.mac.repeated_broadcast import BroadcastRounds
+from netsim.links.radio.mac.slot_interference import SlotInterference
+from netsim.links.radio.phy.budget import LinkBudget
+from netsim.links.radio.phy.channel import RadioChannel
 from netsim.links.radio.relaying import Relaying
-from netsim.links.radio.repeated_broadcast import BroadcastRounds
 from netsim.links.radio.routes import Routes
-from netsim.links.radio.sharing import interference_of
-from netsim.links.radio.slot_interference import SlotInterference
 from netsim.links.radio.superposition import Superposition
 from netsim.links.radio.table import Radio
 from netsim.recording.recorder import Recorder
