@@ -17,7 +17,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from netsim.channels.mac import ALONE, Medium
-from netsim.channels.mac.csma import PREAMBLE_SNR, Access, ContentionProblem, Csma, Hidden, Sender
+from netsim.channels.mac.csma import (
+    ACK_BITS,
+    PREAMBLE_SNR,
+    Access,
+    ContentionProblem,
+    Csma,
+    Hidden,
+    Sender,
+    basic_rate_bps,
+)
 from netsim.links.radio.mac.flight import Flight, Reception, sending_rate_bps
 from netsim.links.radio.mac.interference import Changed, Interference, in_order
 from netsim.links.radio.phy.channel import RadioChannel
@@ -374,6 +383,24 @@ class Contention(Interference):
         )
 
     def _not_captured(self, at: Flight, reception: Reception, other: Flight, now_ns: int) -> float:
+        """Probability of losing a packet to one that begins in the same slot, or its answer."""
+        lost = self._beaten(at, reception, other, now_ns)
+        if lost == 1.0 or at.broadcast or other.broadcast or not self._radio.arq.acknowledged:
+            return lost
+        receiver, theirs = reception.tx.dst, other.receptions[0]
+        answers_too = 1.0 - self._beaten(other, theirs, at, now_ns)
+        if answers_too == 0.0 or theirs.tx.dst == receiver:
+            return lost
+        channel = self._channel
+        answer = channel.snr(receiver, at.src, now_ns)
+        loudness = channel.snr(theirs.tx.dst, at.src, now_ns)
+        spoilt = 1.0
+        if answer >= PREAMBLE_SNR * (1.0 + loudness):
+            _, rate_bps = self._snr_and_rate(at, now_ns)
+            spoilt = self._error(answer / (1.0 + loudness), ACK_BITS, basic_rate_bps(rate_bps))
+        return 1.0 - (1.0 - lost) * (1.0 - round(answers_too * spoilt * STEPS) / STEPS)
+
+    def _beaten(self, at: Flight, reception: Reception, other: Flight, now_ns: int) -> float:
         """Probability of losing a packet to one that begins in the same slot."""
         receiver = reception.tx.dst
         if receiver == other.src:
