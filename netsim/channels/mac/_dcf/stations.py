@@ -113,11 +113,12 @@ class Stations:
         self.hears = np.zeros((n, n))
         for i, heard in enumerate(problem.contenders):
             self.hears[i, list(heard)] = 1.0
-        self.lost: Floats | None = None  # of a row, to one of a column that begins in the same slot
+        # Of a row's packet, to one of a column's that begins in the same slot.
+        self.beaten: Floats | None = None
         if problem.lost:
-            self.lost = np.zeros((n, n))
+            self.beaten = np.zeros((n, n))
             for i, (heard, found) in enumerate(zip(problem.contenders, problem.lost, strict=True)):
-                self.lost[i, list(heard)] = found[0] if found else 1.0
+                self.beaten[i, list(heard)] = found[0] if found else 1.0
         self.alike = bool(np.ptp(self.heard_failed_s) == 0.0)
         self.warned = np.zeros((n, n))
         for i, of_sender in enumerate(problem.hidden):
@@ -194,10 +195,10 @@ class Stations:
         self.listen()
         tau, failed_s, none, idle = self.tau, self.heard_failed_s, self.none, self.idle
         more_s = tau / (1.0 - tau) * (1.0 - self.spoilt) * (self.run_s - failed_s)
-        if self.lost is None:
+        if self.beaten is None:
             slot_s = idle * (self.slot_s + self.hears @ more_s)
         else:  # also one that is received beside others
-            through = (1.0 - self.fails) / (1.0 - tau[:, None] * self.lost.T)
+            through = (1.0 - self.fails) / (1.0 - tau[:, None] * self.beaten.T)
             slot_s = idle * self.slot_s + (self.hears * through) @ (tau * (self.run_s - failed_s))
         if self.alike:
             slot_s += (1.0 - idle) * failed_s[0]
