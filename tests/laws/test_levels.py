@@ -87,6 +87,21 @@ def test_saturated_senders_carry_as_much_frame_by_frame(ether, senders, limit, m
     assert one == pytest.approx(each, rel=0.03)
 
 
+@pytest.mark.parametrize("senders", [1, 2, pytest.param(5, marks=pytest.mark.slow)])
+def test_radios_listen_for_as_long(ether, senders):
+    """Packets that collide are found by none, and answers are sent and heard, at both levels."""
+    found = []
+    for fidelity, seconds in zip(BOTH, (20.0, 5.0), strict=True):
+        e = ether(dcf(6, 7, fidelity, ttl_s=seconds), nodes=senders + 1)
+        for node in range(1, senders + 1):
+            e.send(node, 0, round(500 * seconds) * 12_000, parts=True)
+        e.run()
+        spent = e.spent
+        hears = np.add(spent.receiving_ns, spent.overheard_ns) / seconds
+        found.append((hears[0], hears[1:].mean(), spent.sending_ns[0] / seconds))
+    assert found[0] == pytest.approx(found[1], rel=0.04)
+
+
 @pytest.mark.parametrize("fidelity", BOTH)
 def test_a_packet_that_finds_the_medium_idle_is_sent_at_once(ether, fidelity):
     """IEEE 802.11a, 1,000 bytes at 54 Mb/s: preamble, data, SIFS, acknowledgement."""

@@ -164,7 +164,7 @@ class RadioLink(PhysicalLink):
             order = streams.permutation("order of slots", n=self._slots).tolist()
             self._slot_of = [order[slot] for slot in self._slot_of]
         self._interference = interference_of(
-            radio, channel, nodes, distance_m, self._servers, streams, self._slot_of
+            radio, channel, nodes, distance_m, self._servers, streams, self._slot_of, meter.listens
         )
         self._medium = mac.medium(1, self._slots)  # of every attempt, unless senders contend
         self._alone, self._turns = self._medium == ALONE, mac.turns(self._slots)
@@ -499,6 +499,10 @@ class RadioLink(PhysicalLink):
                 flight.src, range(self._nodes), flight.begins_ns, flight.power_now
             )
             self._accounting.overheard(flight, noticing, self._flights if self._exclusive else None)
+            if flight.answered_ns:
+                dst = flight.receptions[0].tx.dst
+                noticing = self._channel.noticing(dst, range(self._nodes), flight.begins_ns)
+                self._accounting.overheard_answers(flight, noticing)
         interference = self._interference
         if interference is not None:
             interference.leave(flight, self._flights)

@@ -135,9 +135,12 @@ class Access(NamedTuple):
     by_attempt : tuple of float or None
         The same loss for the first, second, ... attempt at a packet, where that is known; their
         mean is in `losses`.
+    meets : tuple of float
+        By contender: probability that an attempt meets one that begins in the same slot.
     """
 
     attempt_s: float
     losses: tuple[float, ...]
     sent_s: float
     by_attempt: tuple[float, ...] | None = None
+    meets: tuple[float, ...] = ()

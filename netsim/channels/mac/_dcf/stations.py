@@ -274,13 +274,16 @@ class Stations:
         zeros = self.zeros[senders]
         losses = (losses + zeros * apart) / (1.0 + zeros)
         sent_s = self.sent_s + self.lost * (self.failed_s - self.sent_s)
+        met = (self.hears * self.counts * self.tau / (1.0 + self.zeros)[:, None]).tolist()
+        meets = [tuple([x for x, near in zip(*rows, strict=True) if near])
+                 for rows in zip(met, self.hears.tolist(), strict=True)]
         found: list[list[float]] = [[] for _ in sent_s]
         for i, loss in zip(senders.tolist(), losses.tolist(), strict=True):
             found[i].append(loss)
         return tuple(
-            Access(time_s, tuple(of), sent)
-            for time_s, of, sent in zip(
-                self.attempt_s.tolist(), found, sent_s.tolist(), strict=True
+            Access(time_s, tuple(of), sent, meets=by_contender)
+            for time_s, of, sent, by_contender in zip(
+                self.attempt_s.tolist(), found, sent_s.tolist(), meets, strict=True
             )
         )
 

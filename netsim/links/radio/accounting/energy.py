@@ -8,13 +8,9 @@ from itertools import pairwise
 from netsim.devices.energy.meter import EnergyMeter
 from netsim.links.link import Report
 from netsim.links.radio.accounting.overhearing import Overhearing
-from netsim.links.radio.mac.flight import Flight, Reception
+from netsim.links.radio.mac.flight import Flight, Piece, Reception
 from netsim.recording.recorder import Recorder
 from netsim.units import NS_PER_S
-
-Piece = tuple[int, int, float]
-"""Begin and end, and airtime within them [ns]."""
-
 
 class EnergyAccounting:
     """Count the airtime and the bits of flights, and report them to the energy meter.
@@ -47,17 +43,17 @@ class EnergyAccounting:
             return
         flight.accounted_to_ns = end_ns
         sent = _airtimes(flight, begin_ns, end_ns)
-        for _, _, airtime_ns in sent:
-            self._recorder.airtime_ns += airtime_ns
-            flight.airtime_ns += airtime_ns
+        for piece in sent:
+            self._recorder.airtime_ns += piece.airtime_ns
+            flight.airtime_ns += piece.airtime_ns
         pieces: tuple[Piece, ...] = tuple(sent)
         if end_ns > begin_ns:
             flight.counted += pieces
         else:
             flight.counted, pieces = _taken_back(flight.counted, end_ns)
         awake, waking_later = _awake(flight), _waking_later(flight)
-        for from_ns, to_ns, spread_ns in pieces:
-            meter.on_air(flight.src, awake, from_ns, to_ns, spread_ns, flight.power_now)
+        for piece in pieces:
+            self._sent(flight, awake, piece)
         for reception in waking_later:
             wakes_ns, counted = reception.wakes_ns, flight.counted_late.get(reception, ())
             if end_ns > begin_ns:
@@ -67,8 +63,30 @@ class EnergyAccounting:
             else:
                 counted, heard = _taken_back(counted, end_ns)
             flight.counted_late = {**flight.counted_late, reception: counted}
-            for from_ns, to_ns, spread_ns in heard:
-                meter.receives(reception.tx.dst, from_ns, to_ns, spread_ns)
+            for piece in heard:
+                self._heard(reception.tx.dst, piece)
+
+    def _sent(self, flight: Flight, awake: Sequence[int], piece: Piece) -> None:
+        """Tell the meter of a piece: what is sent, found by those who listen, and answered."""
+        meter, (from_ns, to_ns, airtime_ns, found, answers) = self._meter, piece
+        if found is None:
+            meter.on_air(flight.src, awake, from_ns, to_ns, airtime_ns, flight.power_now)
+        else:
+            meter.on_air(flight.src, (), from_ns, to_ns, airtime_ns, flight.power_now)
+            for node in awake:
+                self._heard(node, piece)
+            before_ns = flight.found_ns
+            flight.found_ns = found * airtime_ns + (0.0 if before_ns is None else before_ns)
+        if answers:
+            answered_ns = answers * airtime_ns
+            flight.answered_ns += answered_ns
+            meter.on_air(flight.receptions[0].tx.dst, [flight.src], from_ns, to_ns, answered_ns)
+
+    def _heard(self, node: int, piece: Piece) -> None:
+        airtime_ns = piece.airtime_ns
+        if piece.found is not None:
+            airtime_ns *= float(piece.found[node])
+        self._meter.receives(node, piece.from_ns, piece.to_ns, airtime_ns)
 
     def to_end(self, flight: Flight) -> None:
         """Count a flight's airtime to its planned end."""
@@ -79,7 +97,8 @@ class EnergyAccounting:
         now_ns = max(now_ns, flight.begins_ns)
         if now_ns >= flight.accounted_to_ns:
             return 0
-        return sum(airtime for _, _, airtime in _airtimes(flight, now_ns, flight.accounted_to_ns))
+        pieces = _airtimes(flight, now_ns, flight.accounted_to_ns)
+        return round(sum(piece.airtime_ns for piece in pieces))
 
     def receiver_leaves(self, flight: Flight, reception: Reception, now_ns: int) -> None:
         """Take back the airtime that a receiver will not listen to, to the end of a flight.
@@ -100,8 +119,8 @@ class EnergyAccounting:
         if leaves_ns < counted_to_ns:
             counted = flight.counted_late.get(reception, ()) if late else flight.counted
             _, heard = _taken_back(counted, leaves_ns)
-        for from_ns, to_ns, airtime_ns in heard:
-            self._meter.receives(reception.tx.dst, from_ns, to_ns, airtime_ns)
+        for piece in heard:
+            self._heard(reception.tx.dst, piece)
 
     def overheard(
         self, flight: Flight, nodes: Iterable[int], others: Iterable[Flight] | None = None
@@ -124,13 +143,31 @@ class EnergyAccounting:
         meant = {flight.src, *flight.addressees}
         apart = [node for node in nodes if node not in meant]
         if others is None:
-            self._meter.overhears(apart, begins_ns, ends_ns, flight.airtime_ns)
+            if flight.found_ns is None:
+                self._meter.overhears(apart, begins_ns, ends_ns, flight.airtime_ns)
+                return
+            for node in apart:
+                self._meter.overhears((node,), begins_ns, ends_ns, round(flight.found_ns[node]))
             return
         share = flight.airtime_ns / (ends_ns - begins_ns)
         for node, spans in self._overhearing.of(flight, apart, others):
             for from_ns, to_ns in spans:
                 airtime_ns = round(share * (to_ns - from_ns))
                 self._meter.overhears((node,), from_ns, to_ns, airtime_ns)
+
+    def overheard_answers(self, flight: Flight, nodes: Iterable[int]) -> None:
+        """Count what nodes have heard of the answers to a flight that has ended.
+
+        Parameters
+        ----------
+        flight : Flight
+        nodes : iterable of int
+            All that notice its receiver.
+        """
+        meant = {flight.src, *flight.addressees}
+        apart = [node for node in nodes if node not in meant]
+        begins_ns, ends_ns = flight.begins_ns, flight.accounted_to_ns
+        self._meter.overhears(apart, begins_ns, ends_ns, round(flight.answered_ns))
 
     def bits(self, flight: Flight, reports: Sequence[Report], cut: bool) -> int:
         """Count the bits that a flight has carried, headers and repetitions included.
@@ -175,13 +212,14 @@ class EnergyAccounting:
                 self._meter.hears(reception.tx.dst, heard * flight.packet_bits)
 
 
-def _airtimes(flight: Flight, from_ns: int, to_ns: int) -> list[tuple[int, int, int]]:
-    """(from, to, airtime) [ns] of the times between two instants at which a flight is sent.
+def _airtimes(flight: Flight, from_ns: int, to_ns: int) -> list[Piece]:
+    """The times between two instants at which a flight is sent.
 
     Where `to_ns` is the earlier one, they are what to take back: backwards, with negative airtime.
     A first attempt that is made at once has times of its own, for it has another share of airtime.
     """
-    found, back = [], to_ns < from_ns
+    found: list[Piece] = []
+    back, told = to_ns < from_ns, (flight.found, flight.answers)
     at_ns, last_ns = (to_ns, from_ns) if back else (from_ns, to_ns)
     first_ns = flight.at_once_ends_ns
     for pause_ns, resumes_ns in (*flight.pauses, (last_ns, last_ns)):
@@ -192,10 +230,11 @@ def _airtimes(flight: Flight, from_ns: int, to_ns: int) -> list[tuple[int, int, 
                 airtime_ns = _on_ns(flight, stop_ns) - _on_ns(flight, begin_ns)
                 if flight.transmit_share != 1.0:
                     airtime_ns = round(flight.transmit_share * airtime_ns)
-                piece = (
-                    (stop_ns, begin_ns, -airtime_ns) if back else (begin_ns, stop_ns, airtime_ns)
+                found.append(
+                    Piece(stop_ns, begin_ns, -airtime_ns, *told)
+                    if back
+                    else Piece(begin_ns, stop_ns, airtime_ns, *told)
                 )
-                found.append(piece)
         at_ns = max(at_ns, resumes_ns)
     return found
 
@@ -219,12 +258,12 @@ def _taken_back(
     """
     kept, back = list(counted), []
     while kept and kept[-1][1] > until_ns:
-        begin_ns, end_ns, airtime_ns = kept.pop()
+        begin_ns, end_ns, airtime_ns, *told = kept.pop()
         at_ns = max(begin_ns, until_ns)
         rest_ns = airtime_ns * (end_ns - at_ns) / (end_ns - begin_ns)
-        back.append((end_ns, at_ns, -rest_ns))
+        back.append(Piece(end_ns, at_ns, -rest_ns, *told))
         if at_ns > begin_ns:
-            kept.append((begin_ns, at_ns, airtime_ns - rest_ns))
+            kept.append(Piece(begin_ns, at_ns, airtime_ns - rest_ns, *told))
     return tuple(kept), tuple(back)
 
 

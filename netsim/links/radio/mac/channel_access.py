@@ -25,6 +25,7 @@ def interference_of(
     servers: AbstractSet[int],
     streams: Streams,
     slot_of: Sequence[int],
+    listens: bool,
 ) -> Interference | Cells | None:
     """Return the rule of what flights do to each other.
 
@@ -40,6 +41,8 @@ def interference_of(
     streams : Streams
     slot_of : sequence of int
         The slot of each node, where senders have slots.
+    listens : bool
+        Whether receiving takes energy.
 
     Returns
     -------
@@ -51,7 +54,7 @@ def interference_of(
         return None
     if mac.senses:
         kind = ConstantContention if channel.constant else ChangingContention
-        return kind(radio, channel, nodes, distance_m)
+        return kind(radio, channel, nodes, distance_m, listens)
     if isinstance(mac, Ofdma):
         block_s = radio.fading.constant_s(radio.carrier_hz)
         return Cells(mac, channel, nodes, servers, block_s, streams)

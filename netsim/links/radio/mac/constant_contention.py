@@ -40,6 +40,8 @@ class ConstantContention(Contention):
         How many nodes there are.
     distance_m : callable or None
         (node, node, time in ns) -> distance in m; None: nodes have no places, all are in range.
+    listens : bool
+        See `Contention`.
     """
 
     def __init__(
@@ -48,8 +50,9 @@ class ConstantContention(Contention):
         channel: RadioChannel,
         nodes: int,
         distance_m: Callable[[int, int, int], float] | None,
+        listens: bool = False,
     ) -> None:
-        super().__init__(radio, channel, nodes, distance_m)
+        super().__init__(radio, channel, nodes, distance_m, listens)
         self._several = Bursts(channel, radio.arq.acknowledged)
         self._powers = ReceivedPowers()
         self._domain: dict[Flight, None] = {}  # as long as all hear each other: not in the powers

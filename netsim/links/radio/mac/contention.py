@@ -16,6 +16,9 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 
+import numpy as np
+from numpy.typing import NDArray
+
 from netsim.channels.mac import ALONE, Medium
 from netsim.channels.mac.csma import (
     ACK_BITS,
@@ -56,6 +59,8 @@ class Contention(Interference):
         How many nodes there are.
     distance_m : callable or None
         (node, node, time in ns) -> distance in m; None: nodes have no places, all are in range.
+    listens : bool
+        Whether it matters how much of what is sent radios receive.
     """
 
     def __init__(
@@ -64,11 +69,15 @@ class Contention(Interference):
         channel: RadioChannel,
         nodes: int,
         distance_m: Callable[[int, int, int], float] | None,
+        listens: bool = False,
     ) -> None:
         assert isinstance(radio.mac, Csma)
         by_snr = radio.arq.combines or radio.rate.adapts
         super().__init__(radio.mac, channel, nodes, distance_m, by_snr)
         self._radio, self._csma = radio, radio.mac
+        self._listens, self._all = listens, np.arange(nodes)
+        # By senders and powers; see `_not_found`.
+        self._drowned: dict[tuple[int, float, int, float], tuple[NDArray[np.bool_], ...]] = {}
         self._lock_snr = max(PREAMBLE_SNR, channel.sensitivity)
         self._error = lru_cache(maxsize=1 << 14)(channel.error)
         self._access = lru_cache(maxsize=4096)(self._csma.access)
@@ -317,7 +326,8 @@ class Contention(Interference):
             lost,
             tuple([_hidden(one, index) for one in together]),
         )
-        found = zip(senders.items(), self._access(problem), strict=True)
+        found = list(zip(senders.items(), self._access(problem), strict=True))
+        self._found |= {one: (sender, access) for (one, sender), access in found}
         for (one, sender), access in found:
             self._take(one, sender, access)
 
@@ -425,9 +435,58 @@ class Contention(Interference):
         sent, most = access.sent_s / sender.frame_s if frame_ns else 1.0, max(losses)
         by_attempt = _each(access, losses[0])
         medium = flight.medium = Medium(1.0, wait_ns, most, sent, by_attempt=by_attempt)
+        if self._listens:
+            self._count_heard(flight)
         for reception, loss in zip(flight.receptions, losses, strict=False):
             reception.medium = medium if loss == most else medium._replace(collision=loss)
         return True
+
+
+    def _count_heard(self, flight: Flight) -> None:
+        """Set how much radios receive of what a flight's sender and receiver send."""
+        sender, access = self._found[flight]
+        found = np.ones(len(self._all))
+        contenders = sorted(flight.contenders, key=in_order)
+        for other, chance in zip(contenders, access.meets, strict=True):
+            found *= 1.0 - chance * self._not_found(flight, other)[0]
+        for other in flight.hidden:
+            _, theirs = self._found[other]
+            on_air = min(1.0, theirs.sent_s / theirs.attempt_s)
+            found *= 1.0 - on_air * self._not_found(flight, other)[1]
+        flight.found, flight.answers = found, 0.0
+        if sender.ack_s is not None:
+            answers_s = sender.ack_s + sender.rts * self._csma.cts_s
+            through = (1.0 - access.losses[0]) * (1.0 - sender.error)
+            flight.answers = through * answers_s / access.sent_s
+
+    def _not_found(self, flight: Flight, other: Flight) -> tuple[NDArray[np.bool_], ...]:
+        """Nodes whose radios find no preamble of a flight's packet beside another one's.
+
+        One finds, by mean SNRs, a preamble that is `PREAMBLE_SNR` over the other packet, and that
+        of the earlier one in any case.
+
+        Returns
+        -------
+        together, later : (nodes,) bool array
+            Where both begin at once, and where the other one is on the air already.
+        """
+        key = flight.src, flight.power_now, other.src, other.power_now
+        known = self._drowned.get(key)
+        if known is None:
+            now_ns, channel = max(flight.begins_ns, other.begins_ns), self._channel
+            of, beside = (
+                channel.loudness.of_all(one.src, self._all, now_ns) * one.power_now
+                for one in (flight, other)
+            )
+            together = of < PREAMBLE_SNR * beside
+            together[other.src] = True
+            later = together.copy()
+            nodes = range(len(self._all))
+            later[channel.noticing(other.src, nodes, now_ns, other.power_now)] = True
+            known = together, later
+            if not channel.moving:
+                self._drowned[key] = known
+        return known
 
 
 def _hidden(flight: Flight, index: Mapping[Flight, int]) -> tuple[tuple[Hidden, ...], ...]:

@@ -8,7 +8,7 @@ and so is the same. The time from one interruption to the next is a leg.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -280,6 +280,27 @@ class Reception:
         return None if self.first_snr is None else linear_to_db(self.first_snr)
 
 
+class Piece(NamedTuple):
+    """A time for which a flight is sent, as the energy meter was told of it.
+
+    Attributes
+    ----------
+    from_ns, to_ns : int
+        Where `to_ns` is the earlier one, it is taken back.
+    airtime_ns : float
+        Spread evenly over it.
+    found : (nodes,) float array or None
+    answers : float
+        See `Flight`.
+    """
+
+    from_ns: int
+    to_ns: int
+    airtime_ns: float
+    found: NDArray[np.float64] | None
+    answers: float
+
+
 class Flight:
     """A message on the air: one sender, one or more receivers.
 
@@ -364,6 +385,13 @@ class Flight:
         Time of its packet then.
     at_once_stretch : float
         Time of an attempt in its leg over that of its first one.
+    found : (nodes,) float array or None
+        Share of what its sender sends that the radio of each node receives; the rest begins
+        beside other packets, and no preamble is found. None: all.
+    answers : float
+        Time for which its receiver sends answers, over that for which its sender sends.
+    found_ns, answered_ns : (nodes,) float array or None, float
+        Airtime that radios have received of it, None: all; and that of answers.
     pauses : sequence of (int, int)
         Begin and end [ns] of the times in its leg at which the rate is 0, in order.
     """
@@ -387,8 +415,11 @@ class Flight:
     leg = 0
     airtime_ns = 0
     turns: Turns | None = None
-    counted: tuple[tuple[int, int, float], ...] = ()
-    counted_late: Mapping[Reception, tuple[tuple[int, int, float], ...]] = {}
+    found: NDArray[np.float64] | None = None
+    found_ns: NDArray[np.float64] | None = None
+    answers = answered_ns = 0.0
+    counted: tuple[Piece, ...] = ()
+    counted_late: Mapping[Reception, tuple[Piece, ...]] = {}
 
     def __init__(
         self,
