@@ -9,6 +9,8 @@ import math
 import numpy as np
 import pytest
 
+from netsim.channels.mac._dcf import fixed_point
+
 from .bianchi import throughput_bps
 from .media import FAMILY, MEDIA, named, of_cells, radio, to_one
 
@@ -100,6 +102,25 @@ def test_radios_listen_for_as_long(ether, senders):
         hears = np.add(spent.receiving_ns, spent.overheard_ns) / seconds
         found.append((hears[0], hears[1:].mean(), spent.sending_ns[0] / seconds))
     assert found[0] == pytest.approx(found[1], rel=0.04)
+
+
+def test_a_run_says_that_its_contention_was_not_solved(ether, monkeypatch):
+    monkeypatch.setattr(fixed_point, "ROUNDS", 1)
+    fixed_point.solve.cache_clear()
+    e = ether(dcf(6, 7, "message"), nodes=6)
+    for node in range(1, 6):
+        e.send(node, 0, 120_000)
+    e.run()
+    fixed_point.solve.cache_clear()
+    (told,) = e.recorder.warnings.texts
+    assert "senders" in told
+    assert 'radio.fidelity = "packet"' in told
+    monkeypatch.undo()
+    e = ether(dcf(6, 7, "message"), nodes=6)
+    for node in range(1, 6):
+        e.send(node, 0, 120_000)
+    e.run()
+    assert not e.recorder.warnings.texts
 
 
 @pytest.mark.parametrize("fidelity", BOTH)

@@ -164,8 +164,9 @@ class RadioLink(PhysicalLink):
             order = streams.permutation("order of slots", n=self._slots).tolist()
             self._slot_of = [order[slot] for slot in self._slot_of]
         self._interference = interference_of(
-            radio, channel, nodes, distance_m, self._servers, streams, self._slot_of, meter.listens
-        )
+            radio, channel, nodes, distance_m, self._servers, streams, self._slot_of, meter.listens,
+            self.recorder.warnings,
+        )  # fmt: skip
         self._medium = mac.medium(1, self._slots)  # of every attempt, unless senders contend
         self._alone, self._turns = self._medium == ALONE, mac.turns(self._slots)
         self._adaptation = None

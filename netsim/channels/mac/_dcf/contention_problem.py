@@ -137,6 +137,8 @@ class Access(NamedTuple):
         mean is in `losses`.
     meets : tuple of float
         By contender: probability that an attempt meets one that begins in the same slot.
+    settled : bool
+        Whether the iteration has converged; if not, these are its last values.
     """
 
     attempt_s: float
@@ -144,3 +146,4 @@ class Access(NamedTuple):
     sent_s: float
     by_attempt: tuple[float, ...] | None = None
     meets: tuple[float, ...] = ()
+    settled: bool = True

@@ -144,5 +144,7 @@ def solve_many(mac: Timing, problem: ContentionProblem) -> tuple[Access, ...]:
         losses = others.losses()
         if stations.learn(losses[others.first], others.collided[others.first], CLOSE) < CLOSE:
             break
+    else:
+        stations.settled = False
     stations.wait()
     return stations.access(losses, others.collided, others.senders)

@@ -136,6 +136,7 @@ class Stations:
         self.fails = np.where(repeats, 0.5, 0.0)
         self.spoilt = np.zeros(n)  # f given that no contender began in the same slot
         self.attempt_s = self.success_s
+        self.settled = True
         self._damping = Damping()
         self._weigh()
 
@@ -275,13 +276,15 @@ class Stations:
         losses = (losses + zeros * apart) / (1.0 + zeros)
         sent_s = self.sent_s + self.lost * (self.failed_s - self.sent_s)
         met = (self.hears * self.counts * self.tau / (1.0 + self.zeros)[:, None]).tolist()
-        meets = [tuple([x for x, near in zip(*rows, strict=True) if near])
-                 for rows in zip(met, self.hears.tolist(), strict=True)]
+        meets = [
+            tuple([x for x, near in zip(*rows, strict=True) if near])
+            for rows in zip(met, self.hears.tolist(), strict=True)
+        ]
         found: list[list[float]] = [[] for _ in sent_s]
         for i, loss in zip(senders.tolist(), losses.tolist(), strict=True):
             found[i].append(loss)
         return tuple(
-            Access(time_s, tuple(of), sent, meets=by_contender)
+            Access(time_s, tuple(of), sent, None, by_contender, self.settled)
             for time_s, of, sent, by_contender in zip(
                 self.attempt_s.tolist(), found, sent_s.tolist(), meets, strict=True
             )

@@ -12,6 +12,7 @@ from netsim.links.radio.mac.flight import Flight, Piece, Reception
 from netsim.recording.recorder import Recorder
 from netsim.units import NS_PER_S
 
+
 class EnergyAccounting:
     """Count the airtime and the bits of flights, and report them to the energy meter.
 
@@ -37,7 +38,6 @@ class EnergyAccounting:
 
     def airtime(self, flight: Flight, until_ns: int) -> None:
         """Count a flight's airtime up to an instant; take back what was counted beyond it."""
-        meter = self._meter
         begin_ns, end_ns = flight.accounted_to_ns, max(until_ns, flight.begins_ns)
         if begin_ns == end_ns:
             return

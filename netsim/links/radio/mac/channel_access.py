@@ -14,6 +14,7 @@ from netsim.links.radio.mac.random_access import RandomAccess
 from netsim.links.radio.mac.slot_interference import SlotInterference
 from netsim.links.radio.phy.channel import RadioChannel
 from netsim.links.radio.table import Radio
+from netsim.recording.run_warnings import RunWarnings
 from netsim.rng import Streams
 
 
@@ -26,6 +27,7 @@ def interference_of(
     streams: Streams,
     slot_of: Sequence[int],
     listens: bool,
+    warnings: RunWarnings,
 ) -> Interference | Cells | None:
     """Return the rule of what flights do to each other.
 
@@ -43,6 +45,8 @@ def interference_of(
         The slot of each node, where senders have slots.
     listens : bool
         Whether receiving takes energy.
+    warnings : RunWarnings
+        Of the run; told if what senders do to each other could not be solved.
 
     Returns
     -------
@@ -54,7 +58,7 @@ def interference_of(
         return None
     if mac.senses:
         kind = ConstantContention if channel.constant else ChangingContention
-        return kind(radio, channel, nodes, distance_m, listens)
+        return kind(radio, channel, nodes, distance_m, warnings, listens)
     if isinstance(mac, Ofdma):
         block_s = radio.fading.constant_s(radio.carrier_hz)
         return Cells(mac, channel, nodes, servers, block_s, streams)

@@ -22,6 +22,7 @@ from netsim.links.radio.mac.interference import Changed, Interference, in_order
 from netsim.links.radio.mac.received_powers import ROUNDING, Flags, Floats, ReceivedPowers
 from netsim.links.radio.phy.channel import RadioChannel
 from netsim.links.radio.table import Radio
+from netsim.recording.run_warnings import RunWarnings
 
 MOMENT = 1e-300
 """In place of a share of the time that is 0."""
@@ -40,7 +41,7 @@ class ConstantContention(Contention):
         How many nodes there are.
     distance_m : callable or None
         (node, node, time in ns) -> distance in m; None: nodes have no places, all are in range.
-    listens : bool
+    warnings, listens : RunWarnings, bool
         See `Contention`.
     """
 
@@ -50,9 +51,10 @@ class ConstantContention(Contention):
         channel: RadioChannel,
         nodes: int,
         distance_m: Callable[[int, int, int], float] | None,
+        warnings: RunWarnings,
         listens: bool = False,
     ) -> None:
-        super().__init__(radio, channel, nodes, distance_m, listens)
+        super().__init__(radio, channel, nodes, distance_m, warnings, listens)
         self._several = Bursts(channel, radio.arq.acknowledged)
         self._powers = ReceivedPowers()
         self._domain: dict[Flight, None] = {}  # as long as all hear each other: not in the powers

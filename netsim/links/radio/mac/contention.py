@@ -34,6 +34,7 @@ from netsim.links.radio.mac.flight import Flight, Reception, sending_rate_bps
 from netsim.links.radio.mac.interference import Changed, Interference, in_order
 from netsim.links.radio.phy.channel import RadioChannel
 from netsim.links.radio.table import Radio
+from netsim.recording.run_warnings import RunWarnings
 from netsim.units import NS_PER_S
 
 HARMLESS = 1.0 / 32.0
@@ -59,6 +60,8 @@ class Contention(Interference):
         How many nodes there are.
     distance_m : callable or None
         (node, node, time in ns) -> distance in m; None: nodes have no places, all are in range.
+    warnings : RunWarnings
+        Of the run; told if what senders do to each other could not be solved.
     listens : bool
         Whether it matters how much of what is sent radios receive.
     """
@@ -69,12 +72,14 @@ class Contention(Interference):
         channel: RadioChannel,
         nodes: int,
         distance_m: Callable[[int, int, int], float] | None,
+        warnings: RunWarnings,
         listens: bool = False,
     ) -> None:
         assert isinstance(radio.mac, Csma)
         by_snr = radio.arq.combines or radio.rate.adapts
         super().__init__(radio.mac, channel, nodes, distance_m, by_snr)
         self._radio, self._csma = radio, radio.mac
+        self._warnings = warnings
         self._listens, self._all = listens, np.arange(nodes)
         # By senders and powers; see `_not_found`.
         self._drowned: dict[tuple[int, float, int, float], tuple[NDArray[np.bool_], ...]] = {}
@@ -341,6 +346,14 @@ class Contention(Interference):
         """Take over what is done to a flight's attempts."""
         self._unsolved.pop(flight, None)
         self._found[flight] = sender, access
+        if not access.settled:
+            self._warnings.once(
+                "contention",
+                f"what {len(self._together(flight))} senders do to each other under csma was not "
+                "found: the iteration ended before it converged, and its last values were taken. "
+                "Delays and losses may be off; play it frame by frame (radio.fidelity = "
+                '"packet")',
+            )
         if self._set_medium(flight):
             self._touched[flight] = None
             self.set_share(flight, min(1.0, access.sent_s / access.attempt_s), self._on_air)
@@ -440,7 +453,6 @@ class Contention(Interference):
         for reception, loss in zip(flight.receptions, losses, strict=False):
             reception.medium = medium if loss == most else medium._replace(collision=loss)
         return True
-
 
     def _count_heard(self, flight: Flight) -> None:
         """Set how much radios receive of what a flight's sender and receiver send."""
