@@ -104,6 +104,23 @@ def test_radios_listen_for_as_long(ether, senders):
     assert found[0] == pytest.approx(found[1], rel=0.04)
 
 
+def test_answers_collide_where_both_packets_are_received(ether):
+    """Of two that hear each other one hears both answers alike: its collisions cost attempts."""
+    at_m = np.array([[0.0, 0.0], [10.0, 0.0], [-13.0, 0.0], [-13.0, 9.0]])
+    apart_m = np.linalg.norm(at_m[:, None] - at_m[None], axis=2) + np.eye(4)
+    found = []
+    for fidelity in BOTH:
+        keys = dcf(6, 7, fidelity, ttl_s=10.0, mac={"kind": "csma", "capture": True})
+        e = ether(keys, mean_snr=1e8 / apart_m**3, nodes=4)
+        e.send(0, 1, 5_000 * 12_000, parts=True)
+        e.send(3, 2, 5_000 * 12_000, parts=True)
+        tried = {x.src: x.attempts / x.arrived.sum() for x in e.run()}
+        found.append((tried[0], tried[3]))
+    (one, other), each = found
+    assert one > 1.05 > 1.001 > other
+    assert found[0] == pytest.approx(each, abs=0.04)  # four standard errors of 2,200 packets
+
+
 def test_a_run_says_that_its_contention_was_not_solved(ether, monkeypatch):
     monkeypatch.setattr(fixed_point, "ROUNDS", 1)
     fixed_point.solve.cache_clear()
