@@ -44,8 +44,8 @@ class EnergyAccounting:
         flight.accounted_to_ns = end_ns
         sent = _airtimes(flight, begin_ns, end_ns)
         for piece in sent:
-            self._recorder.airtime_ns += piece.airtime_ns
-            flight.airtime_ns += piece.airtime_ns
+            self._recorder.airtime_ns += round(piece.airtime_ns)
+            flight.airtime_ns += round(piece.airtime_ns)
         pieces: tuple[Piece, ...] = tuple(sent)
         if end_ns > begin_ns:
             flight.counted += pieces
@@ -258,12 +258,13 @@ def _taken_back(
     """
     kept, back = list(counted), []
     while kept and kept[-1][1] > until_ns:
-        begin_ns, end_ns, airtime_ns, *told = kept.pop()
+        piece = kept.pop()
+        begin_ns, end_ns, airtime_ns = piece[:3]
         at_ns = max(begin_ns, until_ns)
         rest_ns = airtime_ns * (end_ns - at_ns) / (end_ns - begin_ns)
-        back.append(Piece(end_ns, at_ns, -rest_ns, *told))
+        back.append(piece._replace(from_ns=end_ns, to_ns=at_ns, airtime_ns=-rest_ns))
         if at_ns > begin_ns:
-            kept.append(Piece(begin_ns, at_ns, airtime_ns - rest_ns, *told))
+            kept.append(piece._replace(to_ns=at_ns, airtime_ns=airtime_ns - rest_ns))
     return tuple(kept), tuple(back)
 
 
