@@ -46,25 +46,25 @@ from netsim.links.link import (
     Report,
     Transmission,
 )
-from netsim.links.radio.admission import QueuedMessage, RadioQueue
-from netsim.links.radio.budget import LinkBudget
-from netsim.links.radio.cells import Cells
-from netsim.links.radio.changing_contention import ChangingContention
-from netsim.links.radio.channel import RadioChannel
-from netsim.links.radio.energy_accounting import EnergyAccounting
-from netsim.links.radio.flight import Flight, Reception
-from netsim.links.radio.frame_level.sampler import FrameLevelSampler
-from netsim.links.radio.interference import Interference
-from netsim.links.radio.message_level import MessageLevelSampler
-from netsim.links.radio.packet_level import PacketLevelSampler
-from netsim.links.radio.random_access import PLAYED, OnAir
-from netsim.links.radio.rate_adaptation import RateAdaptation
-from netsim.links.radio.receivers import Receivers
+from netsim.links.radio.accounting.energy import EnergyAccounting
+from netsim.links.radio.mac.admission import QueuedMessage, RadioQueue
+from netsim.links.radio.mac.cells import Cells
+from netsim.links.radio.mac.changing_contention import ChangingContention
+from netsim.links.radio.mac.channel_access import interference_of
+from netsim.links.radio.mac.flight import Flight, Reception
+from netsim.links.radio.mac.frame_level.sampler import FrameLevelSampler
+from netsim.links.radio.mac.interference import Interference
+from netsim.links.radio.mac.message_level import MessageLevelSampler
+from netsim.links.radio.mac.packet_level import PacketLevelSampler
+from netsim.links.radio.mac.random_access import PLAYED, OnAir
+from netsim.links.radio.mac.rate_adaptation import RateAdaptation
+from netsim.links.radio.mac.receivers import Receivers
+from netsim.links.radio.mac.repeated_broadcast import BroadcastRounds
+from netsim.links.radio.mac.slot_interference import SlotInterference
+from netsim.links.radio.phy.budget import LinkBudget
+from netsim.links.radio.phy.channel import RadioChannel
 from netsim.links.radio.relaying import Relaying
-from netsim.links.radio.repeated_broadcast import BroadcastRounds
 from netsim.links.radio.routes import Routes
-from netsim.links.radio.sharing import interference_of
-from netsim.links.radio.slot_interference import SlotInterference
 from netsim.links.radio.superposition import Superposition
 from netsim.links.radio.table import Radio
 from netsim.recording.recorder import Recorder
@@ -164,8 +164,9 @@ class RadioLink(PhysicalLink):
             order = streams.permutation("order of slots", n=self._slots).tolist()
             self._slot_of = [order[slot] for slot in self._slot_of]
         self._interference = interference_of(
-            radio, channel, nodes, distance_m, self._servers, streams, self._slot_of
-        )
+            radio, channel, nodes, distance_m, self._servers, streams, self._slot_of, meter.listens,
+            self.recorder.warnings,
+        )  # fmt: skip
         self._medium = mac.medium(1, self._slots)  # of every attempt, unless senders contend
         self._alone, self._turns = self._medium == ALONE, mac.turns(self._slots)
         self._adaptation = None
@@ -499,6 +500,10 @@ class RadioLink(PhysicalLink):
                 flight.src, range(self._nodes), flight.begins_ns, flight.power_now
             )
             self._accounting.overheard(flight, noticing, self._flights if self._exclusive else None)
+            if flight.answered_ns:
+                dst = flight.receptions[0].tx.dst
+                noticing = self._channel.noticing(dst, range(self._nodes), flight.begins_ns)
+                self._accounting.overheard_answers(flight, noticing)
         interference = self._interference
         if interference is not None:
             interference.leave(flight, self._flights)

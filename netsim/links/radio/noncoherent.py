@@ -30,7 +30,7 @@ from netsim.links.link import (
     PhysicalLink,
     Transmission,
 )
-from netsim.links.radio.channel import RadioChannel
+from netsim.links.radio.phy.channel import RadioChannel
 from netsim.links.radio.table import Radio
 from netsim.messaging.over_the_air import Energies, HeardEnergy
 from netsim.units import NS_PER_S, linear_to_db, to_ns

@@ -47,8 +47,8 @@ from netsim.links.link import (
     PhysicalLink,
     Transmission,
 )
-from netsim.links.radio.channel import RadioChannel
 from netsim.links.radio.noncoherent import NonCoherent, gains_in, symbols_in_a_block
+from netsim.links.radio.phy.channel import RadioChannel
 from netsim.links.radio.table import Radio
 from netsim.messaging.over_the_air import Energies, OverTheAir, Superposed
 from netsim.rng import Streams
