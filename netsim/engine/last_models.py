@@ -8,19 +8,19 @@ from numpy.typing import NDArray
 
 from netsim.backends.plain import looking
 from netsim.learning.shards import Shards
-from netsim.node.parts import NodeParts
+from netsim.node.internals import NodeInternals
 
 AT_ONCE = 256
 """Samples of one forward pass."""
 
 
 @torch.no_grad()
-def kept_of(parts: NodeParts, shards: Shards, keep: Collection[str]) -> dict[str, NDArray[Any]]:
+def kept_of(parts: NodeInternals, shards: Shards, keep: Collection[str]) -> dict[str, NDArray[Any]]:
     """Arrays of one node's last model, by the name of the file that they go into.
 
     Parameters
     ----------
-    parts : NodeParts
+    parts : NodeInternals
         The node.
     shards : Shards
         The samples of all nodes.

@@ -15,9 +15,10 @@ On the air, all senders that are active together, of whatever packets, are solve
 (`access`; equations and sources in `_dcf.fixed_point`): Bianchi's windows, which double for
 whatever reason a packet failed; contenders that do not all hear each other; and senders that are
 hidden from each other and spoil packets at each other's receivers, wherever the SINR is too low or
-the receiver has locked to the other packet. An attempt is one transmission, so that the limit of `[radio.arq]`
-counts every one of them, as the retry limit of 802.11 does, and saturated hidden senders lose
-packets. What is not acknowledged (broadcasts, `arq = "none"`) is sent once, with the first window.
+the receiver has locked to the other packet. An attempt is one transmission, so that the limit of
+`[radio.arq]` counts every one of them, as the retry limit of 802.11 does, and saturated hidden
+senders lose packets. What is not acknowledged (broadcasts, `arq = "none"`) is sent once, with the
+first window.
 
 Payload within 1.3 % of a simulation slot by slot and of ns-3's up to 20 saturated senders in one
 domain (4 % below ns-3's with 50), within 5 % with four saturated hidden senders and with RTS/CTS;
