@@ -39,6 +39,7 @@ from scipy import optimize
 
 from netsim.channels.mac import Mac, Medium
 from netsim.channels.mac._dcf.contention_problem import (
+    PREAMBLE_S,
     Access,
     ContentionProblem,
     Hidden,
@@ -50,7 +51,7 @@ from netsim.channels.mac._dcf.fixed_point import solve
 from netsim.registry import Count, Index, OffClock, Positive, Span
 from netsim.units import NS_PER_S, db_to_linear
 
-__all__ = ["Access", "ContentionProblem", "Csma", "Hidden", "Sender"]
+__all__ = ["PREAMBLE_S", "Access", "ContentionProblem", "Csma", "Hidden", "Sender"]
 
 ACK_S = ((0.0, 44e-6), (12e6, 32e-6), (24e6, 28e-6))
 """(data rate from which on [bit/s], time of an acknowledgement [s]) of IEEE 802.11a."""
