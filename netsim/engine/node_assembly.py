@@ -148,7 +148,7 @@ class NodeAssembly:
         )
         requests = RequestReply(i, role, clock, link, outbox, availability, counts)
         neighbourhood = self._neighbourhood(i, requests)
-        mailbox, latest = Mailbox(i, clock), LatestMessages(i)
+        mailbox, latest = Mailbox(i, clock, world.streams), LatestMessages(i)
         inbox = Inbox(
             i,
             self._barrier,
