@@ -117,9 +117,9 @@ class MessageLevelSampler:
         self._sampling: dict[Flight, _Sampling] = {}
         self._radio, self._channel, self._limit = radio, channel, radio.arq.limit
         self._follows = radio.mac.interferes and channel.constant
-        self._raises_held = not (radio.mac.contends or radio.arq.combines)
+        self._worsens_current = not (radio.mac.contends or radio.arq.combines)
         by_snr = radio.rate.kind != "fixed" and not radio.rate.adapts
-        self._rates_follow = self._raises_held and by_snr
+        self._rates_follow = self._worsens_current and by_snr
         self._env, self._streams, self._ended = env, streams, ended
 
     def begin(self, flight: Flight) -> None:
@@ -193,7 +193,7 @@ class MessageLevelSampler:
             if worse and holds:
                 worsen_current_attempt(flight, self._channel)
         else:
-            if worse and flight.held_ns and passed_ns < 0 and self._raises_held:
+            if worse and flight.held_ns and passed_ns < 0 and self._worsens_current:
                 worsen_current_attempt(flight, self._channel)
             for reception in flight.receptions:
                 reception.blocks, reception.block_attempts = [], []

@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 from netsim.channels.block import ChannelBlock
 from netsim.channels.mac import ALONE, WHOLE, Medium
 from netsim.links.radio.phy.background import Background, Interferer
-from netsim.links.radio.phy.budget import LinkBudget
+from netsim.links.radio.phy.budget import LinkBudget, PowerControl
 from netsim.links.radio.phy.fading_gains import FadingGains
 from netsim.links.radio.phy.loudness import Loudness
-from netsim.links.radio.phy.power_control import PowerControl
 from netsim.links.radio.phy.resource_blocks import Gain
 from netsim.links.radio.table import Radio
 from netsim.rng import Streams
