@@ -19,14 +19,12 @@ from netsim.node.evaluation_verbs import EvaluationVerbs
 from netsim.node.internals import NodeInternals
 from netsim.node.live_model import Held
 from netsim.node.messaging import Delivery, Inbox, MessagingVerbs, Outbox, RequestReply
-from netsim.node.mixing_check import MixingCheck
 from netsim.node.neighbourhood import Neighbourhood
 from netsim.node.node import Node
 from netsim.node.processor import Processor
 from netsim.node.publishing_verbs import LoggedWeights, PublishingVerbs
-from netsim.node.submission import Submission
+from netsim.node.submission import MixingCheck, Submission, TaskGuard
 from netsim.node.superposition import superposed
-from netsim.node.task_guard import TaskGuard
 from netsim.node.training_verbs import TrainingVerbs
 from netsim.node.value_verbs import ValueVerbs
 from netsim.node.wakeups import ClockWakeups, RoundWakeups, Wakeups

@@ -162,7 +162,7 @@ class Superposition:
 
     @property
     def is_due(self) -> bool:
-        """Whether a frame waits for nothing but radios."""
+        """True if a frame waits for nothing but radios."""
         return bool(self._due) or self._energies.is_due
 
     def retry(self) -> None:
