@@ -11,7 +11,7 @@ from matplotlib.image import imread
 from netsim.recording.recorder import Recorder
 from netsim.results import summary
 
-SCRIPT = Path(__file__).parents[2] / "docs/collaboration_graphs.py"
+SCRIPT = Path(__file__).parents[2] / "papers/collaboration_graphs.py"
 
 
 def write(folder, to_pair, accuracy):
