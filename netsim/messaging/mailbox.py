@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection
-from functools import partial
 from typing import NoReturn
 
 import simpy
@@ -34,16 +33,21 @@ class Arrival(Event):
 class _Waiter:
     """A process that waits for messages of one class: for one, or for one of each sender."""
 
-    __slots__ = ("event", "got", "one", "senders")
+    __slots__ = ("event", "got", "node", "one", "senders")
 
-    def __init__(self, event: Arrival, senders: set[int] | None, one: bool) -> None:
-        self.event = event
+    def __init__(self, node: int, event: Arrival, senders: set[int] | None, one: bool) -> None:
+        self.node, self.event = node, event
         self.senders = senders
         self.one = one
         self.got: dict[int, Envelope] = {}
 
     def wants(self, sender: int) -> bool:
         return self.senders is None or (sender in self.senders and sender not in self.got)
+
+    def hand_over(self, event: simpy.Event) -> None:
+        """Make its one message the value of its event, which is happening."""
+        (envelope,) = self.got.values()
+        event._value = envelope.handed_to(self.node, event.env.now)  # type: ignore[arg-type]
 
 
 class Mailbox:
@@ -72,8 +76,7 @@ class Mailbox:
         kind, now = type(envelope.message), self._env.now
         if now != self._instant_ns:
             self._instant_ns = now
-            self._given.clear()
-            self._draws.clear()
+            self._given, self._draws = {}, {}
         for waiter in self._waiters.get(kind, ()):
             if waiter.wants(envelope.src):
                 self._give(kind, waiter, envelope)
@@ -87,7 +90,7 @@ class Mailbox:
     def receive(self, kind: type, timeout_ns: int | None) -> simpy.Event:
         """Event: the next message of this class as `Received`, or None after the time-out."""
         event = Arrival(self._env, f"receive({kind.__name__})", timeout_ns is None)
-        waiter = _Waiter(event, None, one=True)
+        waiter = _Waiter(self._id, event, None, one=True)
         queue = self._queues.get(kind)
         if queue:
             waiter.event.succeed(queue.popleft()[1].handed_to(self._id, self._env.now))
@@ -107,7 +110,7 @@ class Mailbox:
             How long to wait [ns]; None: until all have come.
         """
         event = Arrival(self._env, f"gather({kind.__name__})", timeout_ns is None)
-        waiter = _Waiter(event, set(senders), one=False)
+        waiter = _Waiter(self._id, event, set(senders), one=False)
         queue = self._queues.get(kind, deque())
         for came in list(queue):
             envelope = came[1]
@@ -134,17 +137,16 @@ class Mailbox:
         waiter.got[envelope.src] = envelope
         if waiter.one:
             self._waiters[kind].remove(waiter)
-            self._given.setdefault(kind, []).append(waiter)
+            if kind in self._given:
+                self._given[kind].append(waiter)
+            else:
+                self._given[kind] = [waiter]
             # The process goes on after the events of this instant that are planned already.
-            waiter.event.callbacks.insert(0, partial(self._hand_over, waiter))
+            waiter.event.callbacks.insert(0, waiter.hand_over)
             waiter.event.succeed()
         elif waiter.senders is not None and len(waiter.got) == len(waiter.senders):
             self._waiters[kind].remove(waiter)
             self._close(waiter)
-
-    def _hand_over(self, waiter: _Waiter, event: simpy.Event) -> None:
-        (envelope,) = waiter.got.values()
-        event._value = envelope.handed_to(self._id, self._env.now)
 
     def _queue(self, kind: type, envelope: Envelope) -> None:
         """Let a message wait, in a drawn order among those of this instant."""
