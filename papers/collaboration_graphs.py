@@ -17,8 +17,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.recording import run_folder
-from netsim.results import summary
+from netsim.recording import run_folder, summary
 from netsim.views import weights as heatmaps
 from netsim.views.render.figure import style as plot_style
 

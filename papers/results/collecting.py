@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from netsim.errors import NetsimError, ScenarioError
-from netsim.recording import run_folder
-from netsim.results import metrics
-from netsim.results.summary import load
+from netsim.recording import metrics, run_folder
+from netsim.recording.summary import load
 from papers.results import numbers, playing, records
 from papers.results.cell_runs import Run, other_settings, settings
 from papers.results.numbers import Curves, Numbers, Result, drawn, where

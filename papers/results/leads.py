@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from netsim.results.sweep_comparison import mean_and_half_width
+from netsim.views.gathering.comparison import spread
 from papers.results.numbers import Result
 from papers.results.tables import Column, Row
 
@@ -90,4 +90,4 @@ def paired(a: Seeds, b: Seeds, measure: str) -> Difference | None:
     both = [left[s] - right[s] for s in left if s in right]
     if not both:
         return None
-    return Difference(*mean_and_half_width(both), len(both))
+    return Difference(*spread(both))

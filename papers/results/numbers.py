@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from netsim.results.sweep_comparison import mean_and_half_width
+from netsim.views.gathering.comparison import spread
 from papers.results import cell_runs
 from papers.results.csv_files import finite, parsed, write_csv
 from papers.results.tables import RESULTS, Cell, Curve, PaperTable, cells
@@ -223,10 +223,7 @@ def curve_points(curves: Curves) -> list[CurvePoint]:
     for (curve, row, _), values in curves.items():
         for t_s, value in values.items():
             by_moment.setdefault((curve, row, t_s), []).append(value)
-    return [
-        CurvePoint(*moment, *mean_and_half_width(values), len(values))
-        for moment, values in by_moment.items()
-    ]
+    return [CurvePoint(*moment, *spread(values)) for moment, values in by_moment.items()]
 
 
 def has(table: PaperTable, numbers: Numbers, run: cell_runs.Run) -> bool:

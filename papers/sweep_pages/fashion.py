@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from netsim.results.sweep_comparison import PointResult, mean_and_half_width
+from netsim.views.gathering.comparison import PointResult, spread
 from papers.results.leads import Difference, Word, word
 from papers.results.tables import RESULTS
 from papers.sweep_pages import kept
@@ -124,7 +124,7 @@ def _pairs(radio: Sweep, rounds: Sweep, clocks: Sweep) -> Iterable[tuple[str, Va
 
 def _change(radio: Values, ideal: Values, measure: str = "accuracy") -> Difference:
     both = [radio[seed][measure] - ideal[seed][measure] for seed in radio if seed in ideal]
-    return Difference(*mean_and_half_width(both), len(both))
+    return Difference(*spread(both))
 
 
 def _costs(radio: Sweep, rounds: Sweep, clocks: Sweep) -> str:

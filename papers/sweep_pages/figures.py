@@ -13,7 +13,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from PIL import Image
 
 from netsim.recording.summary_fields import MEASURES
-from netsim.results.sweep_comparison import Estimate, PointResult
+from netsim.views.gathering.comparison import Estimate, PointResult
 from netsim.views.render.figure import style as plot_style
 from papers.sweep_pages.gallery import Point, WhatIf
 from papers.sweep_pages.kept import Sweep

@@ -7,7 +7,7 @@ from pathlib import Path
 from netsim import scenario
 from netsim.console.sweep_tables import design
 from netsim.recording.summary_fields import MEASURES
-from netsim.results.sweep_comparison import (
+from netsim.views.gathering.comparison import (
     PointResult,
     RunRows,
     SweepDesign,

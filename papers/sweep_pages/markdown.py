@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from netsim.recording.summary_fields import MEASURES
-from netsim.results.sweep_comparison import PointResult
+from netsim.views.gathering.comparison import PointResult
 from papers.sweep_pages.kept import Sweep
 
 

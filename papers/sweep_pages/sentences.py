@@ -7,7 +7,7 @@ the sentence says that it is not clear, whatever the sign of the mean.
 from collections.abc import Mapping, Sequence
 
 from netsim.recording.summary_fields import MEASURES
-from netsim.results.sweep_comparison import mean_and_half_width
+from netsim.views.gathering.comparison import spread
 from papers.results.leads import Difference, word
 from papers.sweep_pages.kept import Sweep
 
@@ -50,7 +50,7 @@ class Told:
         """
         here, there = (self._sweep.rows[p][self._algorithm] for p in (point, to))
         both = [here[s][measure] - there[s][measure] for s in here if s in there]
-        return Difference(*mean_and_half_width(both), len(both))
+        return Difference(*spread(both))
 
     def change(self, what: str, to: str, point: str) -> str:
         """Describe the change of accuracy from one point to another.

@@ -4,7 +4,7 @@ import importlib
 
 import pytest
 
-from netsim.results.sweep_comparison import SweepDesign, point_results
+from netsim.views.gathering.comparison import SweepDesign, point_results
 
 pytest.importorskip("papers.sweep_pages.__main__", reason="an installed package has none")
 fashion, figures, gallery, kept, sentences, whatifs = (

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from netsim.errors import ScenarioError, one_line
+from netsim.recording import run_warnings
 from netsim.recording.summary_fields import divergence
-from netsim.results import unequal_steps
 from netsim.scenario.labels import shown
 from netsim.views import Ask, Shown, View, on_page
 from netsim.views.gathering.run_tables import Places, RunTables, nowhere
@@ -119,7 +119,7 @@ def content(folders: Sequence[Path], gathered: Callable[[Path], Entry]) -> dict[
     heading = entries[0].heading
     several = len(entries) > 1
     if several:
-        unequal = unequal_steps.of_runs([RunTables(folder).summary for folder in folders])
+        unequal = run_warnings.unequal_steps_of([RunTables(folder).summary for folder in folders])
         notices = [] if unequal is None else [one_line(f"{unequal[:1].upper()}{unequal[1:]}.")]
         entries.insert(0, Entry("all, compared", heading, notices, panels=_compared(folders)))
     return {
