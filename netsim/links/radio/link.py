@@ -50,7 +50,7 @@ from netsim.links.radio.accounting.energy import EnergyAccounting
 from netsim.links.radio.mac.admission import QueuedMessage, RadioQueue, Receivers
 from netsim.links.radio.mac.cells import Cells
 from netsim.links.radio.mac.changing_contention import ChangingContention
-from netsim.links.radio.mac.channel_access import interference_of
+from netsim.links.radio.mac.channel_access import interference_of, rejoin
 from netsim.links.radio.mac.flight import Flight, Reception
 from netsim.links.radio.mac.frame_level.sampler import FrameLevelSampler
 from netsim.links.radio.mac.interference import Interference
@@ -234,18 +234,8 @@ class RadioLink(PhysicalLink):
             return
         alike = type(self._interference) is type(interference)
         if not (alike and self._interference.goes_on_from(interference)):  # type: ignore[arg-type]
-            self._rejoin(self._interference, self.env.now)
+            rejoin(self._interference, self._flights, self.env.now)
             self._settle(self._interference)
-
-    def _rejoin(self, medium: Interference | Cells, now_ns: int) -> None:
-        """Let flights on the air join what begins to keep track of them."""
-        joined: list[Flight] = []
-        for flight in self._flights:
-            for reception in flight.receptions:
-                reception.interferers, reception.shifts, reception.rise = {}, {}, 1.0
-            if not isinstance(medium, SlotInterference) or flight.begins_ns <= now_ns:
-                medium.join(flight, joined, now_ns)
-            joined.append(flight)
 
     def is_asleep(self, node: int) -> bool:
         rhythm = self._rhythms[node] if self._rhythms else None
