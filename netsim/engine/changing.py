@@ -17,8 +17,8 @@ from netsim.links.radio.link import RadioLink
 from netsim.links.wired.shared import SharedWiredLink
 from netsim.links.wired.wire import WiredLink
 from netsim.messaging.barrier import Barrier
+from netsim.node.internals import NodeInternals
 from netsim.node.node import Node
-from netsim.node.parts import NodeParts
 from netsim.node.wakeups import ClockWakeups
 from netsim.recording.recorder import Recorder
 from netsim.registry import Table
@@ -57,7 +57,7 @@ class Changes:
         learning: Learning,
         barrier: Barrier | None,
         recorder: Recorder,
-        parts: Sequence[NodeParts],
+        parts: Sequence[NodeInternals],
         nodes: Sequence[Node],
     ) -> None:
         """Make each change when its time comes: the first of its instant; at 0 s now.
@@ -70,7 +70,7 @@ class Changes:
         learning : Learning
         barrier : Barrier or None
         recorder : Recorder
-        parts : sequence of NodeParts
+        parts : sequence of NodeInternals
         nodes : sequence of Node
         """
         self._link, self._devices, self._learning = link, devices, learning

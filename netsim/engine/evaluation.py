@@ -20,7 +20,7 @@ from netsim.learning.minibatches import Rows
 from netsim.learning.refs import Ref
 from netsim.learning.scheduler import Scheduler
 from netsim.learning.shards import Shards
-from netsim.node.parts import NodeParts
+from netsim.node.internals import NodeInternals
 from netsim.node.publishing_verbs import LoggedWeights, Publication
 from netsim.recording.recorder import Recorder
 from netsim.recording.schema import RECORDED
@@ -47,7 +47,7 @@ class Evaluator:
 
     Parameters
     ----------
-    nodes : sequence of NodeParts
+    nodes : sequence of NodeInternals
     learning : Learning
     recorder : Recorder
         Where metrics and weights are written.
@@ -78,7 +78,7 @@ class Evaluator:
 
     def __init__(
         self,
-        nodes: Sequence[NodeParts],
+        nodes: Sequence[NodeInternals],
         learning: Learning,
         recorder: Recorder,
         bits_transmitted_by: Callable[[int], int],
@@ -163,7 +163,7 @@ class Evaluator:
             "evaluation_share": self.wall_s / run_wall_s,
         }
 
-    def _measured(self, shown: Sequence[tuple[NodeParts, Publication]]) -> list[Metrics]:
+    def _measured(self, shown: Sequence[tuple[NodeInternals, Publication]]) -> list[Metrics]:
         """Metrics of each published model.
 
         Where a node has the same model and the same samples as at the last evaluation they are
@@ -195,7 +195,7 @@ class Evaluator:
         return measured
 
     def _note_broken(
-        self, shown: Sequence[tuple[NodeParts, Publication]], measured: Sequence[Metrics]
+        self, shown: Sequence[tuple[NodeInternals, Publication]], measured: Sequence[Metrics]
     ) -> None:
         """Tell of nodes whose outputs are not finite; their training may have been sound."""
         backend = self._scheduler.backend
@@ -248,7 +248,7 @@ class Evaluator:
                 self._recorder.graph(time_ns, node, peer, float(weight), what)
         self._weights_due.clear()
 
-    def _published(self, node: NodeParts) -> list[Publication]:
+    def _published(self, node: NodeInternals) -> list[Publication]:
         """Return the publications of one node that are measured."""
         if not self._stages:
             last = node.publishing.last_published()
@@ -288,7 +288,7 @@ def _in_parts(passes: Sequence[Pass]) -> Iterator[list[Pass]]:
         yield some
 
 
-def parameters_sha256(nodes: Sequence[NodeParts], scheduler: Scheduler) -> str | None:
+def parameters_sha256(nodes: Sequence[NodeInternals], scheduler: Scheduler) -> str | None:
     """Digest of the models published last, node by node; None if there are none."""
     if scheduler.backend is None:
         return None
@@ -308,12 +308,12 @@ AT_ONCE = 256
 
 
 @torch.no_grad()
-def kept_of(parts: NodeParts, shards: Shards, keep: Collection[str]) -> dict[str, NDArray[Any]]:
+def kept_of(parts: NodeInternals, shards: Shards, keep: Collection[str]) -> dict[str, NDArray[Any]]:
     """Arrays of one node's last model, by the name of the file that they go into.
 
     Parameters
     ----------
-    parts : NodeParts
+    parts : NodeInternals
         The node.
     shards : Shards
         The samples of all nodes.

@@ -84,7 +84,7 @@ class Simulation:
         None once the run is where it was broken off.
     nodes : list of Node
         As the algorithm sees them.
-    parts : list of NodeParts
+    parts : list of NodeInternals
         As the engine sees them.
     counts : Counter
         What nodes counted for the summary: skipped wake-ups, late replies, overwritten trainings.

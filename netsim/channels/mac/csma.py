@@ -15,9 +15,10 @@ On the air, all senders that are active together, of whatever packets, are solve
 (`access`; equations and sources in `_dcf.fixed_point`): Bianchi's windows, which double for
 whatever reason a packet failed; contenders that do not all hear each other; and senders that are
 hidden from each other and spoil packets at each other's receivers, wherever the SINR is too low or
-the receiver has locked to the other packet. An attempt is one transmission, so that the limit of `[radio.arq]`
-counts every one of them, as the retry limit of 802.11 does, and saturated hidden senders lose
-packets. What is not acknowledged (broadcasts, `arq = "none"`) is sent once, with the first window.
+the receiver has locked to the other packet. An attempt is one transmission, so that the limit of
+`[radio.arq]` counts every one of them, as the retry limit of 802.11 does, and saturated hidden
+senders lose packets. What is not acknowledged (broadcasts, `arq = "none"`) is sent once, with the
+first window.
 
 Payload within 1.3 % of a simulation slot by slot and of ns-3's up to 20 saturated senders in one
 domain (4 % below ns-3's with 50), within 5 % with four saturated hidden senders and with RTS/CTS;
@@ -38,6 +39,7 @@ from scipy import optimize
 
 from netsim.channels.mac import Mac, Medium
 from netsim.channels.mac._dcf.contention_problem import (
+    PREAMBLE_S,
     Access,
     ContentionProblem,
     Hidden,
@@ -49,7 +51,7 @@ from netsim.channels.mac._dcf.fixed_point import solve
 from netsim.registry import Count, Index, OffClock, Positive, Span
 from netsim.units import NS_PER_S, db_to_linear
 
-__all__ = ["Access", "ContentionProblem", "Csma", "Hidden", "Sender"]
+__all__ = ["PREAMBLE_S", "Access", "ContentionProblem", "Csma", "Hidden", "Sender"]
 
 ACK_S = ((0.0, 44e-6), (12e6, 32e-6), (24e6, 28e-6))
 """(data rate from which on [bit/s], time of an acknowledgement [s]) of IEEE 802.11a."""

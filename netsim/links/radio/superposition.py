@@ -160,6 +160,11 @@ class Superposition:
         elif len(group) == 1:
             self._env.after(to_ns(message.wait_s), self._waited, tx)
 
+    @property
+    def is_due(self) -> bool:
+        """True if a frame waits for nothing but radios."""
+        return bool(self._due) or self._energies.is_due
+
     def retry(self) -> None:
         """Start the frames that are due and whose radios are free."""
         self._energies.retry()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 
 from netsim.channels.mac.ofdma import Ofdma
 from netsim.links.radio.mac.cells import Cells
 from netsim.links.radio.mac.changing_contention import ChangingContention
 from netsim.links.radio.mac.constant_contention import ConstantContention
+from netsim.links.radio.mac.flight import Flight
 from netsim.links.radio.mac.interference import Interference
 from netsim.links.radio.mac.random_access import RandomAccess
 from netsim.links.radio.mac.slot_interference import SlotInterference
@@ -69,3 +70,22 @@ def interference_of(
         among = RandomAccess if mac.random_access else Interference
         return among(mac, channel, nodes, distance_m, by_snr)
     return None
+
+
+def rejoin(medium: Interference | Cells, flights: Iterable[Flight], now_ns: int) -> None:
+    """Let flights on the air join a rule that begins to keep track of them.
+
+    Parameters
+    ----------
+    medium : Interference or Cells
+    flights : iterable of Flight
+        In order of their start.
+    now_ns : int
+    """
+    joined: list[Flight] = []
+    for flight in flights:
+        for reception in flight.receptions:
+            reception.interferers, reception.shifts, reception.rise = {}, {}, 1.0
+        if not isinstance(medium, SlotInterference) or flight.begins_ns <= now_ns:
+            medium.join(flight, joined, now_ns)
+        joined.append(flight)

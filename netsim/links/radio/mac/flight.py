@@ -7,7 +7,7 @@ and so is the same. The time from one interruption to the next is a leg.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from netsim.channels.arq import Sending
 from netsim.channels.block import ChannelBlock
-from netsim.channels.mac import ALONE, Medium, Turns
+from netsim.channels.mac import ALONE, Turns
 from netsim.links.link import (
     ASLEEP,
     COLLISION,
@@ -475,40 +475,6 @@ class Flight:
         self.leg_begins_ns = self.at_once_ends_ns - (0 if held else round(attempt_ns))
 
 
-def blocks_met(
-    flight: Flight,
-    reception: Reception,
-    channel: RadioChannel,
-    time_ns: int,
-    rates: Callable[[int], tuple[float, int]] | None = None,
-) -> Iterator[ChannelBlock]:
-    """The channel that attempts meet from an instant on, with interference as things are.
-
-    Parameters
-    ----------
-    flight : Flight
-    reception : Reception
-        One of the flight's.
-    channel : RadioChannel
-    time_ns : int
-    rates : callable or None
-        Time [ns] -> rate [bit/s], and until when [ns], where it follows acknowledgements.
-    """
-    return channel.blocks(
-        flight.src,
-        reception.tx.dst,
-        time_ns,
-        flight.packet_bits,
-        flight.rate_bps,
-        medium=reception.medium,
-        began_ns=flight.begins_ns,
-        interferers=() if channel.constant else interferers_at(flight, reception),
-        noise_rise=reception.rise if channel.constant else 1.0,
-        power=flight.power,
-        rates=rates,
-    )
-
-
 def interferers_at(flight: Flight, reception: Reception) -> Sequence[Interferer]:
     """Return the senders whose power is now noise to a reception of a flight."""
     if not reception.interferers:
@@ -533,11 +499,3 @@ def sending_rate_bps(flight: Flight, snr: float, channel: RadioChannel) -> float
     """
     known = flight.expected_bps if flight.rate_bps is None else flight.rate_bps
     return channel.rate_bps(snr) if known is None else known
-
-
-def transmit_share(medium: Medium, attempt_ns: float) -> float:
-    """Share of an attempt's time in which its sender transmits, in [0, 1]."""
-    if attempt_ns <= 0.0 or (medium.slowdown == 1.0 and medium.wait_ns == 0.0):
-        return 1.0
-    alone_ns = (attempt_ns - medium.wait_ns) / medium.slowdown
-    return medium.transmissions * alone_ns / attempt_ns

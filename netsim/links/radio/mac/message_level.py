@@ -6,20 +6,20 @@ What was sampled up to that moment stands, exactly as if every attempt had been 
 (`Sending.rewind`), and the rest is sampled anew. Which conditions the attempt under way meets:
 
 - Interference grows: the new ones, with the gains of the block in which it began. Interference
-  falls: the old ones, unless it grows beyond them again while that attempt lasts (`held`). So each
-  attempt meets the worst of its time. Two exceptions: where attempts are combined, what follows a
-  fall has no effect on the attempt under way unless it is the last; and after a fall that attempt
-  counts as made, should the time to live end first.
-- Where rates follow the SNR, an attempt keeps the rate at which it began (`held`), and is lost if
-  interference leaves too little for it; the next one has a rate that suits.
+  falls: the old ones, unless it grows beyond them again while that attempt lasts
+  (`current_attempt`). So each attempt meets the worst of its time. Two exceptions: where attempts
+  are combined, what follows a fall has no effect on the attempt under way unless it is the last;
+  and after a fall that attempt counts as made, should the time to live end first.
+- Where rates follow the SNR, an attempt keeps the rate at which it began (`current_attempt`), and
+  is lost if interference leaves too little for it; the next one has a rate that suits.
 - More or fewer senders contend, so that attempts take another time: the part of the attempt that
   has been sent stays sent, the rest takes the new time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil
 
@@ -28,19 +28,17 @@ import numpy as np
 from netsim.channels.arq import Sending
 from netsim.channels.arq.none import NoArq
 from netsim.channels.block import ChannelBlock
+from netsim.channels.mac import Medium
 from netsim.clock import Clock
 from netsim.links.link import Report
-from netsim.links.radio.mac.flight import (
-    Flight,
-    Reception,
-    blocks_met,
-    interferers_at,
-    transmit_share,
+from netsim.links.radio.mac.current_attempt import (
+    AttemptPosition,
+    has_made_its_last_attempt,
+    position_at,
+    worsen_current_attempt,
 )
-from netsim.links.radio.mac.held import worsen_current_attempt
-from netsim.links.radio.mac.leg import AttemptPosition, has_made_its_last_attempt, position_at
+from netsim.links.radio.mac.flight import Flight, Reception, interferers_at
 from netsim.links.radio.mac.rate_adaptation import RateAdaptation
-from netsim.links.radio.mac.receivers import first_lost, lost_while_asleep
 from netsim.links.radio.phy.channel import RadioChannel
 from netsim.links.radio.table import Radio
 from netsim.rng import Streams
@@ -119,9 +117,9 @@ class MessageLevelSampler:
         self._sampling: dict[Flight, _Sampling] = {}
         self._radio, self._channel, self._limit = radio, channel, radio.arq.limit
         self._follows = radio.mac.interferes and channel.constant
-        self._raises_held = not (radio.mac.contends or radio.arq.combines)
+        self._worsens_current = not (radio.mac.contends or radio.arq.combines)
         by_snr = radio.rate.kind != "fixed" and not radio.rate.adapts
-        self._rates_follow = self._raises_held and by_snr
+        self._rates_follow = self._worsens_current and by_snr
         self._env, self._streams, self._ended = env, streams, ended
 
     def begin(self, flight: Flight) -> None:
@@ -137,15 +135,16 @@ class MessageLevelSampler:
             if self._follows:
                 reception.sampled(now)
         if flight.rate_bps is not None:
-            duration_ns = self._sample_broadcast(flight, flight.rate_bps)
+            self._plan(flight, self._sample_broadcast(flight, flight.rate_bps))
         else:
-            duration_ns = self._sample_unicast(flight, flight.receptions[0])
-        self._plan(flight, duration_ns)
+            self._sample_unicast(flight, flight.receptions[0])
 
     def _plan(self, flight: Flight, duration_ns: int) -> None:
         """Plan what follows a leg, or the part of it that has been sampled."""
         now = self._env.now
-        ends_ns = flight.true_ns(duration_ns)
+        ends_ns = flight.leg_begins_ns + duration_ns
+        if flight.turns is not None:
+            ends_ns = flight.true_ns(duration_ns)
         if flight.deadline_ns is not None and (flight.expired or ends_ns > flight.deadline_ns):
             flight.expired = True
             ends_ns = flight.deadline_ns
@@ -194,7 +193,7 @@ class MessageLevelSampler:
             if worse and holds:
                 worsen_current_attempt(flight, self._channel)
         else:
-            if worse and flight.held_ns and passed_ns < 0 and self._raises_held:
+            if worse and flight.held_ns and passed_ns < 0 and self._worsens_current:
                 worsen_current_attempt(flight, self._channel)
             for reception in flight.receptions:
                 reception.blocks, reception.block_attempts = [], []
@@ -227,7 +226,7 @@ class MessageLevelSampler:
                 self._keep_up_to(flight, reception, position)
             else:
                 reception.blocks, reception.block_attempts = [], []
-                reception.sending = self._at_leg_start(flight, reception)
+                reception.sending, _ = self._leg_start(flight, reception)
         if self._adaptation is not None and not flight.broadcast:
             known = reception.leg_rates if cut or flight.expired else reception.rates
             if known is not None:
@@ -263,23 +262,20 @@ class MessageLevelSampler:
 
     # -- sampling ----------------------------------------------------------------------------------
 
-    def _sample_unicast(self, flight: Flight, reception: Reception) -> int:
-        """Sample a leg of a unicast, or its first part.
-
-        Returns its duration in ns, as if the time to live did not end it.
-        """
-        sending = reception.sending = self._at_leg_start(flight, reception)
-        reception.rng = self._leg_rng(flight, reception)
-        flight.pauses = []
+    def _sample_unicast(self, flight: Flight, reception: Reception) -> None:
+        """Sample a leg of a unicast, or its first part, and plan what follows."""
+        sending, reception.rng = self._leg_start(flight, reception)
+        reception.sending, flight.pauses = sending, []
         if sending.over and reception.last_block is not None:  # with the attempt that was held
             reception.blocks.append(reception.last_block)
             reception.block_attempts.append(0)
-            return 0
+            self._plan(flight, 0)
+            return
         left_ns = None
         if flight.deadline_ns is not None:
             left_ns = max(0, round(flight.passed_ns(flight.deadline_ns)))
-        blocks = self._blocks(flight, reception)
-        return self._sample_part(flight, reception, _Sampling(blocks, left_ns))
+        leg = _Sampling(self._blocks(flight, reception), left_ns)
+        self._plan(flight, self._sample_part(flight, reception, leg))
 
     def _sample_part(self, flight: Flight, reception: Reception, so_far: _Sampling) -> int:
         """Sample block by block, until everything is settled or enough for now.
@@ -337,8 +333,8 @@ class MessageLevelSampler:
         for reception in flight.receptions:
             if reception.predetermined is not None:
                 continue
-            sending = reception.sending = self._at_leg_start(flight, reception)
-            rng = reception.rng = self._leg_rng(flight, reception)
+            sending, rng = self._leg_start(flight, reception)
+            reception.sending, reception.rng = sending, rng
             for block in self._blocks(flight, reception):
                 reception.blocks.append(block)
                 reception.block_attempts.append(_attempt(sending, rng, block))
@@ -369,23 +365,20 @@ class MessageLevelSampler:
         rng = self._streams.generator("bursts", tx.src, tx.dst, reception.serial)
         return bursts.within(found, rng, reception.attempts)
 
-    def _at_leg_start(self, flight: Flight, reception: Reception) -> Sending:
-        """The message as it is where the leg begins."""
+    def _leg_start(
+        self, flight: Flight, reception: Reception
+    ) -> tuple[Sending, np.random.Generator]:
+        """The message as it is where the leg begins, and the leg's random stream."""
+        tx = reception.tx
+        key = (tx.src, tx.dst, reception.serial, *((flight.leg,) if flight.leg else ()))
+        rng = self._streams.lazy_generator("packets", *key)
         if reception.leg_start is not None:
-            return reception.leg_start.copy()
+            return reception.leg_start.copy(), rng
         arq = UNREPEATED if flight.broadcast else self._radio.arq
         decode = (
             partial(self._channel.error, packet_bits=flight.packet_bits) if arq.combines else None
         )
-        return arq.begin(flight.packets, reception.tx.envelope.message.accepts_partial, decode)
-
-    def _leg_rng(self, flight: Flight, reception: Reception) -> np.random.Generator:
-        """The random stream of a leg, from its beginning."""
-        tx = reception.tx
-        if flight.leg == 0:
-            return self._streams.lazy_generator("packets", tx.src, tx.dst, reception.serial)
-        key = (tx.src, tx.dst, reception.serial, flight.leg)
-        return self._streams.lazy_generator("packets", *key)
+        return arq.begin(flight.packets, tx.envelope.message.accepts_partial, decode), rng
 
     def _keep_up_to(
         self, flight: Flight, reception: Reception, position: AttemptPosition, holds: bool = False
@@ -403,7 +396,7 @@ class MessageLevelSampler:
                 at += 1
         sending, rng, before = reception.sending, reception.rng, 0
         if at < len(attempts) - 1 or reception.rates is not None or sending is None or rng is None:
-            sending, rng = self._at_leg_start(flight, reception), self._leg_rng(flight, reception)
+            sending, rng = self._leg_start(flight, reception)
             for block in reception.blocks[: at + 1]:
                 before = sending.delivered
                 _attempt(sending, rng, block)
@@ -437,3 +430,87 @@ def _bound(block: ChannelBlock, left_ns: int) -> None:
     if block.attempts is None and block.attempt_ns > 0.0:
         block.attempts = ceil(left_ns / block.attempt_ns) + 1
         block.length_ns = ceil(block.attempts * block.attempt_ns)
+
+
+def transmit_share(medium: Medium, attempt_ns: float) -> float:
+    """Share of an attempt's time in which its sender transmits, in [0, 1]."""
+    if attempt_ns <= 0.0 or (medium.slowdown == 1.0 and medium.wait_ns == 0.0):
+        return 1.0
+    alone_ns = (attempt_ns - medium.wait_ns) / medium.slowdown
+    return medium.transmissions * alone_ns / attempt_ns
+
+
+def blocks_met(
+    flight: Flight,
+    reception: Reception,
+    channel: RadioChannel,
+    time_ns: int,
+    rates: Callable[[int], tuple[float, int]] | None = None,
+) -> Iterator[ChannelBlock]:
+    """The channel that attempts meet from an instant on, with interference as things are.
+
+    Parameters
+    ----------
+    flight : Flight
+    reception : Reception
+        One of the flight's.
+    channel : RadioChannel
+    time_ns : int
+    rates : callable or None
+        Time [ns] -> rate [bit/s], and until when [ns], where it follows acknowledgements.
+    """
+    met = reception.interferers and not channel.constant
+    return channel.blocks(
+        flight.src,
+        reception.tx.dst,
+        time_ns,
+        flight.packet_bits,
+        flight.rate_bps,
+        medium=reception.medium,
+        began_ns=flight.begins_ns,
+        interferers=interferers_at(flight, reception) if met else (),
+        noise_rise=reception.rise if channel.constant else 1.0,
+        power=flight.power,
+        rates=rates,
+    )
+
+
+def lost_while_asleep(blocks: Iterable[ChannelBlock], nap_ns: int) -> Iterator[ChannelBlock]:
+    """Channel blocks in which every attempt that begins within the first `nap_ns` is lost."""
+    for block in blocks:
+        room, length_ns, attempt_ns = block.attempts, block.length_ns, block.attempt_ns
+        if nap_ns > 0 and attempt_ns > 0.0:
+            asleep = ceil(nap_ns / attempt_ns)
+            missed = replace(block, per=1.0, erasure=1.0, by_attempt=None, asleep=True)
+            if room is not None and room <= asleep:
+                yield missed
+            else:
+                missed.attempts, missed.length_ns = asleep, round(asleep * attempt_ns)
+                yield missed
+                rest = None if room is None else room - asleep
+                rest_ns = None if length_ns is None else length_ns - missed.length_ns
+                yield replace(block, attempts=rest, length_ns=rest_ns)
+        else:
+            yield block
+        nap_ns -= length_ns or 0
+
+
+def first_lost(blocks: Iterable[ChannelBlock], loss: float) -> Iterator[ChannelBlock]:
+    """Channel blocks whose first attempt is lost to other senders with a probability of its own."""
+    fresh = True
+    for block in blocks:
+        if fresh and block.attempts != 0 and block.attempt_ns > 0.0:
+            fresh = False
+            own = 1.0 - (1.0 - block.per) / (1.0 - block.erasure) if block.erasure < 1.0 else 1.0
+            taken_ns = ceil(block.attempt_ns)
+            per = 1.0 - (1.0 - own) * (1.0 - loss)
+            first = replace(block, attempts=1, per=per, erasure=loss, length_ns=taken_ns)
+            first.by_attempt = None
+            yield first
+            if block.attempts == 1:
+                continue
+            rest = None if block.attempts is None else block.attempts - 1
+            rest_ns = None if block.length_ns is None else max(0, block.length_ns - taken_ns)
+            yield replace(block, attempts=rest, length_ns=rest_ns)
+        else:
+            yield block

@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from netsim.channels.block import ChannelBlock
 from netsim.clock import LAST, Clock, then
 from netsim.links.link import Report
-from netsim.links.radio.mac.flight import Flight, Reception, blocks_met, transmit_share
-from netsim.links.radio.mac.held import rate_under_way
+from netsim.links.radio.mac.current_attempt import rate_under_way
+from netsim.links.radio.mac.flight import Flight, Reception
+from netsim.links.radio.mac.message_level import blocks_met, transmit_share
 from netsim.links.radio.mac.random_access import OnAir, Overlap
 from netsim.links.radio.mac.rate_adaptation import RateAdaptation
 from netsim.links.radio.phy.background import Interferer

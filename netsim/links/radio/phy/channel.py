@@ -13,12 +13,10 @@ from numpy.typing import NDArray
 
 from netsim.channels.block import ChannelBlock
 from netsim.channels.mac import ALONE, WHOLE, Medium
-from netsim.channels.rate import Rate
 from netsim.links.radio.phy.background import Background, Interferer
-from netsim.links.radio.phy.budget import LinkBudget
+from netsim.links.radio.phy.budget import LinkBudget, PowerControl
 from netsim.links.radio.phy.fading_gains import FadingGains
 from netsim.links.radio.phy.loudness import Loudness
-from netsim.links.radio.phy.power_control import PowerControl
 from netsim.links.radio.phy.resource_blocks import Gain
 from netsim.links.radio.table import Radio
 from netsim.rng import Streams
@@ -53,6 +51,8 @@ class RadioChannel:
         How loud interferers are.
     power : PowerControl
         With what power nodes send.
+    overhead_ns : callable
+        Bits of a packet -> time of an attempt at it beside them [ns].
     """
 
     def __init__(
@@ -76,10 +76,11 @@ class RadioChannel:
         self._error = lru_cache(maxsize=1 << 14)(self.error) if self.constant else self.error
         self.sensitivity = radio.sensitivity
         self._csi_delay_ns = to_ns(radio.rate.choice_delay_s)
+        # Whether a link that nobody interferes with changes with its fading and with nothing else.
+        self._fades_alone = fading.in_time and not (self.moving or self._csi_delay_ns)
         self.power = PowerControl(radio, budget)
-        # Of every packet the same, unless the rate adds a time of its own.
-        plain = type(radio.rate).overhead_s is Rate.overhead_s
-        self._overhead_ns = radio.attempt_overhead_s * NS_PER_S if plain else None
+        # Few sizes of packets are under way, and an attempt is timed in every block.
+        self.overhead_ns = lru_cache(maxsize=64)(radio.overhead_ns)
 
     # -- one pair --------------------------------------------------------------------------------
 
@@ -185,14 +186,6 @@ class RadioChannel:
         alone_ns = self.overhead_ns(packet_bits) + packet_bits / rate_bps * NS_PER_S
         return alone_ns * medium.slowdown + medium.wait_ns
 
-    def overhead_ns(self, packet_bits: int) -> float:
-        """Time of an attempt at a packet beside its bits [ns]."""
-        if self._overhead_ns is not None:
-            return self._overhead_ns
-        radio = self._radio
-        own_s: float = radio.rate.overhead_s(packet_bits, radio.bandwidth_hz)
-        return float(radio.attempt_overhead_s * NS_PER_S + own_s * NS_PER_S)
-
     def heard_dbm(self, src: int, time_ns: int) -> NDArray[np.float64]:
         """Mean power that each node receives from one [dBm], fading aside; shape (N,)."""
         snr = self._mean_snr.snr(src, range(self._nodes), time_ns)
@@ -268,8 +261,10 @@ class RadioChannel:
         if interferers:
             background = Background(self._mean_snr, self._fading, dst, interferers)
         rise, flat = noise_rise, self.resource_blocks is None
+        fades_alone = self._fades_alone and background is None
         while True:
-            fade = self.gain(src, dst, began_ns if self._fading.per_exchange else time_ns)
+            until_ns = self._fading.holds_until_ns(time_ns) if fades_alone else None
+            fade = self._gain(src, dst, began_ns if self._fading.per_exchange else time_ns)
             if background is not None:
                 rise = background.rise(time_ns)
             mean = self._mean_snr.pair(src, dst, time_ns)
@@ -287,6 +282,7 @@ class RadioChannel:
                 rate = self.rate_bps(known)
             snr: float = found if flat else self._of_blocks(found, rate)  # type: ignore[assignment]
             rate = rate if share.part else 0.0
+            attempt_ns = self.attempt_ns(packet_bits, rate, medium) / (share.part or 1.0)
             per = self._error(snr, packet_bits, rate) if rate > 0 else 1.0
             if snr * rise < self.sensitivity:
                 per = 1.0
@@ -295,9 +291,7 @@ class RadioChannel:
                 each = tuple([per + loss * (1.0 - per) for loss in each])
             per += medium.collision * (1.0 - per)
             length_ns, attempts = None, None if rate > 0 else 0
-            attempt_ns = self.attempt_ns(packet_bits, rate, medium) / (share.part or 1.0)
-            until_ns = None
-            if not self.constant:
+            if not (self.constant or (fades_alone and mean)):
                 until_ns = self._holds_until_ns(src, dst, time_ns, mean, background)
             if share.until_ns is not None:
                 until_ns = min(share.until_ns, until_ns or share.until_ns)

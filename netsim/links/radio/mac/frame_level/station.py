@@ -1,4 +1,16 @@
-"""A station: sends the packets of its messages in turn, and answers the frames that it receives.
+"""Stations and the air between them: contention, exchanges of frames, and the frames on the air.
+
+A backoff is a number of idle slots, uniform on 0 .. W-1. They are counted from a gap (DIFS, or EIFS
+after a frame that was not understood) after the medium has become idle, and whether or not a frame
+waits; while the medium is busy, physically or by NAV, the count stands still. A station draws one
+after every exchange of frames, and when a message comes while the medium is busy. A message that
+comes while it is idle, with no backoff left, is sent as soon as the medium has been idle for the
+gap, at once where it has been already (IEEE 802.11-2020, 10.3.4.2, basic access). Messages that
+come to several stations at one instant collide then.
+
+The window is W after a success. It doubles with each failure, up to `stages` times, also when a
+packet is given up; the failure after as many in a row as there may be attempts at a packet makes it
+W again (IEEE 802.11-2020, 10.23.2.2: QSRC).
 
 A packet of a unicast: RTS and CTS if it is long enough, the data, its acknowledgement, each a SIFS
 after the one before. If an answer does not begin in time, or another frame comes in its place, the
@@ -11,19 +23,280 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from netsim.channels.mac.csma import Csma
+from netsim.channels.mac.csma import PREAMBLE_S, Csma
 from netsim.clock import Clock
 from netsim.links.radio.mac.flight import Flight
-from netsim.links.radio.mac.frame_level.contention import Contention
-from netsim.links.radio.mac.frame_level.frame import ACK, CTS, DATA, DECODED, RTS, Frame
-from netsim.links.radio.mac.frame_level.framing import answer, data_frame, rts
-from netsim.links.radio.mac.frame_level.medium import Medium
+from netsim.links.radio.mac.frame_level.frame import (
+    ACK,
+    CTS,
+    DATA,
+    DECODED,
+    RTS,
+    Frame,
+    Timing,
+    answer,
+    data_frame,
+    rts,
+)
+from netsim.links.radio.mac.frame_level.hearing import Hearing
 from netsim.links.radio.mac.frame_level.receiver import Receivers
-from netsim.links.radio.mac.frame_level.timing import PREAMBLE_S, Timing
 from netsim.links.radio.phy.channel import RadioChannel
 from netsim.links.radio.table import Radio
 from netsim.rng import Streams
 from netsim.units import to_ns
+
+
+class Contention:
+    """The contention of one station for the medium.
+
+    Parameters
+    ----------
+    node : int
+    mac : Csma
+    limit : int or None
+        Attempts at one packet; None: any number.
+    timing : Timing
+    env : Clock
+    streams : Streams
+    granted : callable
+        Called when the station may send, once for each time that it asks.
+
+    Attributes
+    ----------
+    nav_ns : int
+        Until when the medium is reserved for others (network allocation vector).
+    busy_since_ns : int
+        When the medium last became busy.
+    """
+
+    def __init__(
+        self,
+        node: int,
+        mac: Csma,
+        limit: int | None,
+        timing: Timing,
+        env: Clock,
+        streams: Streams,
+        granted: Callable[[], None],
+    ) -> None:
+        self._node, self._limit = node, limit
+        self._window, self._stages = mac.cw_min, mac.stages
+        self._timing, self._env, self._streams, self._granted = timing, env, streams, granted
+        self.nav_ns = 0
+        self.busy_since_ns = 0
+        self._eifs_ns = 0  # when the EIFS after a frame that was not understood ends
+        self._failures = self._stage = 0
+        self._slots = 0  # still to be counted, from `_counts_from_ns` on
+        self._counts_from_ns: int | None = 0  # None: the medium is busy
+        self._waiting = False  # whether a frame waits for its turn
+        self._at_once = False  # whether it waits for a gap only, without a backoff
+        self._plan_number = 0
+        self._draws = 0
+
+    # -- frames that wait ------------------------------------------------------------------------
+
+    def ask(self) -> None:
+        """Wait for a turn, for a message that finds none before it."""
+        now = self._env.now
+        self._waiting = True
+        if self._counts_from_ns is None or now < self.nav_ns:
+            if self._slots == 0:
+                self._draw()
+        elif self._slots <= max(0, now - self._counts_from_ns) // self._timing.slot_ns:
+            self._slots, self._at_once = 0, True
+            self._counts_from_ns = max(self._counts_from_ns, now)
+        self._plan()
+
+    def back_off(self, failed: bool, again: bool) -> None:
+        """Draw a backoff after an exchange of frames.
+
+        Parameters
+        ----------
+        failed : bool
+            Whether the exchange failed.
+        again : bool
+            Whether a frame waits for the next turn.
+        """
+        if not failed or self._failures == self._limit:
+            self._failures = self._stage = 0
+        else:
+            self._failures += 1
+            self._stage = min(self._stage + 1, self._stages)
+        self._waiting = again
+        self._draw()
+        if self._counts_from_ns is not None:
+            idle_ns = self._env.now + self._timing.difs_ns
+            self._counts_from_ns = max(self._counts_from_ns, idle_ns)
+        self._plan()
+
+    def withdraw(self, exchange: bool) -> None:
+        """Wait no more: the message has ended; `exchange`: in the midst of one."""
+        self._waiting = self._at_once = False
+        if exchange:
+            self.back_off(failed=False, again=False)
+
+    # -- the medium ------------------------------------------------------------------------------
+
+    def becomes_busy(self) -> None:
+        """Stand still: a signal is noticed, or the station sends."""
+        now = self.busy_since_ns = self._env.now
+        if self._counts_from_ns is not None and now > self._counts_from_ns:
+            counted = (now - self._counts_from_ns) // self._timing.slot_ns
+            self._slots = max(0, self._slots - counted)
+        self._counts_from_ns = None
+        if self._at_once:
+            self._draw()
+
+    def becomes_idle(self) -> None:
+        """Go on after a gap: no signal is noticed any more."""
+        difs_ns = self._timing.difs_ns
+        self._counts_from_ns = max(self._env.now, self.nav_ns) + difs_ns
+        self._counts_from_ns = max(self._counts_from_ns, self._eifs_ns)
+        self._plan()
+
+    def understood(self, frame_was: bool) -> None:
+        """Note that a frame has ended, and whether it was understood; before the medium is idle."""
+        self._eifs_ns = 0 if frame_was else self._env.now + self._timing.eifs_ns
+
+    def reserve(self, until_ns: int) -> None:
+        """Note a reservation by others; before the medium is idle."""
+        self.nav_ns = max(self.nav_ns, until_ns)
+
+    def release(self) -> None:
+        """Forget a reservation that was not used."""
+        self.nav_ns = self._env.now
+        if self._counts_from_ns is not None:
+            self.becomes_idle()
+
+    # -- the backoff -----------------------------------------------------------------------------
+
+    def _draw(self) -> None:
+        self._draws += 1
+        self._at_once = False
+        window = self._window << self._stage
+        self._slots = int(window * self._streams.uniform("backoff", self._node, self._draws))
+
+    def _plan(self) -> None:
+        """Plan the turn of the frame that waits, if nothing comes in between."""
+        if not self._waiting or self._counts_from_ns is None:
+            return
+        turn_ns = self._counts_from_ns + self._slots * self._timing.slot_ns
+        self._plan_number += 1
+        self._env.after(max(0, turn_ns - self._env.now), self._turn, self._plan_number)
+
+    def _turn(self, plan: int) -> None:
+        if plan != self._plan_number or not self._waiting or self._counts_from_ns is None:
+            return
+        self._waiting = self._at_once = False
+        self._slots = 0
+        self._granted()
+
+
+class Medium:
+    """The air.
+
+    Parameters
+    ----------
+    hearing : Hearing
+    timing : Timing
+    env : Clock
+    receivers : Receivers
+    begins, ended : callable
+        Called with each frame that begins, and with each that has ended, before any
+        station acts on it.
+
+    Attributes
+    ----------
+    stations : list of Station
+        By node.
+    """
+
+    def __init__(
+        self,
+        hearing: Hearing,
+        timing: Timing,
+        env: Clock,
+        receivers: Receivers,
+        begins: Callable[[Frame], None],
+        ended: Callable[[Frame], None],
+    ) -> None:
+        self._hearing, self._timing, self._env = hearing, timing, env
+        self._receivers, self._begins, self._ended = receivers, begins, ended
+        self.stations: list[Station] = []
+        self._sent: dict[int, int] = {}
+
+    def send(self, frame: Frame) -> None:
+        """Begin to send a frame."""
+        env, src, delay_ns = self._env, frame.src, self._timing.propagation_ns
+        frame.begins_ns = env.now
+        frame.number = self._sent[src] = self._sent.get(src, 0) + 1
+        heard = frame.heard = self._hearing.of(src, env.now, frame.flight.begins_ns)
+        frame.noticed = heard.noticed
+        if not heard.everywhere:  # those that it is for take notice beyond carrier-sense range
+            receptions = frame.flight.receptions
+            dst = [r.tx.dst for r in receptions] if frame.dst is None else [frame.dst]
+            frame.noticed = heard.noticed.copy()
+            frame.noticed[dst] = heard.strong[dst]
+        self._begins(frame)
+        if delay_ns:
+            env.after(frame.duration_ns, self._sender_ends, frame)
+            env.after(delay_ns, self._arrive, frame)
+        else:
+            self._arrive(frame)
+
+    def cut(self, frame: Frame) -> None:
+        """End a frame before its time: its sender stops. Nobody can decode it."""
+        frame.cut = True
+        self._end(frame)
+
+    def _arrive(self, frame: Frame) -> None:
+        if frame.over:
+            return
+        frame.arrives_ns = self._env.now
+        self._receivers.arrives(frame, self._env.now)
+        detection_ns = min(self._timing.detection_ns, frame.duration_ns // 2)
+        self._env.after(detection_ns, self._detect, frame)
+        self._env.after(frame.duration_ns, self._end, frame)
+
+    def _detect(self, frame: Frame) -> None:
+        if frame.over:
+            return
+        self._receivers.detects(frame)
+        for node in self._receivers.changes():
+            self.stations[node].contention.becomes_busy()
+
+    def look(self, node: int) -> None:
+        """Tell a station whether the medium has become busy or idle by what it does itself."""
+        if self._receivers.change_of(node):
+            contention, busy = self.stations[node].contention, self._receivers.busy[node]
+            (contention.becomes_busy if busy else contention.becomes_idle)()
+
+    def _sender_ends(self, frame: Frame) -> None:
+        if not frame.over:
+            self.stations[frame.src].stops_sending(frame)
+
+    def _end(self, frame: Frame) -> None:
+        """End a frame: for all stations first, then let them act on it."""
+        if frame.over:
+            return
+        frame.over = True
+        stations, sender = self.stations, self.stations[frame.src]
+        sender.stops_sending(frame)
+        concerned = []
+        if frame.arrives_ns is not None:
+            receivers = self._receivers
+            through = receivers.leaves(frame, self._env.now)
+            changed = set(receivers.changes())
+            for node in sorted(changed | through.keys()):
+                if node in through and stations[node].receives(frame, through[node]):
+                    concerned.append(node)
+                if node in changed:
+                    stations[node].contention.becomes_idle()
+        self._ended(frame)
+        for node in concerned:
+            stations[node].acts_on(frame)
+        if not frame.cut:
+            sender.goes_on(frame)
 
 
 class Station:

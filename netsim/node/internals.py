@@ -1,4 +1,4 @@
-"""The parts of one node, which its verbs are handed to and which the engine calls."""
+"""One node from the inside: what its verbs are handed to, and what the engine calls."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,21 +6,18 @@ from dataclasses import dataclass
 from netsim.learning.refs import Ref
 from netsim.node.draws import Draws
 from netsim.node.evaluation_verbs import EvaluationVerbs
-from netsim.node.inbox import Inbox
 from netsim.node.live_model import Held
-from netsim.node.messaging_verbs import MessagingVerbs
+from netsim.node.messaging import Inbox, MessagingVerbs, Outbox, RequestReply
 from netsim.node.neighbourhood import Neighbourhood
-from netsim.node.outbox import Outbox
 from netsim.node.processor import Processor
 from netsim.node.publishing_verbs import PublishingVerbs
-from netsim.node.request_reply import RequestReply
 from netsim.node.training_verbs import TrainingVerbs
 from netsim.node.value_verbs import ValueVerbs
 from netsim.node.wakeups import Wakeups
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class NodeParts:
+class NodeInternals:
     """One node from the inside.
 
     Attributes
