@@ -448,6 +448,7 @@ POLYNOMIAL = {"kind": "polynomial", "a": 0.5}
 
 @pytest.mark.parametrize("unit", ["versions", "seconds"])
 @pytest.mark.parametrize("kind", ["fedasync", "fedbuff"])
+@pytest.mark.slow
 def test_a_server_takes_models_as_they_come(play, tmp_path, kind, unit):
     """Both Algorithms 1 in the order of the events: workers pull at x_tau, and push to x_t."""
     staleness = POLYNOMIAL | {"unit": unit}

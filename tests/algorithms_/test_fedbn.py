@@ -34,6 +34,7 @@ def row_of(made):
     return torch.cat([t.detach().reshape(-1) for t in tensors])
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("world", WORLDS)
 def test_algorithm_1(play, world):
     run = play(ALGORITHM, **WORLDS[world])

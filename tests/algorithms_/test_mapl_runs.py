@@ -267,6 +267,7 @@ NEUTRAL = {
     ],
     ids=["mixed", "active-heads", "three-steps", "mapl-plus", "nobody-heard"],
 )
+@pytest.mark.slow
 def test_a_run_is_the_authors_round_in_plain_loops(play, models, tables, params, reading):
     run = play(MAPL | {"augmentation": NEUTRAL} | params, **(TABLES | tables))
     same(run, models, transcription(given(run), **reading))

@@ -253,6 +253,7 @@ EACH = [
 @pytest.mark.parametrize("arq", [Abort(max_attempts=3), Hole(max_attempts=3)], ids=lambda a: a.kind)
 @pytest.mark.parametrize("packets", [1, 2, 12])
 @pytest.mark.parametrize("way", [sampled, interrupted])
+@pytest.mark.slow
 def test_attempts_at_a_packet_with_losses_of_their_own(arq, packets, way):
     assert_same_distribution(arq, packets, EACH, replicas=5_000, seed=41, way=way)
     assert_same_distribution(arq, packets, EACH[3:], replicas=5_000, seed=43, way=way)

@@ -135,6 +135,7 @@ def by_attempts(by_stage):
         ((0.5e-3, 2.04e-3), (0.25, 0.25), (0.25, 0.25), 0.03),  # several packets during one
     ],
 )
+@pytest.mark.slow
 def test_hidden_senders_that_spoil_a_packet_in_part(frames_s, y, z, within):
     """Stages taken as independent; one on the air begins anew while the same packet is sent."""
     problem = apart(frames_s, y, z)

@@ -122,5 +122,6 @@ def test_random_waypoint(check):
 @pytest.mark.parametrize(
     "check", [gauss_markov_variance, gauss_markov_memory, gauss_markov_stays_uniform]
 )
+@pytest.mark.slow
 def test_gauss_markov(check):
     check(DRIFT)

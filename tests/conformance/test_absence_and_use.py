@@ -87,6 +87,7 @@ def test_the_last_message_counts_for_ever_where_the_params_say_so(tmp_path):
     assert graph[(graph.peer == 3) & (graph.node != 3)].t_s.max() > 100.0
 
 
+@pytest.mark.slow
 def test_every_message_with_a_model_that_arrived_has_one_fate(tmp_path):
     for kind in ("dpsgd", "kd_pdfl", "l2c"):
         data = BASE["data"] | {"validation": 0.2}
@@ -150,6 +151,7 @@ def test_the_age_at_use_over_an_ideal_network_is_the_time_that_messages_wait(tmp
     assert ages.max() <= 10.0 + 1e-6
 
 
+@pytest.mark.slow
 def test_learned_and_applied_weights_are_told_apart(tmp_path):
     """With every message lost a node mixes with itself alone, whatever it believes of others."""
     for kind in ("l2c", "mapl"):
@@ -170,6 +172,7 @@ def test_learned_and_applied_weights_are_told_apart(tmp_path):
         assert np.allclose(learned.groupby(["t_s", "node"]).weight.sum(), 1.0)
 
 
+@pytest.mark.slow
 def test_pfedgraph_logs_what_it_learned_of_the_models_at_hand_and_what_it_mixes(tmp_path):
     """Half the messages are lost: the part of the missing stays with the own model when mixed."""
     out = tmp_path / "run"

@@ -109,6 +109,7 @@ CONTROLLED = {
     ("kind", "toy", "moving"),
     [("correlated_ends", "toy_flood", False), ("nesh", "toy_hello", True)],
 )
+@pytest.mark.slow
 def test_power_rates_rounds_and_heights_in_a_run(play, kind, toy, moving):
     """They go together, and a run that is played again is the same."""
     radio = CONTROLLED | {"shadowing": {"kind": kind, "decorrelation_m": 15.0}}

@@ -137,6 +137,7 @@ def on_start(node):
         play_source(source, "rounds")
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(
     ("call", "what"),
     [

@@ -49,6 +49,7 @@ def test_a_loss_of_ones_own_that_learns_every_task(task, tmp_path):
     assert summary[summary["task"]["metric"]]["mean"] > 0
 
 
+@pytest.mark.slow
 def test_adapters_alone_are_trained_and_sent(tmp_path):
     (tmp_path / "adapters.py").write_text(source_of("class Adapters("))
     optimizer = {"learning_rate": 0.1, "momentum": 0.9, "weight_decay": 0.1}

@@ -281,6 +281,7 @@ def test_validate_checks_every_point_of_a_grid(netsim, here):
     assert "[sweep] nodes.count = -3" in result.stderr
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(
     ("what", "expected", "absent"),
     [

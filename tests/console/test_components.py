@@ -261,6 +261,7 @@ def test_an_installed_package_needs_no_option(site, here):
     assert call("verify", "out").returncode == 0
 
 
+@pytest.mark.slow
 def test_installed_packages_are_listed_and_named_in_errors(site, netsim, monkeypatch):
     monkeypatch.syspath_prepend(str(site))
     assert "even" in netsim("list", "fading").output

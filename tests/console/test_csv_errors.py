@@ -33,6 +33,7 @@ print(ours - first, threads() - ours)
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="threads are counted by /proc")
+@pytest.mark.slow
 def test_no_reader_of_tables_starts_the_threads_that_compute(tmp_path):
     import pyarrow as pa
     import pyarrow.parquet as pq

@@ -34,6 +34,7 @@ RUN = ("run", "s.toml", "-q", "--no-figures", "--no-report")
 TWO = ("--set", "algorithm=[{kind='dpsgd'},{kind='alone'}]")
 
 
+@pytest.mark.slow
 def test_tensorboard_reads_what_the_tables_hold(netsim, here):
     pytest.importorskip("tensorboard", reason="pip install 'netsim-dfl[tensorboard]'")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator

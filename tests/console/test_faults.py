@@ -316,6 +316,7 @@ def test_a_run_into_the_folder_of_one_that_was_killed_is_refused(netsim, here):
     assert json.loads(status.read_text()) == {"state": "running"}
 
 
+@pytest.mark.slow
 def test_a_disk_full_while_figures_are_drawn_says_that_the_run_has_ended(netsim, here, monkeypatch):
     from netsim.views.render.figure import style as plot_style
 

@@ -28,6 +28,7 @@ def test_list_shows_what_keys_do_and_in_which_unit(ok):
     assert 'One of "max_min", "fifo".' in text
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(
     ("what", "tables"),
     [

@@ -30,6 +30,7 @@ def test_what_is_written_passes_its_test(netsim, here, sort):
     testing.check(str(here / "mine/my_own.py"))
 
 
+@pytest.mark.slow
 def test_the_command_that_is_printed_runs(netsim, here):
     result = netsim("new", "fading", "shallow", "--dir", "mine", algorithms=False)
     command = next(x for x in result.output.splitlines() if "netsim run" in x).split()

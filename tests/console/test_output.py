@@ -74,6 +74,7 @@ every = pytest.mark.parametrize("step", [23, pytest.param(1, marks=pytest.mark.s
 
 
 @every
+@pytest.mark.slow
 def test_the_help_of_every_command_ends_well_over_every_stream(step):
     cases = [
         ([command, "--help"], out, os.devnull, encoding)
@@ -132,6 +133,7 @@ def test_what_every_command_does_is_done_over_every_stream(here):
     assert len({run["parameters_sha256"] for run in runs}) == 1
 
 
+@pytest.mark.slow
 def test_signs_that_an_encoding_lacks_are_replaced(here):
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     (here / "bl\u00e4nk \u00fc.toml").write_text(

@@ -5,6 +5,8 @@ import gzip
 import json
 import re
 
+import pytest
+
 from netsim.console import ending
 
 RUN = ("run", "s.toml", "--out", "out", "-q", "--no-figures")
@@ -57,6 +59,7 @@ def test_a_run_that_fails_has_a_page_that_says_so(netsim, here):
     assert re.search(r"This run failed at [^\"]*on purpose", text)
 
 
+@pytest.mark.slow
 def test_a_sweep_has_one_page_and_its_runs_none(netsim, here):
     swept = ("sweep", "s.toml", "--over", "training.batch_size=5,10", "--jobs", "1", "-q")
     assert netsim(*swept, "--out", "out").exit_code == 0

@@ -195,6 +195,7 @@ def test_a_sweep_added_to_a_run_that_was_begun_is_named(call, cut):
     assert contents(cut) == before
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("text", ["/dev/zero", "a = ", "horizon_s = 'x'", "", "a.b = 1\na = 2"])
 def test_a_kept_scenario_that_is_none_is_refused_by_the_name_of_its_file(call, cut, text):
     (cut / "journal" / "scenario.json").write_text(json.dumps({"scenario": text, "instead_of": []}))

@@ -29,6 +29,7 @@ def without_wall_times(path):
     return [line for line in path.read_text().splitlines() if ",wall_s," not in line]
 
 
+@pytest.mark.slow
 def test_the_same_command_again_plays_what_is_missing(ok, here):
     out = here / "out"
     ok("sweep", "s.toml", *GRID, "--out", "out")
@@ -74,6 +75,7 @@ def test_the_whole_sweep_is_in_its_folder_from_the_beginning(netsim, here, monke
     assert json.loads((here / "out" / "status.json").read_text())["state"] == "interrupted"
 
 
+@pytest.mark.slow
 def test_parts_of_a_sweep_are_one_sweep(ok, netsim, here):
     ok("sweep", "s.toml", *GRID, "--out", "whole", "-q")
     first = ok("sweep", "s.toml", *GRID, "--out", "parts", "--only", "1/3")
@@ -128,6 +130,7 @@ def test_sigterm_ends_a_sweep_as_ctrl_c_does(netsim, here):
     assert "to go on: the same command with --out out" in result.stderr
 
 
+@pytest.mark.slow
 def test_a_search_is_kept_and_gone_on_with(ok, netsim, here):
     pytest.importorskip("optuna", reason="Optuna is not installed")
     draw = ("--draw", "training.learning_rate=0.001:1:log", "--trials", "3", "--seeds", "0:1")

@@ -207,6 +207,7 @@ def test_what_lacks_components_alone_does_not_differ(netsim, here):
 
 
 @pytest.mark.parametrize("backend", ["auto", "native"])
+@pytest.mark.slow
 def test_without_a_kernel_a_run_is_played_again_otherwise_and_that_is_told(
     netsim, here, monkeypatch, backend
 ):
@@ -225,6 +226,7 @@ def test_without_a_kernel_a_run_is_played_again_otherwise_and_that_is_told(
     assert "numbers may differ in their last bits" in " ".join(result.stderr.split())
 
 
+@pytest.mark.slow
 def test_a_sweep_that_nobody_touched_is_the_same_and_a_touched_one_is_not(netsim, here, verify):
     assert netsim("sweep", "s.toml", "--seeds", "0:2", "--jobs", "1", "--out", "out").exit_code == 0
     verify(code=0)

@@ -172,6 +172,7 @@ AT_ROW_5 = REFUSED.keys() - {
 """Those whose place is named."""
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("name", READERS)
 @pytest.mark.parametrize("change", SAME)
 def test_a_dialect_gives_the_right_numbers(tmp_path, name, change):
@@ -184,6 +185,7 @@ def test_a_dialect_gives_the_right_numbers(tmp_path, name, change):
     assert bool(samples.columns.left_out) == bool(samples.columns.told())
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("name", READERS)
 @pytest.mark.parametrize("change", REFUSED)
 def test_a_damage_is_refused_with_place_and_remedy(tmp_path, name, change):

@@ -154,6 +154,7 @@ class InfinitelyMasked(Masked):
 
 @pytest.mark.filterwarnings("ignore::netsim.python_api.playing.RunWarning")
 @pytest.mark.parametrize("rate", [0.01, 30.0])
+@pytest.mark.slow
 def test_a_buffer_that_is_infinite_by_intent_changes_nothing_that_is_told(tmp_path, rate):
     told = [
         play(

@@ -118,6 +118,7 @@ def require_chrome_trace(found: dict[str, Any]) -> None:
 
 @pytest.mark.thinned(6)
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.slow
 def test_it_is_a_chrome_trace(runs, tmp_path, name):
     folder, _ = runs[name]
     found = trace(folder, tmp_path)

@@ -230,6 +230,7 @@ def in_a_place(laid_over):
 
 @pytest.mark.thinned(8)
 @pytest.mark.parametrize(("name", "laid_over"), [pytest.param(n, t, id=n) for n, t in places()])
+@pytest.mark.slow
 def test_lengths_in_another_unit_change_nothing(name, laid_over):
     """Twice as long, the path loss's reference and the wavelength, too: bit by bit the same."""
     found = in_a_place(laid_over)

@@ -50,6 +50,7 @@ def test_a_table_that_does_not_agree_with_itself_is_refused(
     assert told in error
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(
     ("change", "told"),
     [
@@ -197,6 +198,7 @@ def test_lines_that_are_none_of_the_ledger_are_left_out(little, played, tmp_path
 
 
 @pytest.mark.parametrize("text", ["[]", '{"a": "x"}', '{"a": NaN}', '{"a'])
+@pytest.mark.slow
 def test_estimates_that_are_none_are_named(little, played, tmp_path, capsys, text):
     before = played.read_text()
     (tmp_path / "runs/little/estimates.json").write_text(text)

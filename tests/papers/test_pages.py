@@ -7,6 +7,7 @@ from .little import command, over_radio, table_files, tables
 PAGES = sorted({table_files.load(name).page for name in table_files.names()})
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("page", PAGES)
 def test_pages_are_what_the_numbers_give(page):
     text = (tables.RESULTS / f"{page}.md").read_text(encoding="utf-8")

@@ -11,6 +11,7 @@ from netsim.campaign.grid import Outcome
 from .little import SCENARIO, command, numbers, playing, records, table_files
 
 
+@pytest.mark.slow
 def test_a_table_is_played_collected_and_written(little, tmp_path, capsys):
     assert little("play", "little", "--seeds", "0", "--groups", "table") == (0, "")
     assert capsys.readouterr().out.count(" s\n") == 4
@@ -191,6 +192,7 @@ def test_cut_rounds_have_folders_and_tables_of_their_own(little, tmp_path):
     assert "### 2 of 3 rounds" in page
 
 
+@pytest.mark.slow
 def test_estimates_stand_beside_what_runs_took(little, tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert little("estimate", "little", "--rows", "Local")[0] == 0
@@ -199,6 +201,7 @@ def test_estimates_stand_beside_what_runs_took(little, tmp_path, capsys, monkeyp
     assert ", estimated " in little("page", "little")[1]
 
 
+@pytest.mark.slow
 def test_an_estimate_counts_for_runs_whose_folders_are_gone(little, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     little("play", "little", "--seeds", "0", "--rows", "Local")

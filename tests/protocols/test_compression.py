@@ -116,6 +116,7 @@ def test_qsgd_rounds_as_its_paper_says(size, levels, bucket):
     close(rounded_at_random(torch.from_numpy(x), levels, bucket, 9), expected)
 
 
+@pytest.mark.slow
 def test_qsgd_has_no_bias():
     """The mean of n roundings is within z standard errors of the value.
 

@@ -158,6 +158,7 @@ def test_a_method_weighs_old_messages_as_the_closed_form_says(tmp_path, kind):
     assert min(discounts) < 0.5
 
 
+@pytest.mark.slow
 def test_versions_are_wake_ups_of_the_node_that_mixes(tmp_path):
     """Models are 6 s on their way and nodes wake every 5 s on average."""
     staleness = {"kind": "exponential", "a": 1.0}

@@ -47,6 +47,7 @@ def play(number: int, folder: Path) -> None:
     netsim.run(scenario, out=folder / str(number))
 
 
+@pytest.mark.slow
 def test_nothing_of_a_world_outlives_its_run(tmp_path):
     kinds = (World, Shards, Architecture)
     before = kept(kinds)

@@ -408,6 +408,7 @@ def _factory(width):
     return factory
 
 
+@pytest.mark.slow
 def test_objects_are_swept_in_this_process(small, tmp_path):
     swept = netsim.sweep(
         small,

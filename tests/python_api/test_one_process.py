@@ -56,6 +56,7 @@ def test_a_run_leaves_the_process_as_it_was(small, played, tmp_path):
 
 
 @pytest.mark.usefixtures("two_threads")
+@pytest.mark.slow
 def test_a_run_that_fails_does_so_too(small, tmp_path):
     def refuse(event):
         raise RuntimeError("no")
@@ -76,6 +77,7 @@ def nodes_alive():
     gc.enable()
 
 
+@pytest.mark.slow
 def test_a_run_is_freed_at_its_end(small, tmp_path, nodes_alive):
     """Count the objects of a run after its end; the next run would freeze them."""
     netsim.run(small, out=tmp_path / "run")

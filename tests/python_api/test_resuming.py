@@ -34,6 +34,7 @@ def stopped_in_its_second_algorithm(scenario, folder):
         signal.signal(signal.SIGINT, before)
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_goes_on(small, played, tmp_path):
     folder = tmp_path / "run"
     stopped_in_its_second_algorithm(small, folder)

@@ -59,6 +59,7 @@ def test_one_algorithm_of_a_run(played):
         played["locals"]
 
 
+@pytest.mark.slow
 def test_figures_are_drawn_and_show_themselves(played):
     for figure in (
         played.plot.accuracy(),
@@ -181,6 +182,7 @@ def test_progress_is_one_line(small, tmp_path, capsys):
     assert "local: 20 s in" in told.err.splitlines()[-1].rpartition("\r")[2]
 
 
+@pytest.mark.slow
 def test_a_sweep_is_played_compared_and_opened(small, tmp_path):
     folder = tmp_path / "swept"
     swept = netsim.sweep(

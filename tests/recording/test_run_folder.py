@@ -80,6 +80,7 @@ def test_what_a_run_writes_is_read_in_the_types_of_the_schema(run):
                 assert rows[column.name].dtype == np.dtype(types[column.kind]), column
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(("name", "column"), COLUMNS, ids=lambda of: getattr(of, "name", of))
 def test_a_column_of_another_type_is_named(run, name, column):
     rows = pq.read_metadata(part(run, name)).num_rows
@@ -98,6 +99,7 @@ def test_a_column_of_another_type_is_named(run, name, column):
     assert not os.path.exists("executed")
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(("name", "column"), COLUMNS, ids=lambda of: getattr(of, "name", of))
 def test_the_first_cell_that_can_not_be_is_named(run, name, column):
     table = pq.read_table(part(run, name))

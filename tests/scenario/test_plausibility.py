@@ -52,6 +52,7 @@ def test_a_slip_of_a_unit_is_remarked_on(name):
     assert remark.startswith(said)
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("name", shipped())
 def test_nothing_is_remarked_of_what_ships(name):
     assert plausibility.remarks(scenario.load(name)) == []

@@ -47,6 +47,7 @@ FAULTS = [
 ]  # fmt: skip
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(("family", "body", "says"), FAULTS)
 def test_a_broken_promise_of_a_family_is_named(tmp_path, family, body, says):
     text = WHOLE.format(head=HEADS[family], base=BASES[family], body=f"    {body}")

@@ -204,6 +204,7 @@ def elevation_rad(keys, node, station, time_s):
 
 
 @pytest.mark.parametrize("station", [24, 25])
+@pytest.mark.slow
 def test_contacts_with_stations_are_those_computed_by_elevation(station):
     """Second by second and then by bisection of the elevation: the same windows to 1 us."""
     track, least = orbits(**SMALL), math.radians(10.0)

@@ -90,6 +90,7 @@ def test_metres_are_metres(places):
     assert degrees_problem(np.array(places)) is None
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("decimals", [0, 1, 2, 3, 4, 6, 17])
 @pytest.mark.parametrize(("count", "most"), [(3, 18), (10, 0), (50, 0)])
 def test_placements_in_discs_are_metres(decimals, count, most):

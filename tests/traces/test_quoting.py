@@ -49,6 +49,7 @@ READERS = {
 }
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("foreign", FOREIGN)
 @pytest.mark.parametrize("reader", READERS)
 def test_no_word_of_a_foreign_file_stands_in_an_error(tmp_path, reader, foreign):

@@ -24,6 +24,7 @@ def names(paths):
 CURVES = ["accuracy_vs_time.png", "accuracy_vs_megabytes.png"]
 
 
+@pytest.mark.slow
 def test_a_run_gets_all_its_pictures(tmp_path, written):
     written(tmp_path, nodes=12, evaluations=6)
     made = figures.draw(tmp_path)
@@ -120,6 +121,7 @@ def test_a_folder_that_is_no_run_is_refused(tmp_path):
         figures.draw(tmp_path)
 
 
+@pytest.mark.slow
 def test_the_map_has_places_links_and_walls(tmp_path, written):
     """Three nodes on a street; the file of the path loss knows one house."""
     import pyarrow as pa

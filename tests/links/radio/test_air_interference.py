@@ -59,6 +59,7 @@ def lost_to_who_drives_past(ether, fidelity, begins_ns, lasts_s):
 @pytest.mark.thinned(4)
 @FIDELITIES
 @pytest.mark.parametrize("lasts_s", [104.0, 1.3])
+@pytest.mark.slow
 def test_a_sender_that_drives_past_costs_the_packets_that_it_is_near_for(ether, fidelity, lasts_s):
     """It is too loud nearer than 50 m * 10^(5 dB / 3) = 73.4 m, for 6.70 s at 20 m/s.
 
@@ -186,6 +187,7 @@ def second_packets_under_two_bursts(ether, fidelity, arq, to=1, rises=(0.5, 0.75
 @FIDELITIES
 @pytest.mark.parametrize("to", [1, [1, 6]], ids=["unicast", "broadcast"])
 @pytest.mark.parametrize("rises", [(0.5, 0.75), (0.75, 0.5)], ids=["louder", "softer"])
+@pytest.mark.slow
 def test_a_packet_meets_the_louder_of_two_bursts(ether, fidelity, to, rises):
     """Whichever comes first: it is lost with .75."""
     ended = second_packets_under_two_bursts(ether, fidelity, {"kind": "none"}, to, rises=rises)

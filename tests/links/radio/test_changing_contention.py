@@ -76,6 +76,7 @@ def compared(ether, seeds, *args, **keys):
     [(IN_RANGE, HIDDEN), (HIDDEN, IN_RANGE), (IN_RANGE, APART), (APART, IN_RANGE), (HIDDEN, APART)],
     ids=["lose sight", "see each other", "drive apart", "drive together", "no longer spoil"],
 )
+@pytest.mark.slow
 def test_senders_meet_anew_when_their_links_change(ether, matrices):
     """Packets lost within 2 % of all that are sent, and times within 5 %.
 
@@ -87,6 +88,7 @@ def test_senders_meet_anew_when_their_links_change(ether, matrices):
     assert longer_s <= 0.05 * ends_s
 
 
+@pytest.mark.slow
 def test_a_deep_fade_leaves_the_medium_to_the_others(ether):
     """Links fade below the sensitivity for a quarter of the time: backoffs grow, so few are lost.
 

@@ -109,6 +109,7 @@ def test_rts_and_cts_let_hidden_senders_wait(ether):
 
 
 @pytest.mark.parametrize(("mbps", "rate_hz"), [(12, 40), (6, 80)])
+@pytest.mark.slow
 def test_who_has_heard_the_cts_spoils_nothing(ether, mbps, rate_hz):
     """Frame by frame 1.00 and 1.02 attempts a packet; 1.15 and 1.46 if it began all the same."""
     snr, distance_m = around(2, True, 0)

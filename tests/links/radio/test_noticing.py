@@ -9,6 +9,8 @@ from netsim.world.coverage import range_m
 MS = 1_000_000
 PACKET = 1_000
 """Bits of a packet, which takes a millisecond."""
+ACK_NS = 44_000
+"""Of CSMA, at the basic rate of 1 Mb/s."""
 NOISE_DBM = Radio().noise_dbm
 OFDM = {
     "carrier_hz": 5.15e9,
@@ -59,7 +61,8 @@ def test_who_is_too_weak_is_not_waited_for(ether, over_db, waits):
 def test_a_packet_that_is_strong_enough_is_captured(ether, capture):
     """Of two that begin in one slot both survive where each receiver is next to its sender."""
     snr = np.full((4, 4), 10.0)
-    snr[0, 1] = snr[2, 3] = 1e4
+    for a, b in ((0, 1), (2, 3)):
+        snr[a, b] = snr[b, a] = 1e4
     arq = {"kind": "hole", "max_attempts": 1}
     radio = {"mac": {"kind": "csma", "capture": capture}, "arq": arq, "threshold_db": 5.0}
     e = ether(radio | {"packet_error": {"kind": "outage"}}, snr, nodes=4)
@@ -77,8 +80,9 @@ def test_bystanders_receive_what_they_notice(ether, kind, hears):
     e = ether({"mac": {"kind": kind}}, snr, nodes=4)
     e.send(0, 1, 10 * PACKET)
     e.run()
-    assert e.spent.receiving_ns == [0, 10 * MS, 0, 0]
-    assert e.spent.overheard_ns == [0, 0, 10 * MS if hears else 0, 0]
+    answers_ns = 10 * ACK_NS if kind == "csma" else 0  # 2 and 3 notice the receiver
+    assert e.spent.receiving_ns == [answers_ns, 10 * MS, 0, 0]
+    assert e.spent.overheard_ns == [0, 0, (10 * MS if hears else 0) + answers_ns, answers_ns]
 
 
 @pytest.mark.parametrize("fidelity", ["message", "packet"])

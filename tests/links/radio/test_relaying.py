@@ -84,6 +84,7 @@ def test_who_is_in_reach_is_sent_to_at_once_and_who_can_t_be_reached_is_not_rela
 
 @pytest.mark.thinned(2)
 @FIDELITIES
+@pytest.mark.slow
 def test_a_line_that_loses_p_a_hop_delivers_its_power(hops_of, fidelity):
     """One packet, sent once: (1 - p)^h, and hops until the first loss: (1 - (1 - p)^h) / p."""
     p, h, n = 0.2, 4, 3_000

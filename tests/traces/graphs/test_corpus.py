@@ -484,6 +484,7 @@ def require_told(error, path, content):
         assert len(line.strip()) < 30 or line.strip() not in said
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("name", CASES)
 def test_a_file_gives_its_links_or_is_refused(name, tmp_path):
     for way, case in CASES[name].items():

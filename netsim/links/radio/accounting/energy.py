@@ -65,10 +65,11 @@ class EnergyAccounting:
             flight.counted_late = {**flight.counted_late, reception: counted}
             for piece in heard:
                 self._heard(reception.tx.dst, piece)
+                self._answered(flight, piece)
 
     def _sent(self, flight: Flight, awake: Sequence[int], piece: Piece) -> None:
         """Tell the meter of a piece: what is sent, found by those who listen, and answered."""
-        meter, (from_ns, to_ns, airtime_ns, found, answers) = self._meter, piece
+        meter, (from_ns, to_ns, airtime_ns, found, _) = self._meter, piece
         if found is None:
             meter.on_air(flight.src, awake, from_ns, to_ns, airtime_ns, flight.power_now)
         else:
@@ -77,10 +78,17 @@ class EnergyAccounting:
                 self._heard(node, piece)
             before_ns = flight.found_ns
             flight.found_ns = found * airtime_ns + (0.0 if before_ns is None else before_ns)
+        if awake:
+            self._answered(flight, piece)
+
+    def _answered(self, flight: Flight, piece: Piece) -> None:
+        """Tell the meter what the receiver of a message, which listens, sends in answer."""
+        from_ns, to_ns, airtime_ns, _, answers = piece
         if answers:
             answered_ns = answers * airtime_ns
             flight.answered_ns += answered_ns
-            meter.on_air(flight.receptions[0].tx.dst, [flight.src], from_ns, to_ns, answered_ns)
+            dst = flight.receptions[0].tx.dst
+            self._meter.on_air(dst, [flight.src], from_ns, to_ns, answered_ns)
 
     def _heard(self, node: int, piece: Piece) -> None:
         airtime_ns = piece.airtime_ns

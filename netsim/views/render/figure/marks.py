@@ -364,7 +364,7 @@ def _seeds(on: Axes, x: Floats, each: Floats, look: dict[str, Any], place: tuple
 
 
 def _beside(x: Floats, place: tuple[int, int]) -> tuple[NDArray[np.intp], float]:
-    """Which points have marks around them, and how far these stand from the curve."""
+    """Choose the points with marks around them, and how far these stand from the curve."""
     step = max(1, len(x) // _BARS)
     at = np.arange(len(x) - 1, 0, -step)  # the first one would stand on the axis
     return at, _BESIDE * float(np.ptp(x)) * (place[0] - place[1] + 1)

@@ -140,6 +140,7 @@ def test_panels_of_the_same_curves_have_one_legend(opened):
     assert page.locator("section#sweep .legend").count() == 1
 
 
+@pytest.mark.slow
 def test_the_slider_moves_map_graph_and_weights_together(opened):
     page = opened("one")
     before = [pixels(page, f"#{name}") for name in ("map", "graph", "heat")]
