@@ -424,7 +424,7 @@ def _marks(mark: Response, on: Axes, x: Floats, values: tuple[Floats, Floats], p
     on : Axes
     x : (K,) array
     values : two (K,) arrays
-        Means and half their intervals.
+        Means and half their intervals, NaN where none is drawn.
     place : int
         Which line it is.
     """
@@ -437,9 +437,10 @@ def _marks(mark: Response, on: Axes, x: Floats, values: tuple[Floats, Floats], p
     del look["markevery"], look["clip_on"]
     look["linestyle"] = look["linestyle"] if mark.joined else "none"
     thin = float(on.xaxis.label.get_fontsize()) / 9.5
-    return on.errorbar(
+    made = on.errorbar(
         x[order], y, [below, above], capsize=2.5 * thin, elinewidth=1.0 * thin, **look
     )
+    return made if np.isfinite(half).any() else made.lines[0]  # the legend has no bar, either
 
 
 def _vertical(mark: Response, on: Axes, table: Table, half: Floats) -> None:
