@@ -63,8 +63,8 @@ class Plots:
             Of a figure for a paper, or in inches.
         band : {"interval", "std", "nodes", "none"}, optional
             Span of bands: the 95 % interval or the standard deviation over seeds, that over nodes,
-            nothing. None: of several seeds the deviation over them (on paper the interval), of one
-            that over nodes.
+            nothing. None: of four seeds and more the deviation over them (on paper the interval),
+            of one that over nodes; two or three seeds are drawn themselves.
         paired_to : str, optional
             An algorithm; one panel more has the paired differences to it.
 
@@ -228,6 +228,8 @@ class SweepPlots(Plots):
 
     def sweep(self, *show: str, width: Width = None, paired_to: str | None = None) -> Figure:
         """Means over seeds with their 95 % intervals against the swept key: a panel a measure.
+
+        Two or three seeds are drawn themselves, without an interval.
 
         Parameters
         ----------

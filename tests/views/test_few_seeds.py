@@ -51,7 +51,7 @@ def bars_of(panel):
 
 
 def dots_of(panel):
-    return [y for line in panel.lines if line.get_markersize() == 3.0 for y in line.get_ydata()]
+    return [y for line in panel.lines if line.get_zorder() == 4 for y in line.get_ydata()]
 
 
 def note_of(drawn):

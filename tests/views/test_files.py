@@ -90,7 +90,7 @@ def test_numbers_lie_beside_the_figure(tmp_path, make):
     assert [float(row["mean"]) for row in rows] == [row["mean"] for row in drawn.rows]
     table = files[2].read_text()
     assert "| KD-PDFL | Test accuracy, difference to Local [pp] | 600 | +" in table
-    assert table.endswith("differences paired by node\n")
+    assert table.endswith("differences paired by node; ±: standard deviation over nodes\n")
 
 
 @pytest.mark.thinned(3)

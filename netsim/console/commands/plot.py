@@ -57,7 +57,9 @@ def command(
     ] = None,
     band: Annotated[
         Literal["interval", "std", "nodes", "none"] | None,
-        typer.Option(help="What bands span \\[interval of several seeds, else nodes]."),
+        typer.Option(
+            help="What bands span \\[interval of four seeds and more, nodes of one; else seeds]."
+        ),
     ] = None,
     paired_to: Annotated[
         str | None,

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from matplotlib import rcParams
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
@@ -398,6 +399,7 @@ def _response(panel: Panel, on: Axes, entries: Entries, places: Mapping[str, int
     scale = mark.y.scale
     has_seeds = np.array([bool(values) for values in mark.each], dtype=np.bool_)
     half = np.where(has_seeds, np.nan, scale * table["half_width"])
+    size = 0.6 * float(rcParams["lines.markersize"])
     for k, name in enumerate(mark.curves):
         mine = table["curve"] == name
         if mine.any():
@@ -409,7 +411,7 @@ def _response(panel: Panel, on: Axes, entries: Entries, places: Mapping[str, int
             dots = np.repeat(x, [len(seeds) for seeds in each])
             on.plot(
                 dots, [scale * value for seeds in each for value in seeds], linestyle="none",
-                marker="o", markersize=3.0, markeredgecolor="white", markeredgewidth=0.4,
+                marker="o", markersize=size, markeredgecolor="white", markeredgewidth=0.3,
                 color=plot_style.curve_style(places[name], 1)["color"], zorder=4,
             )  # fmt: skip
     _vertical(mark, on, table, half)
@@ -424,7 +426,7 @@ def _marks(mark: Response, on: Axes, x: Floats, values: tuple[Floats, Floats], p
     on : Axes
     x : (K,) array
     values : two (K,) arrays
-        Means and half their intervals.
+        Means and half their intervals, NaN where none is drawn.
     place : int
         Which line it is.
     """
@@ -437,9 +439,10 @@ def _marks(mark: Response, on: Axes, x: Floats, values: tuple[Floats, Floats], p
     del look["markevery"], look["clip_on"]
     look["linestyle"] = look["linestyle"] if mark.joined else "none"
     thin = float(on.xaxis.label.get_fontsize()) / 9.5
-    return on.errorbar(
+    made = on.errorbar(
         x[order], y, [below, above], capsize=2.5 * thin, elinewidth=1.0 * thin, **look
     )
+    return made if np.isfinite(half).any() else made.lines[0]  # the legend has no bar, either
 
 
 def _vertical(mark: Response, on: Axes, table: Table, half: Floats) -> None:
