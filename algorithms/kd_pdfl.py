@@ -130,6 +130,7 @@ class KdPdfl(api.StarExchange[Params]):
         node, params, theta = self.node, self.params, self.model.theta
         peers, missing = tuple(heard.peers), tuple(heard.missing)
         if not peers:
+            node.log_weights([node.id], [1.0])
             return theta
         outputs = node.outputs([theta, *heard.thetas], node.batch())  # line 6
         d = node.compute(distances, outputs, params, like=(len(peers),))  # line 7, Eq. (3)
