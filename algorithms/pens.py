@@ -130,5 +130,11 @@ class Pens:
                 "no model was compared in its first stage",
             )
         if not found:
-            self.node.warn("no neighbours", "has found no peer whose models do well on its samples")
+            compared = sum(self.times_sampled.values())
+            why = (
+                "whose models do well on its samples"
+                if compared
+                else f"in its first stage: it never had sampled = {self.params.sampled} models"
+            )
+            self.node.warn("no neighbours", f"has found no peer {why}; it goes on among all")
         return found or list(self.node.neighbours)

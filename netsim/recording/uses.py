@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections import Counter
+from collections.abc import Collection
 from typing import Any
 
 from netsim.recording.parquet_parts import Parts
@@ -214,12 +215,14 @@ class Uses:
         age = {"mean_age_s": self._age_ns / used / NS_PER_S} if used else {}
         return {"arrived": arrived, **{fate: self.counts[fate] for fate in FATES}, **age}
 
-    def warnings(self, horizon_ns: int) -> list[tuple[str, str]]:
+    def warnings(self, horizon_ns: int, servers: Collection[int] = ()) -> list[tuple[str, str]]:
         """Subjects and sentences of what arrived and was not used, once `end` has been called.
 
         Parameters
         ----------
         horizon_ns : int
+        servers : collection of int
+            Nodes of role server.
         """
         arrived, used, lost = sum(self.counts.values()), self.counts["used"], len(self._lost_ns)
         if not arrived and not lost:
@@ -261,10 +264,12 @@ class Uses:
             ))  # fmt: skip
         without = self._receivers - self._users
         if without and len(without) < len(self._receivers):
+            idle = without & set(servers)
+            one = f"node {min(idle)}, a server," if idle else f"node {min(without)}"
             found.append((
                 "nodes that used none",
                 f"{len(without)} of {len(self._receivers)} nodes at which messages arrived used "
-                f"none of them (node {min(without)} is one)",
+                f"none of them ({one} is one)",
             ))  # fmt: skip
         return found
 

@@ -69,7 +69,7 @@ def _in_time(run: RunTables) -> str:
         return ""
     used = run.shown('(uses.fate == "used").mean()', (uses.fate == "used").mean())
     most = run.shown(
-        f'uses.fate.isin({["used", *_SLOW]}).mean()', uses.fate.isin(["used", *_SLOW]).mean()
+        f"uses.fate.isin({['used', *_SLOW]}).mean()", uses.fate.isin(["used", *_SLOW]).mean()
     )
     return (
         f"; of the models and other values that arrive {percent(used)} are used, and at most "
