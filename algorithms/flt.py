@@ -16,8 +16,8 @@ Readings and departures:
   fine-tunes it for 2 to 5, and sends it to all once. It is not trained here: a scenario has one
   data set, whose samples nobody but their nodes may have seen when they are encoded, and passes of
   each node over its own would move the encoders apart, so that distances of centres would be those
-  of encoders. So links are worse than FLT's may be; it costs no message where the paper's has one. A
-  model file (`[model]`) that begins with trained weights brings a trained encoder.
+  of encoders. So links are worse than FLT's may be; it costs no message where the paper's has one.
+  A model file (`[model]`) that begins with trained weights brings a trained encoder.
 - FLT takes distances in a plane that UMAP makes of all centres, where it links below 1. Here they
   are those of encodings, over their mean over all pairs of nodes, so that 1 is the average pair.
 - Where two nodes hold different numbers of classes, all centres of the node with fewer are matched.

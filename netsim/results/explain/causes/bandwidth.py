@@ -64,8 +64,7 @@ def find(run: RunTables) -> list[Finding]:
 def _in_time(run: RunTables) -> str:
     """A clause on models that came in vain, if faster ones had come in time."""
     uses = run.uses
-    slow = uses.fate.isin(_SLOW) if len(uses) else []
-    if not len(uses) or not slow.any():
+    if not len(uses) or not uses.fate.isin(_SLOW).any():
         return ""
     used = run.shown('(uses.fate == "used").mean()', (uses.fate == "used").mean())
     most = run.shown(
