@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from netsim.engine import runner
-from netsim.results import summary as summaries
+from netsim.recording import summary as summaries
 from netsim.scenario import load
 
 ROOT = Path(__file__).resolve().parents[1]

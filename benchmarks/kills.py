@@ -28,7 +28,7 @@ import netsim.engine.playing  # noqa: F401 # so that children need not import to
 from netsim.console.app import app
 from netsim.engine.checkpoints import pace
 from netsim.recording import run_folder
-from netsim.results.summary import load
+from netsim.recording.summary import load
 from netsim.scenario import from_dict, to_toml
 
 ROUNDS: dict[str, Any] = {"exchange": {"schedule": "rounds"}}

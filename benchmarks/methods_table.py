@@ -31,7 +31,7 @@ import _small_baselines
 from _methods import CASES, HEARD, NODES, RATES, SEEDS, STEPS, TUNING_SEED, WORLDS, Case, tables
 
 from netsim.engine import runner
-from netsim.results import summary as summaries
+from netsim.recording import summary as summaries
 from netsim.scenario import Scenario, from_dict
 from netsim.units import BITS_PER_MEGABYTE
 

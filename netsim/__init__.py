@@ -10,7 +10,7 @@ from typing import Any
 
 _PYTHON_API = "netsim.python_api."
 _HOMES = {
-    "Comparison": "netsim.results.paired",
+    "Comparison": "netsim.views.gathering.frames",
     "EvaluationEvent": "netsim.recording.observers",
     "MessageEvent": "netsim.recording.observers",
     "NetsimError": "netsim.errors",

@@ -18,4 +18,4 @@ from netsim.python_api.scenario import load as load
 from netsim.recording.observers import EvaluationEvent as EvaluationEvent
 from netsim.recording.observers import MessageEvent as MessageEvent
 from netsim.recording.observers import WakeupEvent as WakeupEvent
-from netsim.results.paired import Comparison as Comparison
+from netsim.views.gathering.frames import Comparison as Comparison

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from netsim.console.app import app
 from netsim.export.formats._messages import COLUMNS
 from netsim.registry import modules
-from netsim.results.explain import causes
+from netsim.views.explaining import causes
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", flags=re.MULTILINE | re.DOTALL)

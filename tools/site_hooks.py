@@ -25,6 +25,7 @@ DOCUMENTS = {
     "README.md": "index.md",
     "benchmarks/README.md": "benchmarks.md",
     "examples/README.md": "examples.md",
+    **{path: path for path in (f"papers/{page.name}" for page in (ROOT / "papers").glob("*.md"))},
 }
 """Documents outside of docs/, and the pages that they are."""
 
@@ -49,6 +50,8 @@ def page_of(path: str) -> str | None:
         return DOCUMENTS[path]
     if path.startswith("docs/"):
         return path.removeprefix("docs/")
+    if path.endswith(".png"):
+        return path
     return f"source/{path}.md" if (ROOT / path).is_file() else None
 
 
@@ -77,6 +80,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         uri = page_of(path)
         if uri is not None and uri.startswith("source/"):
             files.append(File.generated(config, uri, content=shown(path)))
+        elif uri == path and path.endswith(".png"):
+            files.append(File.generated(config, uri, abs_src_path=str(ROOT / path)))
     return files
 
 

@@ -79,22 +79,22 @@ def quickstart_told(folder: Path) -> str:
     """Return the output of `netsim run quickstart`; draw its figure for the documentation."""
     from rich.console import Console
 
-    from netsim.results import network_cost
     from netsim.scenario import load
-    from netsim.views import network_cost as network_cost_figure
+    from netsim.views import network_cost
     from netsim.views.render.figure import style as plot_style
+    from netsim.views.render.terminal import WrappedTable
 
     top = folder / "runs/quickstart"
     scenario = load(str(top / "scenario.toml"))
     entries = [entry.model_dump(mode="json") for entry in scenario.algorithm]
-    cost = network_cost.of_runs([top / entry.name for entry in scenario.algorithm], entries)
+    cost = network_cost.worlds_of([top / entry.name for entry in scenario.algorithm], entries)
     assert cost is not None
     with plot_style.style():
         drawn = io.StringIO()
-        network_cost_figure.figure(cost).savefig(drawn, format="svg")
+        network_cost.figure(cost).savefig(drawn, format="svg")
     _keep_figure("quickstart.svg", drawn.getvalue())
     told = Console(width=110, file=io.StringIO(), color_system=None)
-    told.print(network_cost.table(cost))
+    told.print(WrappedTable(network_cost.printed(cost)))
     for sentence in network_cost.sentences(cost):
         told.print(sentence, highlight=False, markup=False)
     assert isinstance(told.file, io.StringIO)

@@ -1,7 +1,7 @@
 """Runs of a sweep: the points of its grid, and every run at each.
 
 Folders are `<out>/<point>/seed-<s>/<algorithm>/`; tables over seeds come from
-`netsim.results.sweep_comparison`. A search's points come from `netsim.campaign.search`, one after
+`netsim.views`. A search's points come from `netsim.campaign.search`, one after
 the other; `netsim.campaign.pool` plays the runs.
 """
 

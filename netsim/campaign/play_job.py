@@ -12,8 +12,7 @@ from netsim.campaign.grid import Job, Outcome
 from netsim.engine import runner
 from netsim.engine.failures import failure_text
 from netsim.errors import AlteredError, FolderBusyError, NetsimError, ScenarioError
-from netsim.recording import folder_lock
-from netsim.results import status
+from netsim.recording import folder_lock, status
 from netsim.scenario import AlgorithmEntry, check
 from netsim.scenario.kinds import Kinds, kinds_of
 

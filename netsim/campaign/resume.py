@@ -13,12 +13,11 @@ from netsim.campaign import sweep_folder
 from netsim.engine import runner
 from netsim.engine.checkpoints.command import FILE, FOLDER, SCENARIO, Command
 from netsim.errors import ScenarioError, one_line
-from netsim.recording import checksums, folder_lock, run_folder
+from netsim.recording import checksums, folder_lock, run_folder, status
 from netsim.recording.parquet_parts import part_files
 from netsim.recording.schema import TABLES
+from netsim.recording.summary import write_json
 from netsim.recording.whole_files import make_folder, recorded, write_text, written_into
-from netsim.results import status
-from netsim.results.summary import write_json
 from netsim.scenario import AlgorithmEntry, Scenario, check, draft_of, to_toml
 from netsim.scenario.labels import shown
 from netsim.units import to_s

@@ -23,8 +23,8 @@ from netsim.campaign.play_job import Evaluation
 from netsim.campaign.trials import TRIALS, score
 from netsim.engine import optional_imports as extras
 from netsim.errors import ScenarioError
+from netsim.recording.summary import load
 from netsim.recording.whole_files import write_text
-from netsim.results.summary import load
 from netsim.rng import Streams
 from netsim.scenario import Scenario
 from netsim.scenario.draft import Draft

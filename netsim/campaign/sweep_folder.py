@@ -25,9 +25,8 @@ from typing import Any
 from netsim.engine import runner
 from netsim.engine.checkpoints import command
 from netsim.errors import FolderBusyError, ScenarioError
-from netsim.recording import checksums, folder_lock, run_folder
+from netsim.recording import checksums, folder_lock, run_folder, status, summary
 from netsim.recording.whole_files import write_text
-from netsim.results import status, summary
 from netsim.scenario import Scenario, to_toml
 from netsim.scenario.kinds import as_kinds
 

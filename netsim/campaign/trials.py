@@ -9,10 +9,11 @@ from typing import Any
 from netsim.campaign import sweep_folder
 from netsim.errors import ScenarioError
 from netsim.recording import run_folder
+from netsim.recording.csv_files import write_csv
 from netsim.recording.main_metric import ACCURACY, MainMetric
+from netsim.recording.summary import load
 from netsim.recording.whole_files import write_text
-from netsim.results.compare import csv_cell, write_csv
-from netsim.results.summary import load
+from netsim.scenario.labels import csv_cell
 
 TRIALS = "trials.json"
 

@@ -11,9 +11,8 @@ from netsim.engine import runner
 from netsim.engine.checkpoints import command
 from netsim.engine.versions import versions
 from netsim.errors import ScenarioError, one_line
-from netsim.recording import checksums, folder_lock, run_folder
+from netsim.recording import checksums, folder_lock, run_difference, run_folder, status, summary
 from netsim.recording.checksums import JOURNAL
-from netsim.results import run_difference, status, summary
 from netsim.scenario import Scenario, check, draft_of
 from netsim.scenario.kinds import Kinds
 from netsim.scenario.shipped import algorithms_package

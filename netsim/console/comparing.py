@@ -5,8 +5,9 @@ from pathlib import Path
 
 from netsim.console import sweep_tables, terminal
 from netsim.errors import ScenarioError
-from netsim.results.compare import table
-from netsim.results.summary import run_folders
+from netsim.recording.summary import run_folders
+from netsim.views.compare import table
+from netsim.views.render.terminal import WrappedTable
 
 
 def compare(
@@ -49,4 +50,4 @@ def compare(
         if sweep_tables.is_sweep(path):
             raise ScenarioError(f"{path}: is the folder of a sweep; compare it by itself")
     folders = [folder for path in runs for folder in run_folders(path)]
-    terminal.out().print(table(folders, csv, target))
+    terminal.out().print(WrappedTable(table(folders, csv, target)))

@@ -52,7 +52,7 @@ class RunEnding:
 
     def together(self, top: Path, folders: Sequence[Path]) -> None:
         """Draw what belongs to several algorithms, and list its checksums."""
-        from netsim.results.compare import table
+        from netsim.views.compare import table
 
         table(folders, top / "comparison.csv")
         if self.figures:
@@ -63,13 +63,11 @@ class RunEnding:
         checksums.write(top)
 
     def _of_all(self, top: Path, folders: Sequence[Path]) -> None:
-        from netsim.results import network_cost
+        from netsim.views import network_cost
 
-        worlds = network_cost.of_runs(folders, entries(self.scenario))
+        worlds = network_cost.worlds_of(folders, entries(self.scenario))
         if self.figures and worlds is not None:
-            from netsim.views import network_cost as network_cost_figure
-
-            network_cost_figure.draw(top, worlds)
+            network_cost.draw(top, worlds)
         if self.report:
             from netsim.console import reporting
 
@@ -98,22 +96,24 @@ def tell(top: Path, folders: Sequence[Path], scenario: Scenario, quiet: bool) ->
     """
     if quiet:
         return
-    from netsim.results import network_cost, unequal_steps
-    from netsim.results.compare import table
-    from netsim.results.summary import load
+    from netsim.recording import run_warnings
+    from netsim.recording.summary import load
+    from netsim.views import network_cost
+    from netsim.views.compare import table
+    from netsim.views.render.terminal import WrappedTable
 
     with terminal.waiting("summing up", quiet):
-        worlds = network_cost.of_runs(folders, entries(scenario))
-        compared = table(folders, None) if worlds is None else network_cost.table(worlds)
+        worlds = network_cost.worlds_of(folders, entries(scenario))
+        compared = table(folders, None) if worlds is None else network_cost.printed(worlds)
     console = terminal.out()
-    console.print(compared)
+    console.print(WrappedTable(compared))
     for sentence in network_cost.sentences(worlds) if worlds is not None else ():
         console.print(Text(sentence))
     for folder in folders:
         for warning in warnings_of(folder, names_assumptions=folder == folders[0]):
             terminal.err().print(Text(warning, style="yellow"))
     summaries = [load(folder) for folder in folders]
-    unequal = unequal_steps.of_runs(summaries)
+    unequal = run_warnings.unequal_steps_of(summaries)
     if unequal is not None:
         terminal.err().print(Text(unequal, style="yellow"))
     remedy = evaluation_cost.remedy(summaries, scenario)

@@ -4,10 +4,10 @@ from pathlib import Path
 
 from netsim.console import terminal
 from netsim.errors import one_line
-from netsim.results import played
-from netsim.results.explain import Finding, RunTables, explained, limits
-from netsim.results.explain.findings import OUTLOOK
-from netsim.results.explain.node_story import story
+from netsim.recording import played
+from netsim.views.explaining import Finding, RunTables, explained, limits
+from netsim.views.explaining.findings import OUTLOOK
+from netsim.views.explaining.node_story import story
 
 _NOTHING = (
     "Nothing stands out: no message cause, node or wait took 5 % of anything, and neither training "

@@ -8,8 +8,8 @@ from netsim.engine.runner import DATA_VARIABLE
 from netsim.errors import ScenarioError
 from netsim.export import formats, replays
 from netsim.recording import run_folder
-from netsim.results.played import folders as begun_runs
-from netsim.results.summary import run_folders
+from netsim.recording.played import folders as begun_runs
+from netsim.recording.summary import run_folders
 from netsim.rng import Streams
 from netsim.scenario import load
 from netsim.scenario.kinds import kinds_of

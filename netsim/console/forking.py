@@ -12,7 +12,7 @@ from netsim.console.ending import warnings_of
 from netsim.engine import runner
 from netsim.errors import ScenarioError
 from netsim.recording import folder_lock, run_folder
-from netsim.results.summary import load, run_folders
+from netsim.recording.summary import load, run_folders
 from netsim.scenario import Scenario, check, draft_of
 from netsim.scenario.draft import Draft, parse_assignment
 from netsim.scenario.file_paths import with_absolute_paths
@@ -208,7 +208,7 @@ class _ForkEnding:
 
     def run(self, folder: Path, alone: bool) -> None:
         """Write what differs, and draw the curves of both beside each other."""
-        from netsim.results import fork_comparison as forks  # here: once there is something
+        from netsim.views.gathering import fork_comparison as forks  # here: once there is something
 
         pair = forks.Pair(self._original, folder, self._at_s)
         self._compared = forks.require_equal_past(pair)

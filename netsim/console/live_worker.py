@@ -19,11 +19,10 @@ from typing import Any
 
 from netsim import standard_streams
 from netsim.errors import NetsimError, one_line
-from netsim.recording import run_folder
+from netsim.recording import run_folder, status
 from netsim.recording.parquet_parts import part_files
+from netsim.recording.played import folders
 from netsim.recording.whole_files import write_text
-from netsim.results import status
-from netsim.results.played import folders
 from netsim.views.gathering.run_tables import Places, nowhere
 from netsim.views.render.page import html, run_page
 

@@ -7,8 +7,7 @@ from typing import Any
 
 from netsim.errors import ScenarioError, one_line
 from netsim.recording import run_folder
-from netsim.results.played import folders as begun_runs
-from netsim.results.terminal_tables import WrappedTable
+from netsim.recording.played import folders as begun_runs
 from netsim.traces.files import is_file
 from netsim.views import Ask, Shown, find
 from netsim.views.gathering import runs
@@ -21,6 +20,7 @@ from netsim.views.render.figure import marks
 from netsim.views.render.figure import style as plot_style
 from netsim.views.render.figure.sheets import paper, width_in
 from netsim.views.render.figure.style import FORMATS
+from netsim.views.render.terminal import WrappedTable
 
 _MOST_CURVES = 12
 
@@ -171,8 +171,8 @@ def _sweep(folder: Path, view: str, wanted: Wanted) -> tuple[Shown, list[dict[st
     wanted : Wanted
     """
     from netsim.console import sweep_tables  # here: it brings torch, which runs need not
-    from netsim.results import sweep_comparison
     from netsim.views import sweep
+    from netsim.views.gathering import comparison
     from netsim.views.gathering.sweep_tables import SweepTables
 
     design = sweep_tables.design_of(folder)
@@ -183,7 +183,7 @@ def _sweep(folder: Path, view: str, wanted: Wanted) -> tuple[Shown, list[dict[st
             raise ScenarioError(f"{folder}: has no {view}: {getattr(found, 'NOTHING', 'nothing')}")
         return shown, None
     minus = _reference(folder, design, wanted.paired_to)
-    lines = sweep_comparison.compare_points(folder, design, minus or None)
+    lines = comparison.compare_points(folder, design, minus or None)
     show = sweep_tables.measures_of(folder, lines, wanted.metrics)
     way = sweep_tables.way(folder, minus)
     shown = sweep.gather(lines, show, way)

@@ -12,14 +12,14 @@ from netsim.console import sweep_tables
 from netsim.engine.runner import DATA_VARIABLE
 from netsim.errors import DataError, ScenarioError, one_line
 from netsim.recording import checksums, run_folder
-from netsim.results.played import folders as begun_runs
-from netsim.results.sweep_comparison import SweepDesign
+from netsim.recording.played import folders as begun_runs
 from netsim.rng import Streams
 from netsim.scenario import Scenario, load
 from netsim.scenario.kinds import kinds_of
 from netsim.traces import bounded
 from netsim.traces.files import is_file, spelt_out
 from netsim.units import to_ns
+from netsim.views.gathering.comparison import SweepDesign
 from netsim.views.gathering.run_tables import Places
 from netsim.views.render.page import html, run_page, sweep_page
 from netsim.world.placement import placed

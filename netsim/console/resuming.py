@@ -11,9 +11,8 @@ from netsim.console import ending, live, progress, sweeping, terminal
 from netsim.console.sweep_session import Where
 from netsim.engine import component_record
 from netsim.errors import ScenarioError
-from netsim.recording import checksums, folder_lock
+from netsim.recording import checksums, folder_lock, status
 from netsim.recording.observers import Observers
-from netsim.results import status
 from netsim.scenario import check, draft_of
 from netsim.scenario.kinds import kinds_of
 

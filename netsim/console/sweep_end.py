@@ -31,16 +31,16 @@ def conclude(
     report : bool
         Whether to write the page, unless that would keep its user waiting.
     """
-    from netsim.results import sweep_comparison
-    from netsim.results.compare import write_csv
+    from netsim.recording.csv_files import write_csv
+    from netsim.views.gathering import comparison
     from netsim.views.render import pictures
     from netsim.views.render.figure import style as plot_style
     from netsim.views.sweep import Way
 
     assert scenario.sweep is not None
     swept = design(top, scenario.sweep, scenario.seed)
-    lines = sweep_comparison.compare_points(top, swept)
-    write_csv(top / "sweep.csv", sweep_comparison.tidy_rows(lines))
+    lines = comparison.compare_points(top, swept)
+    write_csv(top / "sweep.csv", comparison.tidy_rows(lines))
     select = scenario.chosen_by
     names = [entry.name for entry in scenario.algorithm]
     best = {}
@@ -50,7 +50,7 @@ def conclude(
     if not scenario.sweep.trials:
         n = len(swept.seeds)
         bars = f"{n} seeds, bars: 95 % intervals" if n > 1 else "one seed"
-        show = sweep_comparison.measures_to_show(lines, swept.show)
+        show = comparison.measures_to_show(lines, swept.show)
         with plot_style.style():
             way = Way(f"{scenario.name} · {bars}")
             drawn = pictures.of_sweep(lines, show, way)

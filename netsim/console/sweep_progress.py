@@ -11,8 +11,8 @@ from rich.text import Text
 
 from netsim.campaign.grid import Job, Outcome
 from netsim.campaign.pool import Progress, Started
+from netsim.recording.summary import json_text, write_json
 from netsim.recording.whole_files import Digests
-from netsim.results.summary import json_text, write_json
 
 NAMED = 12
 """Runs that did not end are listed up to this many."""

@@ -20,10 +20,10 @@ from netsim.recording.main_metric import MainMetric
 from netsim.recording.summary_fields import MEASURES
 from netsim.recording.summary_fields import named as measure_named
 from netsim.registry import did_you_mean
-from netsim.results.terminal_tables import WrappedTable
 from netsim.scenario import Scenario, Sweep
 from netsim.scenario.draft import said
 from netsim.scenario.labels import shown
+from netsim.views.render.terminal import WrappedTable
 
 
 def design(folder: Path, sweep: Sweep, seed: int) -> Any:
@@ -41,7 +41,7 @@ def design(folder: Path, sweep: Sweep, seed: int) -> Any:
     -------
     SweepDesign
     """
-    from netsim.results.sweep_comparison import SweepDesign
+    from netsim.views.gathering.comparison import SweepDesign
 
     points = {point.label: point.values for point in sweeps.points(sweep)}
     if sweep.trials:
@@ -51,9 +51,11 @@ def design(folder: Path, sweep: Sweep, seed: int) -> Any:
 
 def point_table(lines: Any, swept: Any) -> WrappedTable:
     """The table of a sweep's points for the terminal."""
-    from netsim.results import sweep_comparison, sweep_table
+    from netsim.views import differences
+    from netsim.views.gathering import comparison
 
-    return sweep_table.table(lines, sweep_comparison.measures_to_show(lines, swept.show), swept)
+    show = comparison.measures_to_show(lines, swept.show)
+    return WrappedTable(differences.printed(lines, show, swept))
 
 
 def is_sweep(folder: Path) -> bool:
@@ -86,14 +88,14 @@ def compared(
     ------
     ScenarioError
     """
-    from netsim.results import sweep_comparison
-    from netsim.results.compare import write_csv
+    from netsim.recording.csv_files import write_csv
+    from netsim.views.gathering import comparison
 
     named = None if show is None else measures_named(show)
     swept = design_of(folder, target, named, against)
-    lines = sweep_comparison.compare_points(folder, swept)
+    lines = comparison.compare_points(folder, swept)
     if csv is not None:
-        write_csv(csv, sweep_comparison.tidy_rows(lines))
+        write_csv(csv, comparison.tidy_rows(lines))
     return point_table(lines, swept)
 
 
@@ -123,8 +125,8 @@ def design_of(
     ------
     ScenarioError
     """
-    from netsim.results.compare import require_possible
-    from netsim.results.summary import load
+    from netsim.recording.summary import load
+    from netsim.views.gathering.comparison import require_possible
 
     raw = definition(folder)
     table = _table_of(raw)

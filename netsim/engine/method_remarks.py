@@ -3,7 +3,7 @@
 from netsim.engine.simulation import Simulation
 from netsim.errors import NetsimError
 from netsim.node.node import Node
-from netsim.results import unequal_steps
+from netsim.recording import run_warnings
 from netsim.scenario.tables import AlgorithmEntry, Scenario
 from netsim.schedules.rounds import Rounds
 from netsim.units import to_ns
@@ -24,7 +24,7 @@ def remarks(world: World) -> list[str]:
     if (last := last_wakeup(world.scenario)) is not None:
         found.append(last)
     steps = {entry.name: _steps_a_round(world, entry) for entry in world.scenario.algorithm}
-    unequal = unequal_steps.sentence(
+    unequal = run_warnings.unequal_steps(
         {name: n for name, n in steps.items() if n is not None}, "local steps a round"
     )
     return [*found, *([] if unequal is None else [unequal])]

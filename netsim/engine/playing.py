@@ -16,10 +16,9 @@ from netsim.engine.progress import Watcher
 from netsim.engine.replay import Past
 from netsim.engine.simulation import Simulation
 from netsim.errors import AlteredError, ReplayError, ScenarioError
-from netsim.recording import checksums, folder_lock
+from netsim.recording import checksums, folder_lock, status
 from netsim.recording.observers import Observers
 from netsim.recording.whole_files import make_folder, recorded, written_into
-from netsim.results import status
 from netsim.scenario.tables import AlgorithmEntry
 from netsim.units import to_s
 from netsim.world.builder import World

@@ -42,14 +42,13 @@ from netsim.engine.provenance import (
 from netsim.engine.replay import Past
 from netsim.engine.run_checks import RunChecks
 from netsim.errors import ReplayError
-from netsim.export.timeline import states
 from netsim.messaging.barrier import Barrier
 from netsim.node.node import Node
 from netsim.node.process_guard import start_processes
 from netsim.node.publishing_verbs import LoggedWeights
-from netsim.recording import artifacts, checksums
+from netsim.recording import artifacts, checksums, summary
+from netsim.recording import node_states as states
 from netsim.recording.whole_files import make_folder, write_text, written_into
-from netsim.results import summary
 from netsim.scenario import algorithm_files, to_toml
 from netsim.scenario.tables import AlgorithmEntry
 from netsim.units import to_ns, to_s

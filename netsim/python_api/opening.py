@@ -8,10 +8,10 @@ from netsim.errors import ScenarioError, one_line
 from netsim.python_api.runs import Run, Sweep
 from netsim.python_api.scenario import Scenario
 from netsim.recording import run_folder
-from netsim.results.compare import csv_cell
-from netsim.results.frames import PlayedRun
-from netsim.results.summary import load, run_folders
-from netsim.results.sweep_comparison import SweepDesign
+from netsim.recording.summary import load, run_folders
+from netsim.scenario.labels import csv_cell
+from netsim.views.gathering.comparison import SweepDesign
+from netsim.views.gathering.frames import PlayedRun
 
 
 def open_folder(folder: str | Path) -> Run:

@@ -9,14 +9,14 @@ from matplotlib.figure import Figure
 from netsim import views
 from netsim.console import sweep_tables
 from netsim.errors import ScenarioError
+from netsim.recording import metrics as measured
 from netsim.recording.summary_fields import MEASURES, named
 from netsim.registry import did_you_mean
-from netsim.results import metrics as measured
-from netsim.results.frames import PlayedRun
-from netsim.results.sweep_comparison import SweepDesign, compare_points, measures_to_show
 from netsim.views import Ask, accuracy
 from netsim.views.gathering.asked import shown_of
+from netsim.views.gathering.comparison import SweepDesign, compare_points, measures_to_show
 from netsim.views.gathering.estimates import AGAINST, Band
+from netsim.views.gathering.frames import PlayedRun
 from netsim.views.gathering.runs import Run, pictured, title_of
 from netsim.views.render import pictures
 from netsim.views.render.figure import marks

@@ -12,7 +12,7 @@ from netsim.python_api.opening import opened_run
 from netsim.python_api.runs import Run
 from netsim.python_api.scenario import Scenario, kinds_for
 from netsim.recording import folder_lock
-from netsim.results.summary import run_folders
+from netsim.recording.summary import run_folders
 from netsim.scenario.kinds import kinds_of
 
 

@@ -11,12 +11,11 @@ from netsim.console.ending import warnings_of
 from netsim.python_api.plots import Plots, SweepPlots
 from netsim.python_api.scenario import Scenario, load
 from netsim.recording import run_folder
+from netsim.recording.summary import load as summary_of
 from netsim.registry import did_you_mean
-from netsim.results import frames, paired
-from netsim.results.frames import PlayedRun
-from netsim.results.paired import Comparison
-from netsim.results.summary import load as summary_of
-from netsim.results.sweep_comparison import SweepDesign, compare_points, tidy_rows
+from netsim.views.gathering import frames
+from netsim.views.gathering.comparison import SweepDesign, compare_points, tidy_rows
+from netsim.views.gathering.frames import Comparison, PlayedRun
 
 
 class Run:
@@ -197,7 +196,7 @@ class Run:
         ScenarioError
             If there are no pairs, or the metric was not measured.
         """
-        return paired.compare(self._runs, other._runs, metric, at_s)
+        return frames.compare(self._runs, other._runs, metric, at_s)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {', '.join(self.algorithms)} in {self.folder}>"

@@ -1,5 +1,8 @@
 """Warnings of a run: what its user should know before reading its numbers."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 
 class RunWarnings:
     """Texts for `warnings` in `summary.json` and for the terminal, one of each subject.
@@ -67,3 +70,40 @@ def queued_share(in_flight: int, ended: int, woke: int, nodes: int) -> float:
     """
     asked = in_flight + ended
     return in_flight / asked if in_flight * woke > 2 * asked * nodes else 0.0
+
+
+MOST_RATIO = 1.5
+"""Methods with more than so many times the local steps of another are not compared alike."""
+
+
+def unequal_steps(steps: Mapping[str, float], what: str) -> str | None:
+    """A warning where the most local steps are more than `MOST_RATIO` times the fewest.
+
+    Parameters
+    ----------
+    steps : mapping of str to float
+        Local steps by method; those with none are left out.
+    what : str
+        What they are, such as `local steps in all`.
+    """
+    trained = {label: n for label, n in steps.items() if n > 0}
+    if len(trained) < 2:
+        return None
+    fewest, most = min(trained, key=trained.__getitem__), max(trained, key=trained.__getitem__)
+    ratio = trained[most] / trained[fewest]
+    if ratio <= MOST_RATIO:
+        return None
+    return (
+        f"{most} takes {ratio:,.3g} times as many {what} as {fewest} ({trained[most]:,.6g} and "
+        f"{trained[fewest]:,.6g}): differences between them are of training as well"
+    )
+
+
+def unequal_steps_of(summaries: Sequence[Mapping[str, Any]]) -> str | None:
+    """The warning on runs of one scenario that have ended, one an algorithm."""
+    steps = {
+        str(one.get("algorithm", k)): float(one["local_steps"])
+        for k, one in enumerate(summaries)
+        if isinstance(one.get("local_steps"), int)
+    }
+    return unequal_steps(steps, "local steps")

@@ -35,6 +35,8 @@ OUTCOMES = (
 )
 """Ways a message can end. All but the first two, `deadline` and `withdrawn` count as lost."""
 
+ARRIVED = ("delivered", "partial")
+"""Outcomes of messages that were handed to their receiver."""
 ADDED_OUTCOMES = frozenset({"asleep", "withdrawn"})
 """Outcomes that enter a fingerprint only where they occur, so that older fingerprints hold."""
 

@@ -152,7 +152,7 @@ _BROKE = "models that became nan, infinite or huge by the node's own training"
 _CAUGHT = "models that became so by what another node had sent"
 _SPILLED = "energy harvested that full batteries could not hold"
 _OUT = "how often nodes went off for want of energy"
-_SENT = "payload of messages that were begun, once a receiver: what older runs counted"
+_SENT = "payload of messages that were begun, once a receiver"
 
 
 MEASURES: dict[str, Measure] = {

@@ -44,3 +44,8 @@ def short_path(text: str) -> str:
     """Of an absolute path its last two parts; another text as it is."""
     path = Path(text)
     return "/".join(path.parts[-2:]) if path.is_absolute() else text
+
+
+def csv_cell(value: Any) -> Any:
+    """A swept value as one cell: tables and lists as text."""
+    return value if isinstance(value, int | float | str) else shown(value)

@@ -20,8 +20,8 @@ from netsim.engine.interruption import USUAL, Interrupted
 from netsim.engine.progress import Progress
 from netsim.engine.simulation import Simulation
 from netsim.messaging.message import Message
+from netsim.recording import summary
 from netsim.registry import Table, family, in_force
-from netsim.results import summary
 from netsim.scenario import Scenario, algorithm_files, from_dict
 from netsim.scenario.kinds import Kinds
 from netsim.testing.small_world import CHURN, SCHEDULES, WORLDS, played, require, tables

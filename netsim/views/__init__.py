@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 Table = Mapping[str, NDArray[Any]]
 """A tidy table: columns of one length by name; numbers in SI units, shares in [0, 1]."""
+Row = dict[str, Any]
+"""Cells by column name; None where a run does not say."""
 
 
 @dataclass(frozen=True)
@@ -332,6 +334,44 @@ class Panel:
     title: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Column:
+    """Spelled numbers below a title, in a terminal.
+
+    Attributes
+    ----------
+    title : str
+    cells : sequence of str
+    cost : bool
+        Tells what was spent from what was reached.
+    keep_with_previous : bool
+        Whether it stays beside the column before it.
+    """
+
+    title: str
+    cells: Sequence[str]
+    cost: bool = False
+    keep_with_previous: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """A table as a terminal prints it; `render.terminal.WrappedTable` draws it.
+
+    Attributes
+    ----------
+    names : mapping of str to sequence of str
+        The columns that name a row; every part of a table that is cut has them.
+    columns : sequence of Column
+    note : str
+        What the spreads are, and what is counted.
+    """
+
+    names: Mapping[str, Sequence[str]]
+    columns: Sequence[Column]
+    note: str
+
+
 @dataclass(frozen=True, eq=False)
 class Shown:
     """All that a view shows.
@@ -343,11 +383,14 @@ class Shown:
         The meaning of marks and numbers, in a line or two.
     short : sequence of mapping
         The few numbers that a text cites, in the units of the axes, as rows of a table.
+    printed : Printed, optional
+        The terminal's table, where it is not made of the panels.
     """
 
     panels: Sequence[Panel]
     about: str = ""
     short: Sequence[Mapping[str, Any]] = ()
+    printed: Printed | None = None
 
     def frame(self) -> "pd.DataFrame":
         """The tables of all panels below each other; `panel` is a column where there are several.

@@ -6,12 +6,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from netsim.recording import metrics as measured
 from netsim.recording import run_folder
 from netsim.recording.main_metric import is_share
 from netsim.recording.summary_fields import Measure
-from netsim.results import metrics as measured
-from netsim.results.terminal_tables import Row
-from netsim.views import Ask, Lines, Panel, Shown
+from netsim.views import Ask, Lines, Panel, Row, Shown
 from netsim.views.gathering import names
 from netsim.views.gathering import runs as of_several
 from netsim.views.gathering.estimates import (

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from netsim.errors import ScenarioError
+from netsim.recording import metrics as measured
 from netsim.recording import run_folder
-from netsim.results import metrics as measured
-from netsim.results.terminal_tables import Row
-from netsim.views import Ask, Lines, Panel, Quantity, Shown
+from netsim.recording.schema import ARRIVED
+from netsim.views import Ask, Lines, Panel, Quantity, Row, Shown
 from netsim.views.gathering import names
 from netsim.views.gathering import runs as of_several
 from netsim.views.gathering.estimates import Floats, node_differences
@@ -22,7 +22,6 @@ TAKES = ("metrics", "paired_to")
 
 OF_MESSAGES = {"delay": "Message delay", "age": "Age of messages at first use"}
 """Quantities of messages that arrived, and their names."""
-_ARRIVED = ("delivered", "partial")
 _POINTS = 400
 _WIDE = 30.0
 """Ratio of the 99.9 % to the 0.1 % quantile from which an axis is logarithmic."""
@@ -168,7 +167,7 @@ def _over_messages(run: Run, what: str) -> Floats:
         return ages[np.isfinite(ages)]
     run.require("messages")
     rows = run_folder.read(run.folder, "messages", ("t_sent_s", "t_done_s", "outcome"))
-    arrived = np.isin(rows["outcome"], _ARRIVED)
+    arrived = np.isin(rows["outcome"], ARRIVED)
     return np.asarray((rows["t_done_s"] - rows["t_sent_s"])[arrived], dtype=np.float64)
 
 

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netsim.recording.main_metric import is_share
+from netsim.recording.metrics import complete_from
 from netsim.recording.schema import RECORDED
-from netsim.results.metrics import complete_from
 from netsim.units import BITS_PER_MEGABYTE
 from netsim.views import OnPage, Panel, Shown
 from netsim.views.gathering.numbers import evenly, short

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from netsim.recording.schema import ARRIVED
 from netsim.views import Lines, Panel, Quantity, Shown
 from netsim.views.gathering.run_tables import RunTables, Words
 
@@ -18,7 +19,7 @@ def of_run(run: RunTables) -> Shown | None:
     rows = run.messages
     if not rows or not len(rows["src"]):
         return None
-    arrived = rows["outcome"].among(("delivered", "partial"))
+    arrived = rows["outcome"].among(ARRIVED)
     delay = rows["t_done_s"] - rows["t_sent_s"]
     delays = Quantity("at_s", "Delay", "s"), "messages that arrived"
     panels = [_panel(rows["kind"], arrived & (delay >= 0), delay, *delays)]

@@ -1,63 +1,58 @@
-"""Means over seeds and paired differences, each with its interval."""
+"""A sweep compared: means over seeds and paired differences, each with its interval."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
-from netsim.results.sweep_comparison import LEVEL, Estimate, mean_and_half_width
-from netsim.views import OnPage, Panel, Shown
+from netsim.recording.summary_fields import MEASURES, definitions
+from netsim.views import Column, OnPage, Panel, Printed, Shown
+from netsim.views.gathering import names
+from netsim.views.gathering.comparison import (
+    LEVEL,
+    Estimate,
+    PointResult,
+    SweepDesign,
+    measures_to_show,
+)
 from netsim.views.gathering.numbers import short
-from netsim.views.gathering.sweep_tables import SweepTables, described
+from netsim.views.gathering.sweep_tables import SweepTables, described, title
 
 TITLE = "Differences and their intervals"
 PLACE = 20
 
 
 def of_sweep(sweep: SweepTables) -> Shown | None:
-    """Return what `gather` finds, for the page."""
-    found = gather(sweep)
-    return None if found is None else Shown([Panel(OnPage("differences", found))])
+    """Return differences to the first point and to the first algorithm; None without measures."""
+    if not sweep.measures:
+        return None
+    show = measures_to_show(sweep.lines, sweep.design.show)
+    told = printed(sweep.lines, show, sweep.design)
+    return Shown([Panel(OnPage("differences", gather(sweep)))], printed=told)
 
 
-def gather(sweep: SweepTables) -> dict[str, Any] | None:
+def gather(sweep: SweepTables) -> dict[str, Any]:
     """By point and algorithm: means, differences to the first point and to the first algorithm.
 
     A triple is mean, half its interval (None: one seed) and how many seeds.
     """
-    names = sweep.measures
-    if not names:
-        return None
-    values = _by_run(sweep)
-    first = sweep.algorithms[0]
-    rows = []
-    for line in sweep.lines:
-        mine, theirs = values[line.point, line.algorithm], values.get((line.point, first), {})
-        rows.append(
-            {
-                "point": line.point,
-                "algorithm": line.algorithm,
-                "mean": [_mean(line.estimates.get(name)) for name in names],
-                "to_point": [_diff(line.estimates.get(name)) for name in names],
-                "to_algorithm": [
-                    None if line.algorithm == first else _paired(mine, theirs, name)
-                    for name in names
-                ],
-            }
-        )
+    shown, first = sweep.measures, sweep.algorithms[0]
+    rows = [
+        {
+            "point": sweep.point_names[line.point],
+            "algorithm": names.method(line.algorithm),
+            "mean": [_mean(line.estimates.get(name)) for name in shown],
+            "to_point": [_diff(line.estimates.get(name)) for name in shown],
+            "to_algorithm": [_diff(beside.estimates.get(name)) for name in shown],
+        }
+        for line, beside in zip(sweep.lines, sweep.lines_to(first), strict=True)
+    ]
     return {
-        "measures": [described(name) for name in names],
-        "first_point": next(iter(sweep.design.points)),
-        "first_algorithm": first,
-        "algorithms": sweep.algorithms,
+        "measures": [described(name) for name in shown],
+        "first_point": sweep.point_names[next(iter(sweep.design.points))],
+        "first_algorithm": names.method(first),
+        "algorithms": [names.method(name) for name in sweep.algorithms],
         "level": LEVEL,
         "rows": rows,
     }
-
-
-def _by_run(sweep: SweepTables) -> dict[tuple[str, str], dict[int, Mapping[str, Any]]]:
-    found: dict[tuple[str, str], dict[int, Mapping[str, Any]]] = {}
-    for run in sweep.runs:
-        found.setdefault((run.point, run.algorithm), {})[run.seed] = run.numbers
-    return found
 
 
 def _mean(cell: Estimate | None) -> list[Any] | None:
@@ -67,20 +62,61 @@ def _mean(cell: Estimate | None) -> list[Any] | None:
 def _diff(cell: Estimate | None) -> list[Any] | None:
     if cell is None or cell.diff is None:
         return None
-    return _triple(cell.diff, cell.diff_half_width, cell.seeds)
-
-
-def _paired(
-    mine: Mapping[int, Mapping[str, Any]], theirs: Mapping[int, Mapping[str, Any]], name: str
-) -> list[Any] | None:
-    """Mean difference to another algorithm over the seeds that both have."""
-    pairs = [
-        numbers[name] - theirs[seed][name]
-        for seed, numbers in mine.items()
-        if seed in theirs and numbers.get(name) is not None and theirs[seed].get(name) is not None
-    ]
-    return _triple(*mean_and_half_width(pairs), len(pairs)) if pairs else None
+    return _triple(cell.diff, cell.diff_half_width, cell.pairs)
 
 
 def _triple(mean: float, half: float | None, seeds: int) -> list[Any]:
     return [*short([mean], 6), None if half is None else short([half])[0], seeds]
+
+
+def printed(lines: Sequence[PointResult], show: Sequence[str], swept: SweepDesign) -> Printed:
+    """Means over seeds with their intervals, and paired differences to the first point.
+
+    Parameters
+    ----------
+    lines : sequence of PointResult
+        See `comparison.compare_points`.
+    show : sequence of str
+        Names of measures.
+    swept : SweepDesign
+        What was asked for.
+    """
+    first, seeds = next(iter(swept.points)), len(swept.seeds)
+    several = any(line.point != first for line in lines)
+    columns = []
+    for name in show:
+        cells = [line.estimates.get(name) for line in lines]
+        means = [_told(name, cell, line) for cell, line in zip(cells, lines, strict=True)]
+        columns.append(Column(title(name), means))
+        if several:
+            unit = title(name).partition("\n")[2]
+            differences = [
+                ""
+                if cell is None or cell.diff is None
+                else MEASURES[name].spelled(cell.diff, cell.diff_half_width, "+")
+                for cell in cells
+            ]
+            columns.append(Column(f"Δ\n{unit}", differences, keep_with_previous=True))
+    rows = {
+        "point": [line.point for line in lines],
+        "algorithm": [line.algorithm for line in lines],
+        "seeds": [
+            str(line.seeds) if line.seeds == seeds else f"{line.seeds} of {seeds}" for line in lines
+        ],
+    }
+    note = f"mean over seeds ± half its {100 * LEVEL:g} % interval" if seeds > 1 else "one seed"
+    if several:
+        note += f"; Δ: to {first}, paired by seed"
+    ended = {line.point for line in lines}
+    missing = [point for point in swept.points if point not in ended]
+    if missing:
+        note += f"; no run has ended of {', '.join(missing)}"
+    defined = definitions(show)
+    return Printed(rows, columns, f"{note}\n{defined}" if defined else note)
+
+
+def _told(name: str, cell: Estimate | None, line: PointResult) -> str:
+    if cell is None:
+        return "-"
+    few = "" if cell.seeds == line.seeds else f" ({cell.seeds} of {line.seeds})"
+    return MEASURES[name].spelled(cell.mean, cell.half_width) + few

@@ -6,8 +6,7 @@ import numpy as np
 
 from netsim.recording.schema import OUTCOMES
 from netsim.views import Layers, Panel, Quantity, Shown
-from netsim.views.gathering.moments import moments, stretch_of
-from netsim.views.gathering.run_tables import RunTables, Words
+from netsim.views.gathering.run_tables import RunTables, Words, moments, stretch_of
 
 TITLE = "What became of messages"
 PLACE = 40

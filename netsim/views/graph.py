@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from netsim.errors import ScenarioError
 from netsim.recording import run_folder
-from netsim.results.graph_metrics import weights_of
-from netsim.results.terminal_tables import Row
-from netsim.views import Ask, OnPaper, Panel, Shown
+from netsim.recording.graph_metrics import weights_of
+from netsim.views import Ask, OnPaper, Panel, Row, Shown
 from netsim.views import weights as heatmaps
 from netsim.views.gathering import runs as of_several
 from netsim.views.gathering.runs import Run

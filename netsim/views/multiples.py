@@ -1,16 +1,17 @@
 """The main metric over virtual time at every point: small charts side by side."""
 
-from functools import reduce
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from netsim.errors import ScenarioError
-from netsim.recording import run_folder
 from netsim.recording.main_metric import is_share
-from netsim.results.metrics import curve, names
+from netsim.recording.metrics import names
 from netsim.views import OnPage, Panel, Shown
+from netsim.views.gathering.estimates import Line, over_seeds
+from netsim.views.gathering.names import method
 from netsim.views.gathering.numbers import evenly, short
+from netsim.views.gathering.runs import Run
 from netsim.views.gathering.sweep_tables import SweepTables
 
 TITLE = "Over virtual time, point by point"
@@ -18,7 +19,6 @@ PLACE = 30
 
 MOST_POINTS = 36
 MOST_TIMES = 80
-_COLUMNS = ("t_s", "node", "metric", "stage", "value", "steps", "energy_j")
 
 
 def of_sweep(sweep: SweepTables) -> Shown | None:
@@ -29,44 +29,55 @@ def of_sweep(sweep: SweepTables) -> Shown | None:
 
 def gather(sweep: SweepTables) -> dict[str, Any] | None:
     """By point and algorithm the mean over seeds of the mean over nodes; spread over seeds."""
-    metric, main = sweep.main.name, sweep.main
+    metric = sweep.main.name
     shown = list(sweep.design.points)[:MOST_POINTS]
     points: list[dict[str, Any]] = []
     for point in shown:
         lines: list[dict[str, Any]] = []
         for algorithm in sweep.algorithms:
-            curves = []
-            for run in sweep.runs:
-                if run.point == point and run.algorithm == algorithm:
-                    try:
-                        rows = run_folder.read(run.folder, "metrics", _COLUMNS)
-                    except ScenarioError:
-                        continue
-                    if metric in names(rows):
-                        curves.append(curve(rows, metric, main))
-            if curves:
-                common = reduce(np.intersect1d, (c.t_s for c in curves))
-                if not len(common):
-                    continue
-                t_s = common[evenly(len(common), MOST_TIMES)]
-                means = np.stack([c.mean[np.isin(c.t_s, t_s)] for c in curves])
+            runs = [
+                run
+                for one in sweep.runs
+                if (one.point, one.algorithm) == (point, algorithm)
+                and (run := _measured(one.folder, metric)) is not None
+            ]
+            found = _over_seeds(method(algorithm), runs, metric)
+            if found is not None:
+                kept = evenly(len(found.x), MOST_TIMES)
                 line: dict[str, Any] = {
-                    "algorithm": algorithm,
-                    "seeds": len(curves),
-                    "t_s": short(t_s, 6),
-                    "mean": short(means.mean(axis=0)),
+                    "algorithm": found.label,
+                    "seeds": found.seeds,
+                    "t_s": short(found.x[kept], 6),
+                    "mean": short(found.y[kept]),
                 }
-                if len(curves) > 1:
-                    line["std"] = short(means.std(axis=0, ddof=1), 3)
+                if found.half is not None:
+                    line["std"] = short(found.half[kept], 3)
                 lines.append(line)
         if lines:
-            points.append({"point": point, "lines": lines})
+            points.append({"point": sweep.point_names[point], "lines": lines})
     if not points or all(len(line["t_s"]) < 2 for one in points for line in one["lines"]):
         return None
     return {
         "metric": metric,
         "is_share": is_share(metric),
-        "algorithms": sweep.algorithms,
+        "algorithms": [method(name) for name in sweep.algorithms],
         "points": points,
         "left_out": len(sweep.design.points) - len(shown),
     }
+
+
+def _measured(folder: Path, metric: str) -> Run | None:
+    """A run that can be read and has a metric; None for others."""
+    try:
+        run = Run.of(folder)
+        return run if metric in names(run.metrics) else None
+    except ScenarioError:
+        return None
+
+
+def _over_seeds(label: str, runs: Sequence[Run], metric: str) -> Line | None:
+    """The mean of runs with its deviation over seeds; None without runs or a common time."""
+    try:
+        return over_seeds(label, runs, metric, "time", "std") if runs else None
+    except ScenarioError:
+        return None

@@ -6,9 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netsim.views import OnPage, Panel, Shown
-from netsim.views.gathering.moments import moments, stretch_of
 from netsim.views.gathering.numbers import short
-from netsim.views.gathering.run_tables import Floats, Ints, RunTables
+from netsim.views.gathering.run_tables import (
+    Floats,
+    Ints,
+    RunTables,
+    moments,
+    off_spans,
+    stretch_of,
+)
 from netsim.views.gathering.spring import spring
 
 TITLE = "The network over time"
@@ -191,20 +197,6 @@ def _strongest(node: Ints, moment: Ints, weight: Floats) -> NDArray[np.bool_]:
 
 def _off(run: RunTables, ends_s: Floats) -> list[list[int]]:
     """Return the nodes that are off at each moment; empty where none ever is."""
-    if "what" not in run.wakes:
-        return []
-    switched = run.wakes["what"].among(("on", "off"))
-    if not switched.any():
-        return []
-    is_off = run.wakes["what"].among(("off",))[switched].tolist()
-    nodes, times = run.wakes["node"][switched].tolist(), run.wakes["t_s"][switched].tolist()
-    first: dict[int, bool] = {}
-    for node, off in zip(nodes, is_off, strict=True):
-        first.setdefault(node, not off)  # what is switched on had been off from the beginning
-    now, found, k = {node for node, was_off in first.items() if was_off}, [], 0
-    for end_s in ends_s.tolist():
-        while k < len(times) and times[k] <= end_s:
-            (now.add if is_off[k] else now.discard)(nodes[k])
-            k += 1
-        found.append(sorted(now))
-    return found
+    node, begin, end = off_spans(run)
+    until = np.where(end < run.end_s, end, np.inf)  # those that are off at the end stay so
+    return [sorted(node[(begin <= t) & (t < until)].tolist()) for t in ends_s] if len(node) else []

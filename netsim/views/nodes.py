@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netsim.recording.main_metric import is_share
-from netsim.recording.schema import RECORDED
-from netsim.results.starved import ARRIVED, SHARE, starved
+from netsim.recording.metrics import STARVED_SHARE, starved
+from netsim.recording.schema import ARRIVED, RECORDED
 from netsim.units import BITS_PER_MEGABYTE
 from netsim.views import Columns, Panel, Quantity, Shown
 from netsim.views.gathering.run_tables import RunTables
@@ -51,8 +51,8 @@ def _said(starved_nodes: int) -> str:
         return ""
     named = "One node is" if starved_nodes == 1 else f"{starved_nodes} nodes are"
     return (
-        f"{named} starved: handed fewer than {100 * SHARE:g} % of the messages that the median "
-        "node was. Their rows are marked."
+        f"{named} starved: handed fewer than {100 * STARVED_SHARE:g} % of the messages that the "
+        "median node was. Their rows are marked."
     )
 
 
@@ -128,7 +128,7 @@ def _messages(run: RunTables) -> list[_Cells]:
     if not rows or not len(rows["src"]):
         return []
     src, dst = rows["src"].astype(np.int64), rows["dst"].astype(np.int64)
-    came = rows["outcome"].among(("delivered", "partial"))
+    came = rows["outcome"].among(ARRIVED)
     sent, arrived = np.bincount(src, minlength=n), np.bincount(src[came], minlength=n)
     meant, got = np.bincount(dst, minlength=n), np.bincount(dst[came], minlength=n)
     with np.errstate(divide="ignore", invalid="ignore"):

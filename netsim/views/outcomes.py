@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from netsim.results.network_cost import CAUSES
 from netsim.views import Ask, Panel, Quantity, Shares, Shown
 from netsim.views.gathering.runs import Run
+from netsim.views.network_cost import CAUSES
 
 TITLE = "The fate of messages"
 PLACE = 40

@@ -5,6 +5,7 @@ from typing import Any
 
 from netsim.scenario.labels import shown
 from netsim.views import OnPage, Panel, Shown
+from netsim.views.gathering import names
 from netsim.views.gathering.numbers import short
 from netsim.views.gathering.sweep_tables import SweepTables, described
 
@@ -48,18 +49,26 @@ def gather(sweep: SweepTables) -> dict[str, Any] | None:
         axes.append({"title": "score", "values": _short(told), "is_result": True})
     return {
         "axes": axes,
-        "labels": [f"{line.point}, {line.algorithm}" for line in sweep.lines][:MOST_LINES],
+        "labels": [
+            f"{sweep.point_names[line.point]}, {names.method(line.algorithm)}"
+            for line in sweep.lines[:MOST_LINES]
+        ],
     }
 
 
 def _axis(key: str, values: list[Any]) -> dict[str, Any]:
     known = [value for value in values if value is not None]
     if all(isinstance(value, int | float) and not isinstance(value, bool) for value in known):
-        low, high = min(known), max(known)
-        return {"title": key, "values": _short(values), "is_log": low > 0 and high / low >= 20}
+        low, high, axis = min(known), max(known), names.key(key, known)
+        drawn = [None if value is None else value / axis.per for value in values]
+        return {
+            "title": axis.label,
+            "values": _short(drawn),
+            "is_log": low > 0 and high / low >= 20,
+        }
     words = list(dict.fromkeys(word_of(value) for value in known))
     places = [None if value is None else words.index(word_of(value)) for value in values]
-    return {"title": key, "values": places, "words": words}
+    return {"title": names.key(key).label, "values": places, "words": words}
 
 
 def word_of(value: Any) -> str:

@@ -12,10 +12,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from netsim.recording.summary_fields import MEASURES, definitions
-from netsim.results.sweep_comparison import LEVEL, Estimate, PointResult, tidy_rows
-from netsim.results.terminal_tables import Row
-from netsim.views import Panel, Response, Shown
+from netsim.views import Panel, Response, Row, Shown
 from netsim.views.gathering import names, swept
+from netsim.views.gathering.comparison import LEVEL, Estimate, PointResult, tidy_rows
 from netsim.views.gathering.sweep_tables import SweepTables
 from netsim.views.gathering.swept import SweptAxis, swept_key
 
@@ -57,7 +56,7 @@ def gather(lines: Sequence[PointResult], show: Sequence[str], way: Way) -> Shown
     Parameters
     ----------
     lines : sequence of PointResult
-        See `sweep_comparison.compare_points`.
+        See `comparison.compare_points`.
     show : sequence of str
         Names of measures.
     way : Way

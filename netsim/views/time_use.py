@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from netsim.recording.schema import ARRIVED
 from netsim.views import Layers, Panel, Quantity, Shown
-from netsim.views.gathering.run_tables import RunTables
+from netsim.views.gathering.run_tables import RunTables, off_spans
 
 Floats = NDArray[np.float64]
 
@@ -68,13 +69,13 @@ def worked_out(run: RunTables) -> dict[str, Floats]:
     arrived; asleep, the share of the rest for which its radio sleeps by its schedule; waiting.
     """
     end_s, n = run.end_s, run.count
-    off = _off(run)
+    off = off_spans(run)
     layers = [off, _training(run, off)]
     rows = run.messages
     if rows:  # they last from sending to arrival
         begin, end = rows["t_sent_s"], rows["t_done_s"]
         layers.append((rows["src"], begin, end))
-        came = rows["outcome"].among(("delivered", "partial"))
+        came = rows["outcome"].among(ARRIVED)
         layers.append((rows["dst"][came], begin[came], end[came]))
     covered: list[Floats] = []
     taken = np.zeros(n)
@@ -125,28 +126,6 @@ def union(node: NDArray[Any], begin: Floats, end: Floats, end_s: float) -> Spans
     starts = np.flatnonzero(first)
     last = np.append(starts[1:] - 1, len(node) - 1)
     return node[starts], begin[starts], reach[last] - shift[last]
-
-
-def _off(run: RunTables) -> Spans:
-    """Return the times at which nodes were off."""
-    nothing = np.zeros(0)
-    if "what" not in run.wakes:
-        return nothing.astype(np.int64), nothing, nothing
-    what = run.wakes["what"]
-    switched = what.among(("on", "off"))
-    nodes, times = run.wakes["node"][switched].tolist(), run.wakes["t_s"][switched].tolist()
-    since: dict[int, float] = {}
-    met: set[int] = set()
-    rows: list[tuple[int, float, float]] = []
-    for node, t_s, off in zip(nodes, times, what.among(("off",))[switched].tolist(), strict=True):
-        if off:
-            since[node] = t_s
-        elif node in since or node not in met:
-            rows.append((node, since.pop(node, 0.0), t_s))
-        met.add(node)
-    rows += [(node, t_s, run.end_s) for node, t_s in since.items()]
-    table = np.array(rows, dtype=np.float64).reshape(-1, 3)
-    return table[:, 0].astype(np.int64), table[:, 1], table[:, 2]
 
 
 def _training(run: RunTables, off: Spans) -> Spans:

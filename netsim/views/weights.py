@@ -8,8 +8,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from netsim.recording.graph_metrics import last_logged, weights_of
 from netsim.recording.parquet_parts import Rows
-from netsim.results.graph_metrics import last_logged, weights_of
 from netsim.views import Cells, Panel, Quantity, Shown
 from netsim.views.gathering import pairs
 from netsim.views.gathering.run_tables import RunTables

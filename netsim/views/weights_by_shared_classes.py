@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from netsim.results import graph_metrics
+from netsim.recording import graph_metrics
 from netsim.views import Panel, Points, Quantity, Shown
 from netsim.views.gathering.run_tables import RunTables
 

@@ -15,7 +15,7 @@ from netsim.learning.architecture import (
     build_architecture,
     require_real,
 )
-from netsim.learning.global_draws import ALONE
+from netsim.learning.global_draws import ALONE, seeded
 from netsim.learning.model_probe import probe
 from netsim.learning.tasks import Examples
 from netsim.learning.whole_numbers import whole_buffers
@@ -183,8 +183,7 @@ def initial_models(
 
     def made(which: int, *node: int) -> torch.nn.Module:
         seed = streams.key("initial model", which, *node)
-        with ALONE, torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed & 0x7FFFFFFFFFFFFFFF)
+        with seeded(torch.device("cpu"), seed & 0x7FFFFFFFFFFFFFFF):
             module = kinds[which].build(examples.input_shape, examples.num_outputs)
         tensors = (*module.named_parameters(), *module.named_buffers())
         form = [(key, () if is_lazy(one) else tuple(one.shape)) for key, one in tensors]

@@ -21,7 +21,7 @@ from netsim.engine.interruption import Interrupted
 from netsim.errors import AlteredError, NetsimError, ScenarioError
 from netsim.recording import run_folder
 from netsim.recording.recorder import Recorder
-from netsim.results.summary import load
+from netsim.recording.summary import load
 from netsim.scenario import algorithm_files, component_files, from_dict
 
 SOURCE = '''"""Trains for as long as its loss says, mixes what comes."""

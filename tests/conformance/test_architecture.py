@@ -40,7 +40,6 @@ FLOORS = [
     {"protocols"},
     {"api"},
     {"scenario"},
-    {"results"},
     {"views"},
     {"export"},
     {"world"},
@@ -59,7 +58,7 @@ LOOSE = {
 }
 """The modules that may lie at the top of `netsim/`."""
 
-ACROSS = {"algorithms_", "closed_forms", "conformance", "hostile", "laws", "paper_results"}
+ACROSS = {"algorithms_", "closed_forms", "conformance", "hostile", "laws", "papers"}
 """Folders of tests that look at many rooms, or at none of `netsim/`."""
 
 LINES = 600
@@ -131,7 +130,7 @@ def test_no_module_lies_loose_at_the_top():
 
 
 def test_modules_can_be_imported_on_every_system():
-    """What Unix alone has is imported where it is used, or in a `try`."""
+    """Modules that Unix alone has are imported where they are used, or in a `try`."""
     unix = {"fcntl", "grp", "pty", "pwd", "resource", "termios", "tty"}
     found = [
         f"{module}: {name}"

@@ -95,7 +95,7 @@ def test_no_text_is_executed_and_nothing_unpickled(top):
 
 
 def test_who_reads_runs_imports_nothing_by_a_name():
-    rooms = [REPOSITORY / "netsim" / room for room in ("recording", "results", "views", "export")]
+    rooms = [REPOSITORY / "netsim" / room for room in ("recording", "views", "export")]
     texts = {
         path.relative_to(REPOSITORY).as_posix(): path.read_text(encoding="utf-8")
         for room in rooms

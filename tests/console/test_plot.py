@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from netsim.recording import summary
 from netsim.recording.recorder import Recorder
-from netsim.results import summary
 
 S = 10**9
 
@@ -145,7 +145,7 @@ def test_what_can_not_be_drawn_is_said_and_nothing_written(
 
 def test_a_view_is_printed_as_a_table(netsim, here, runs, swept):
     for path, view, told in (
-        ("out", "measures", "transmitted"),
+        ("out", "compare", "transmitted"),
         ("out/fedavg", "facts", ""),
         ("swept", "points", "bandwidth_hz=1e06"),
         ("swept", "sweep", "Bandwidth [MHz]"),

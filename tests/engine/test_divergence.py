@@ -21,17 +21,18 @@ from netsim.learning.tasks.labelling import Labelling
 from netsim.learning.tasks.next_token import NextToken
 from netsim.learning.tasks.regression import Regression
 from netsim.node.publishing_verbs import Publication
+from netsim.recording import metrics as measured
 from netsim.recording import run_folder
 from netsim.recording.main_metric import ACCURACY
-from netsim.results import metrics as measured
-from netsim.results import paired, sweep_comparison, terminal_tables
-from netsim.results.compare import time_to_target
-from netsim.results.explain import explained
 from netsim.rng import Streams
-from netsim.views import Ask, cdf
+from netsim.views import Ask, cdf, compare
+from netsim.views.explaining import explained
+from netsim.views.gathering import comparison, frames
+from netsim.views.gathering.comparison import time_to_target
 from netsim.views.gathering.runs import Run
 from netsim.views.render.figure.sheets import paper
 from netsim.views.render.page.run_page import gather
+from netsim.views.render.terminal import WrappedTable
 
 BACKENDS = ("sequential", "stacked", "native")
 NODES = 5
@@ -258,7 +259,7 @@ def test_a_node_without_a_number_on_validation_leaves_no_mean_of_the_others():
 def test_the_table_of_runs_says_why_a_cell_is_empty():
     row = {"run": "x", "accuracy": None, "nodes_diverged": 1, "nodes_caught": 3}
     console = Console(width=200, record=True, file=io.StringIO())
-    console.print(terminal_tables.comparison([row]))
+    console.print(WrappedTable(compare.printed([row])))
     assert "x: 1 nodes diverged, 3 caught it by a message" in console.export_text()
 
 
@@ -274,7 +275,7 @@ def test_a_paired_comparison_has_no_mean_where_a_node_has_no_number():
         }
     )
     by_node["diff"] = by_node.value - by_node.other
-    (found,) = paired._by_algorithm(by_node, is_lower_better=False).to_dict("records")
+    (found,) = frames._by_algorithm(by_node, is_lower_better=False).to_dict("records")
     assert math.isnan(found["value"])
     assert found["other"] == 0.25
     for name in ("diff", "diff_low", "diff_high", "std_nodes", "better"):
@@ -286,13 +287,12 @@ def test_a_sweep_has_no_mean_over_the_seeds_that_did_not_diverge():
     sound = {"accuracy": 0.9, "best": 0.9, "delay_s": 1.0, "time_to_target_s": 5.0}
     sound |= {"nodes_diverged": 0, "nodes_caught": 0}
     broken = {"accuracy": None, "best": 0.5, "delay_s": 1.0, "time_to_target_s": None}
-    cells = sweep_comparison._cells({0: sound, 1: {**broken, "nodes_diverged": 1}}, None)
+    cells = comparison.estimates({0: sound, 1: {**broken, "nodes_diverged": 1}}, {})
     assert "accuracy" not in cells
     assert cells["best"].mean == pytest.approx(0.7)
     assert (cells["delay_s"].seeds, cells["time_to_target_s"].seeds) == (2, 1)
     assert (
-        sweep_comparison._cells({0: sound, 1: {**sound, "accuracy": None}}, None)["accuracy"].seeds
-        == 1
+        comparison.estimates({0: sound, 1: {**sound, "accuracy": None}}, {})["accuracy"].seeds == 1
     )
 
 

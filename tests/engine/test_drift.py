@@ -14,7 +14,7 @@ from netsim.engine.simulation import Simulation
 from netsim.errors import ScenarioError
 from netsim.learning.jobs import BatchKey
 from netsim.recording import run_folder
-from netsim.results.summary import load
+from netsim.recording.summary import load
 from netsim.scenario import algorithm_files, from_dict
 
 SWAP = {"kind": "swap_labels", "at_s": 2.5, "classes": [[0, 1], [2, 9]]}

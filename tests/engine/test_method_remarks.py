@@ -4,7 +4,7 @@ import pytest
 
 from netsim import engine, world
 from netsim.engine.method_remarks import remarks
-from netsim.results import unequal_steps
+from netsim.recording import run_warnings
 from netsim.scenario import from_dict
 
 TABLES = {
@@ -88,13 +88,14 @@ def test_methods_that_train_unequally_are_remarked_on(algorithms, words):
 
 def test_runs_are_compared_by_what_they_really_took():
     runs = [{"algorithm": name, "local_steps": n} for name, n in (("a", 90), ("b", 60), ("c", 0))]
-    assert unequal_steps.of_runs(runs) is None  # 1.5 times, and one that trained nothing
+    assert run_warnings.unequal_steps_of(runs) is None  # 1.5 times, and one that trained nothing
     runs[0]["local_steps"] = 91
-    assert unequal_steps.of_runs(runs) == (
+    assert run_warnings.unequal_steps_of(runs) == (
         "a takes 1.52 times as many local steps as b (91 and 60): differences between them are "
         "of training as well"
     )
-    assert unequal_steps.of_runs(runs[:1]) is None
+    assert run_warnings.unequal_steps_of(runs[:1]) is None
     assert (
-        unequal_steps.of_runs([{"algorithm": "old"}, {"algorithm": "b", "local_steps": 1}]) is None
+        run_warnings.unequal_steps_of([{"algorithm": "old"}, {"algorithm": "b", "local_steps": 1}])
+        is None
     )

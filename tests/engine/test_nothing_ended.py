@@ -5,8 +5,8 @@ import json
 import pytest
 
 from netsim import engine, scenario, world
-from netsim.results.explain import explained
-from netsim.results.explain.node_story import story
+from netsim.views.explaining import explained
+from netsim.views.explaining.node_story import story
 
 ROUNDS = {"schedule": "rounds", "interval_s": 1.0}
 CLOCKS = {"schedule": "poisson", "rate_hz": 1.0}

@@ -14,8 +14,8 @@ import pytest
 
 from netsim import engine, scenario, world
 from netsim.export import formats
-from netsim.export.timeline.lanes import lanes
-from netsim.export.timeline.states import STATES, both, union, without
+from netsim.export.timeline.chrome import lanes
+from netsim.recording.node_states import STATES, both, union, without
 
 BASE: dict[str, Any] = {
     "horizon_s": 20.0,

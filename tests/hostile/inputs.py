@@ -27,11 +27,11 @@ from netsim.engine import runner
 from netsim.engine.checkpoints import journal
 from netsim.errors import AlteredError, ScenarioError, printable
 from netsim.recording import checksums, folder_lock
-from netsim.results.compare import table
-from netsim.results.summary import run_folders
+from netsim.recording.summary import run_folders
 from netsim.scenario import algorithm_files, json_schema
 from netsim.scenario.file import shipped
 from netsim.traces.bounded_toml import read_toml
+from netsim.views.compare import table
 
 from . import seeds
 

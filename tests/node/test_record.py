@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from netsim.errors import ProtocolError
-from netsim.results import summary
+from netsim.recording import summary
 
 
 def norms(theta):

@@ -8,7 +8,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import netsim
-from netsim.results.compare import table
+from netsim.views.compare import table
 
 
 def test_tables_have_labels_first_and_all_rows(played):

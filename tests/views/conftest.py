@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.results.conftest import written
+from tests.recording.conftest import written
 
 __all__ = ["written"]
 

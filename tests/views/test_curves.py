@@ -6,10 +6,10 @@ import pytest
 from scipy import stats
 
 from netsim.errors import ScenarioError
-from netsim.results import paired
-from netsim.results.frames import PlayedRun
 from netsim.views import Ask, accuracy
+from netsim.views.gathering import frames
 from netsim.views.gathering import runs as of_runs
+from netsim.views.gathering.frames import PlayedRun
 from netsim.views.gathering.runs import Run
 from netsim.views.render.figure import marks
 from netsim.views.render.figure import style as plot_style
@@ -95,7 +95,7 @@ def test_paired_differences_are_those_that_a_comparison_of_runs_finds(three_seed
         [PlayedRun(f, {"seed": s, "algorithm": name}) for s, f in enumerate(three_seeds[name])]
         for name in ("kd_pdfl", "fedavg")
     ]
-    expected = paired.compare(*sides).by_algorithm.iloc[0]
+    expected = frames.compare(*sides).by_algorithm.iloc[0]
     last = mine.iloc[-1]
     assert last["mean"] == pytest.approx(expected["diff"])
     assert last.low == pytest.approx(expected["diff_low"])

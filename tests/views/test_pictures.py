@@ -3,9 +3,8 @@ import pytest
 from matplotlib.image import imread
 
 from netsim.errors import ScenarioError
-from netsim.recording import run_folder
+from netsim.recording import metrics, run_folder, summary
 from netsim.recording.recorder import Recorder
-from netsim.results import metrics, summary
 from netsim.views import deliveries
 from netsim.views import weights as heatmaps
 from netsim.views.gathering import runs as of_runs

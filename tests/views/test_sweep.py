@@ -8,8 +8,9 @@ import pytest
 from scipy import stats
 
 from netsim.errors import ScenarioError
-from netsim.results import summary, sweep_comparison
+from netsim.recording import summary
 from netsim.views import sweep
+from netsim.views.gathering import comparison
 from netsim.views.render import pictures
 from netsim.views.render.figure import style as plot_style
 from netsim.views.render.figure.sheets import paper
@@ -38,12 +39,12 @@ def played(tmp_path):
             found = 0.95 + np.array([-0.1, 0.0, 0.04]) - shift + draws.normal(0, 0.002, 3)
             values[point, algorithm] = found
             put(tmp_path, point, algorithm, found.tolist())
-    return tmp_path, sweep_comparison.SweepDesign(points, SEEDS), values
+    return tmp_path, comparison.SweepDesign(points, SEEDS), values
 
 
 def draw(played, paired_to=None, show=("accuracy",), **more):
     folder, design, _ = played
-    lines = sweep_comparison.compare_points(folder, design, paired_to)
+    lines = comparison.compare_points(folder, design, paired_to)
     with plot_style.style(COLUMN):
         return pictures.of_sweep(lines, show, sweep.Way(minus=paired_to or "", **more), COLUMN)
 
@@ -85,13 +86,13 @@ def test_methods_stand_beside_each_other_and_bars_of_shares_end_at_100_percent(p
 
 def test_differences_can_be_to_a_point(played):
     folder, design, values = played
-    lines = sweep_comparison.compare_points(folder, design, "p1e+06")
+    lines = comparison.compare_points(folder, design, "p1e+06")
     by = {(line.point, line.algorithm): line.estimates["accuracy"] for line in lines}
     assert by["p1e+06", "local"].diff is None
     expected = (values["p5e+06", "local"] - values["p1e+06", "local"]).mean()
     assert by["p5e+06", "local"].diff == pytest.approx(expected)
     with pytest.raises(ScenarioError, match=r"paired to locl: .* did you mean \"local\""):
-        sweep_comparison.compare_points(folder, design, "locl")
+        comparison.compare_points(folder, design, "locl")
 
 
 def test_trials_of_a_search_are_marks_over_each_key_that_it_drew(tmp_path):
@@ -102,7 +103,7 @@ def test_trials_of_a_search_are_marks_over_each_key_that_it_drew(tmp_path):
             "training.batch_size": size,
         }
         put(tmp_path, f"local,trial-{i:03}", "local", [0.5, 0.6, 0.7])
-    design = sweep_comparison.SweepDesign(points, SEEDS)
+    design = comparison.SweepDesign(points, SEEDS)
     found = draw((tmp_path, design, None), is_search=True)
     assert [p.get_xlabel() for p in found.figure.axes] == ["Learning rate", "Batch size"]
     assert all(

@@ -63,7 +63,7 @@ def all_views(kind):
 
 
 def test_each_renderer_draws_each_view(shown):
-    assert {"age_by_pair", "fates", "accuracy", "measures", "nodes", "map", "weights"} <= set(shown)
+    assert {"age_by_pair", "fates", "accuracy", "compare", "nodes", "map", "weights"} <= set(shown)
     console = Console(width=100, record=True)
     for name, one in shown.items():
         page = page_marks.section(one, "title")

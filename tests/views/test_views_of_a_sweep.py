@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from netsim.results.sweep_comparison import SweepDesign
 from netsim.views import differences, multiples, parallel, points
+from netsim.views.gathering import swept
+from netsim.views.gathering.comparison import SweepDesign
 from netsim.views.gathering.sweep_tables import SweepTables
 from netsim.views.render.page import sweep_page
 
@@ -30,12 +31,16 @@ def sweep(tmp_path, write_run):
     return SweepTables(tmp_path, SweepDesign(VALUES, (0, 1)))
 
 
+NAMES = {"a": "X 1, kind one", "b": "X 100, kind two", "dpsgd": "D-PSGD", "local": "Local"}
+"""Points and methods as people write them."""
+
+
 def cell(found, point, algorithm, view):
     at = [one["name"] for one in found["measures"]].index("accuracy")
     return next(
         row[view][at]
         for row in found["rows"]
-        if (row["point"], row["algorithm"]) == (point, algorithm)
+        if (row["point"], row["algorithm"]) == (NAMES[point], NAMES[algorithm])
     )
 
 
@@ -53,18 +58,18 @@ def test_differences_are_paired_by_seed(sweep):
 
 def test_curves_are_means_over_seeds(sweep):
     found = multiples.gather(sweep)
-    assert [one["point"] for one in found["points"]] == ["a", "b"]
+    assert [one["point"] for one in found["points"]] == [NAMES["a"], NAMES["b"]]
     line = found["points"][0]["lines"][0]
-    assert (line["algorithm"], line["seeds"]) == ("dpsgd", 2)
+    assert (line["algorithm"], line["seeds"]) == ("D-PSGD", 2)
     assert (line["t_s"], line["mean"], line["std"]) == ([5, 10], [0.4, 0.6], [0, 0])
 
 
 def test_axes_of_parallel_coordinates(sweep):
     axes = {axis["title"]: axis for axis in parallel.gather(sweep)["axes"]}
-    assert axes["x"]["is_log"]
-    assert axes["x"]["values"] == [1, 1, 100, 100]
-    assert axes["kind"]["words"] == ["one", "two"]
-    assert axes["kind"]["values"] == [0, 0, 1, 1]
+    assert axes["X"]["is_log"]
+    assert axes["X"]["values"] == [1, 1, 100, 100]
+    assert axes["Kind"]["words"] == ["one", "two"]
+    assert axes["Kind"]["values"] == [0, 0, 1, 1]
     assert axes["accuracy [%]"]["values"] == [55, 42, 59, 42]
 
 
@@ -83,3 +88,22 @@ def test_runs_that_are_missing_are_counted(sweep):
     (sweep.folder / "b" / "seed-1" / "local" / "summary.json").unlink()
     sweep_page.report(sweep.folder, sweep.design, (), sweep.folder / "report.html")
     assert "1 of 8 runs are not there" in (sweep.folder / "report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("points", "told"),
+    [
+        (
+            {"p": {"radio.bandwidth_hz": 2e5, "exchange.period_s": 5}},
+            ["bandwidth 200 kHz, period 5 s"],
+        ),
+        (
+            {"p": {"link.loss": 0.1}, "q": {"link.loss": 0.25}},
+            ["link: loss 0.1", "link: loss 0.25"],
+        ),
+        ({"p": {"x": 1.00001}, "q": {"x": 1.00002}}, ["p", "q"]),  # words tell them not apart
+        ({"base": {}}, ["base"]),
+    ],
+)
+def test_a_point_is_called_by_its_values_with_their_units(points, told):
+    assert list(swept.point_names(points).values()) == told

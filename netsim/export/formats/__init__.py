@@ -138,36 +138,21 @@ def write(layout: Layout, wanted: str, path: Path | None) -> Path:
     ScenarioError
         If there is no such format, the run has not what it holds, or the file is there already.
     """
-    module = format_named(wanted)
-    path = Path(f"{layout.name}{module.SUFFIX}") if path is None else path
-    return _written(path, lambda: module.write(layout, path))
+    return _written(wanted, path, layout.name, lambda module, to: module.write(layout, to))
 
 
 def write_run(folder: Path, wanted: str, path: Path | None) -> Path:
-    """Write one format of what happened in a run.
+    """Write one format of what happened in a run, by the folder's name; see `write`.
 
     Parameters
     ----------
     folder : Path
         That of the run.
-    wanted : str
-        The format's name.
-    path : Path or None
-        None: the folder's name and the format's ending, in the working folder.
-
-    Returns
-    -------
-    Path
-        What was written.
-
-    Raises
-    ------
-    ScenarioError
-        If there is no such format, the run has not what it holds, or the file is there already.
+    wanted, path
+        As of `write`.
     """
-    module = format_named(wanted)
-    path = Path(f"{folder.resolve().name}{module.SUFFIX}") if path is None else path
-    return _written(path, lambda: module.write_run(folder, path))
+    name = folder.resolve().name
+    return _written(wanted, path, name, lambda module, to: module.write_run(folder, to))
 
 
 def format_named(wanted: str) -> ModuleType:
@@ -199,11 +184,26 @@ def tells_what_happened(wanted: str) -> bool:
     return hasattr(format_named(wanted), "write_run")
 
 
-def _written(path: Path, write: Callable[[], None]) -> Path:
+def _written(
+    wanted: str, path: Path | None, name: str, write: Callable[[ModuleType, Path], None]
+) -> Path:
+    """Write a format to a new file.
+
+    Parameters
+    ----------
+    wanted : str
+    path : Path or None
+        None: a file called so, with the format's ending.
+    name : str
+    write : callable
+        (module, path)
+    """
+    module = format_named(wanted)
+    path = Path(f"{name}{module.SUFFIX}") if path is None else path
     if path.exists():
         raise ScenarioError(f"--out {path}: is there already; name another file")
     try:
-        write()
+        write(module, path)
     except OSError as error:
         raise ScenarioError(f"--out {path}: can't be written: {error.strerror}") from error
     return path

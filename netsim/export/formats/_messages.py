@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow as pa
 
 from netsim.errors import ScenarioError
-from netsim.export.timeline.states import nanoseconds
 from netsim.recording import run_folder
+from netsim.recording.node_states import nanoseconds
 
 COLUMNS = (
     ("number", pa.int64(), "", "place in the log, from 1: messages stand in the order of ending"),

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from netsim.export.formats import _messages
-from netsim.results.compare import inert
+from netsim.recording.csv_files import inert
 
 SUFFIX = ".messages.csv"
 

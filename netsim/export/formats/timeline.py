@@ -6,12 +6,11 @@ A trace in JSON, of a run that has ended or of what there is of one; see `docs/t
 from collections.abc import Mapping
 from pathlib import Path
 
-from netsim.export.timeline import counters, messages, states
-from netsim.export.timeline.chrome import Writer, opened, process_of
-from netsim.export.timeline.lanes import lanes
-from netsim.export.timeline.states import Spans, nanoseconds
-from netsim.recording import run_folder
-from netsim.results import played
+from netsim.export.timeline import counters, messages
+from netsim.export.timeline.chrome import Writer, lanes, opened, process_of
+from netsim.recording import node_states as states
+from netsim.recording import played, run_folder
+from netsim.recording.node_states import Spans, nanoseconds
 
 SUFFIX = ".trace.json"
 THREADS = {"compute": 10_000, "train": 10_000, "transmit": 20_000, "receive": 30_000}

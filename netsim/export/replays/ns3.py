@@ -30,7 +30,7 @@ from netsim.export.formats import Layout, sampled_gains, seconds
 from netsim.export.replays import Run
 from netsim.links.radio.table import Radio
 from netsim.links.wired.wire import Wire
-from netsim.results.summary import write_json
+from netsim.recording.summary import write_json
 
 RATES_MBPS = (6, 9, 12, 18, 24, 36, 48, 54)
 """Of IEEE 802.11a."""

@@ -8,8 +8,9 @@ Source: "Trace Event Format", Google: complete, instant, counter, flow and metad
 """
 
 import gzip
+import heapq
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from io import TextIOWrapper
 from pathlib import Path
@@ -150,6 +151,33 @@ def opened(path: Path, about: Mapping[str, Any]) -> Iterator[Writer]:
             file.write(f'{{"displayTimeUnit":"ms","otherData":{told},"traceEvents":[\n')
             yield Writer(file)
             file.write("\n]}\n")
+
+
+def lanes(spans: Iterable[tuple[int, int]]) -> Iterator[int]:
+    """The lane of each span, the lowest that is free: slices of a thread do not overlap.
+
+    Parameters
+    ----------
+    spans : iterable of (int, int)
+        Begin and end, in order of their beginnings.
+
+    Yields
+    ------
+    int
+        From 0.
+    """
+    free: list[int] = []
+    taken: list[tuple[int, int]] = []
+    many = 0
+    for begin, end in spans:
+        while taken and taken[0][0] <= begin:
+            heapq.heappush(free, heapq.heappop(taken)[1])
+        if free:
+            lane = heapq.heappop(free)
+        else:
+            lane, many = many, many + 1
+        heapq.heappush(taken, (end, lane))
+        yield lane
 
 
 def _at(time_ns: int) -> str:

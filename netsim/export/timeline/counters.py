@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from netsim.export.timeline.chrome import Writer, process_of
-from netsim.export.timeline.states import nanoseconds
 from netsim.recording import run_folder
+from netsim.recording.node_states import nanoseconds
 
 COLUMNS = ("t_s", "node", "metric", "stage", "value", "energy_j")
 NETWORK = 1_000_000

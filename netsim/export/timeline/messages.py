@@ -15,13 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.export.timeline.chrome import SHORTEST_NS, Writer, process_of
-from netsim.export.timeline.lanes import lanes
-from netsim.export.timeline.states import nanoseconds
+from netsim.export.timeline.chrome import SHORTEST_NS, Writer, lanes, process_of
 from netsim.recording import run_folder
+from netsim.recording.node_states import nanoseconds
+from netsim.recording.schema import ARRIVED
 
 COLUMNS = ("t_sent_s", "t_done_s", "src", "dst", "kind", "bits", "outcome")
-ARRIVED = ("delivered", "partial")
 SENT, CAME = 40_000, 3
 """Threads of a node: the first of those that show what it has sent, and where messages arrive."""
 _WAITING = "messages under way"

@@ -6,8 +6,8 @@ from pathlib import Path
 from netsim.errors import ScenarioError
 from netsim.export.trackers import scalars, tracker
 from netsim.recording import run_folder
+from netsim.recording import summary as summaries
 from netsim.recording.observers import EvaluationEvent
-from netsim.results import summary as summaries
 from netsim.traces.files import is_file
 
 _COLUMNS = ("t_s", "node", "metric", "value")

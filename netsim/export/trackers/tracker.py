@@ -9,8 +9,8 @@ from typing import Any, Protocol
 from netsim.errors import ScenarioError, one_line
 from netsim.export.trackers import scalars
 from netsim.recording import run_folder
+from netsim.recording import summary as summaries
 from netsim.recording.observers import EvaluationEvent, Observers, TrafficEvent
-from netsim.results import summary as summaries
 from netsim.traces.files import is_file
 
 PROGRAMS = {

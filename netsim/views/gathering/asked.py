@@ -48,11 +48,13 @@ def _beside(name: str, runs: Sequence[Run]) -> Shown | None:
         shown = find(name).of_run(tables)
         if tables.faults:
             raise ScenarioError(tables.faults[0])
+        if shown is not None and len(runs) == 1:
+            return shown
         if shown is not None:
             about = about or shown.about
             titles = [" · ".join(filter(None, (run.algorithm, p.title))) for p in shown.panels]
             panels += [
-                replace(panel, title=title if len(runs) > 1 else panel.title)
+                replace(panel, title=title)
                 for panel, title in zip(shown.panels, titles, strict=True)
             ]
     return Shown(panels, about) if panels else None

@@ -14,10 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netsim.errors import ScenarioError
-from netsim.recording.main_metric import is_share
-from netsim.results import metrics as measured
-from netsim.results.sweep_comparison import half_widths_per_std
-from netsim.units import BITS_PER_MEGABYTE
+from netsim.recording import metrics as measured
+from netsim.views.gathering.comparison import half_widths_per_std
 from netsim.views.gathering.runs import Run
 
 Floats = NDArray[np.float64]
@@ -51,12 +49,6 @@ class Line:
     half: Floats | None
     seeds: int = 1
 
-    def ends(self, metric: str) -> tuple[Floats, Floats]:
-        """Both ends of the band; those of shares stay shares."""
-        half = np.zeros(len(self.y)) if self.half is None else self.half
-        low, high = self.y - half, self.y + half
-        return (np.maximum(low, 0.0), np.minimum(high, 1.0)) if is_share(metric) else (low, high)
-
 
 Abscissa = Callable[[Run, Floats], Floats]
 """(run, times of evaluation [s]) -> where they lie on the horizontal axis."""
@@ -67,18 +59,12 @@ def _airtime(run: Run, t_s: Floats) -> Floats:
     return np.full(len(t_s), np.nan) if found is None else found["airtime_s"]
 
 
-def _megabytes(run: Run, t_s: Floats) -> Floats:
-    found = measured.spent(run.folder, t_s)
-    bits = np.full(len(t_s), np.nan) if found is None else found["bits_transmitted"]
-    return np.asarray(bits / BITS_PER_MEGABYTE)
-
-
 AGAINST: dict[str, tuple[str, str, Abscissa]] = {
     "time": ("Virtual time [s]", "t_s", lambda _, t_s: t_s),
     "megabytes": (
         "Transmitted by all nodes, headers included [MB]",
         "transmitted_megabytes",
-        _megabytes,
+        lambda run, t_s: measured.megabytes(run.folder, t_s),
     ),
     "airtime": ("Airtime of all nodes [s]", "airtime_s", _airtime),
 }

@@ -15,11 +15,6 @@ def block_of(nodes: int) -> int:
     return max(1, math.ceil(nodes / _CELLS))
 
 
-def in_blocks(block: int) -> str:
-    """Words on cells of several nodes; empty where each is one."""
-    return f"a cell is {block} x {block} nodes" if block > 1 else ""
-
-
 def sums(
     row: NDArray[Any],
     column: NDArray[Any],

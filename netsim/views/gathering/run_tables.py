@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +18,9 @@ from netsim.recording.parquet_parts import Rows
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+FEW_NODES = 200
+MOMENTS, MOMENTS_OF_MANY = 60, 30
 
 Places = Callable[[Sequence[float]], Floats | None]
 """Times [s] -> positions [m] at each of them, (times, nodes, 2 or 3); None where nobody moves."""
@@ -210,3 +213,42 @@ def _cells(column: Any) -> Any:
         names = tuple(str(word) for word in whole.dictionary.to_pylist())
         return Words(names, whole.indices.to_numpy(zero_copy_only=False).astype(np.int64))
     return column.to_numpy()
+
+
+def off_spans(run: RunTables) -> tuple[Ints, Floats, Floats]:
+    """Node, beginning and end [s] of each time for which a node was switched off.
+
+    A node that is switched on first has been off from the beginning; one that stays off is so up to
+    the end of the run.
+    """
+    what = run.wakes.get("what")
+    if what is None:
+        return np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0)
+    switched = what.among(("on", "off"))
+    nodes, times = run.wakes["node"][switched].tolist(), run.wakes["t_s"][switched].tolist()
+    since: dict[int, float] = {}
+    met: set[int] = set()
+    rows: list[tuple[int, float, float]] = []
+    for node, t_s, off in zip(nodes, times, what.among(("off",))[switched].tolist(), strict=True):
+        if off:
+            since[node] = t_s
+        elif node in since or node not in met:
+            rows.append((node, since.pop(node, 0.0), t_s))
+        met.add(node)
+    rows += [(node, t_s, run.end_s) for node, t_s in since.items()]
+    table = np.array(rows, dtype=np.float64).reshape(-1, 3)
+    return table[:, 0].astype(np.int64), table[:, 1], table[:, 2]
+
+
+def moments(run: RunTables) -> NDArray[np.float64]:
+    """Ends [s] of equally long stretches of the run; those of many nodes are fewer."""
+    many = MOMENTS if run.count <= FEW_NODES else MOMENTS_OF_MANY
+    if run.end_s <= 0:
+        return np.zeros(1)
+    return np.linspace(0, run.end_s, many + 1)[1:]
+
+
+def stretch_of(times_s: NDArray[np.float64], ends_s: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the stretch of each time: a stretch has its end, not its beginning."""
+    found = np.searchsorted(ends_s, times_s, side="left")
+    return cast("NDArray[np.int64]", np.minimum(found, len(ends_s) - 1))

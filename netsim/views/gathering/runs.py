@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from netsim.errors import ScenarioError
-from netsim.recording import run_folder
+from netsim.recording import metrics as measured
+from netsim.recording import run_folder, status
 from netsim.recording.main_metric import MainMetric
 from netsim.recording.parquet_parts import Rows
 from netsim.recording.schema import WHY_MISSING
+from netsim.recording.summary import labels, load
 from netsim.registry import did_you_mean
-from netsim.results import metrics as measured
-from netsim.results import status
-from netsim.results.summary import labels, load
 from netsim.views.gathering import names
 
 _SEED = re.compile(r"seed-\d+")

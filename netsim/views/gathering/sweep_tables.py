@@ -1,4 +1,4 @@
-"""The runs of a sweep, as far as they have ended."""
+"""The runs of a sweep, as far as they have ended, and its measures in words."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,9 +7,19 @@ from pathlib import Path
 from typing import Any
 
 from netsim.recording.main_metric import MainMetric
-from netsim.recording.summary_fields import DEFAULT, MEASURES, meaning, row
-from netsim.results.summary import load
-from netsim.results.sweep_comparison import PointResult, SweepDesign, compare_points
+from netsim.recording.summary import load
+from netsim.recording.summary_fields import DEFAULT, MEASURES, meaning
+from netsim.views import Quantity
+from netsim.views.gathering import swept
+from netsim.views.gathering.comparison import (
+    PointResult,
+    RunRows,
+    SweepDesign,
+    compare_points,
+    folders_of_seed,
+    point_results,
+    run_rows,
+)
 
 
 @dataclass(frozen=True)
@@ -21,15 +31,12 @@ class SweepRun:
     point, algorithm : str
     seed : int
     folder : Path
-    numbers : mapping
-        Its measures, see `summary_fields.row`.
     """
 
     point: str
     algorithm: str
     seed: int
     folder: Path
-    numbers: Mapping[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,18 +56,33 @@ class SweepTables:
     trials: Sequence[Mapping[str, Any]] = ()
 
     @cached_property
+    def _rows(self) -> RunRows:
+        return run_rows(self.folder, self.design)
+
+    @cached_property
     def lines(self) -> list[PointResult]:
-        """Every point and algorithm, over seeds."""
-        return compare_points(self.folder, self.design)
+        """Every point and algorithm, over seeds; differences are to the first point."""
+        return self.lines_to(None)
+
+    def lines_to(self, paired_to: str | None) -> list[PointResult]:
+        """The same with differences to an algorithm or a point, see `comparison.compare_points`."""
+        found = point_results(self._rows, self.design, paired_to, self.folder)
+        return found or compare_points(self.folder, self.design)  # says that none has ended
+
+    @cached_property
+    def point_names(self) -> dict[str, str]:
+        """Points in words, by their labels; of a search its trials' labels."""
+        points = self.design.points
+        return {label: label for label in points} if self.trials else swept.point_names(points)
 
     @cached_property
     def runs(self) -> list[SweepRun]:
         """Every run that has ended, in the sweep's order."""
         return [
-            SweepRun(point, path.parent.name, seed, path.parent, row(load(path.parent)))
+            SweepRun(point, folder.name, seed, folder)
             for point in self.design.points
             for seed in self.design.seeds
-            for path in sorted((self.folder / point).glob(f"seed-{seed}/*/summary.json"))
+            for folder in folders_of_seed(self.folder / point, seed)
         ]
 
     @cached_property
@@ -90,3 +112,15 @@ def described(name: str) -> dict[str, Any]:
     )
     about = meaning(name)
     return {"name": name, "title": title, "unit": unit, "about": about, "scale": measure.scale}
+
+
+def measure_column(name: str) -> Quantity:
+    """A measure as the column of a table."""
+    told = described(name)
+    return Quantity(name, told["title"], told["unit"], 1 / told["scale"])
+
+
+def title(name: str) -> str:
+    """A measure's title over its unit, for the terminal."""
+    measure = MEASURES[name]
+    return f"{measure.title}\n{measure.unit.replace('#', '')}"

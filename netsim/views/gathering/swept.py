@@ -10,6 +10,8 @@ from netsim.units import without_unit
 from netsim.views.gathering import names
 from netsim.views.gathering.names import Axis
 
+_LONGEST = 60
+"""Letters of a point's name."""
 _WIDE = 10.0
 """Ratio of the largest to the smallest value from which the axis is logarithmic."""
 
@@ -112,6 +114,28 @@ def with_name(key: str, value: Any) -> str:
     number = _is_number(value)
     told = tick(value / axis.per) if number else value_label(value)
     return f"{_lowered(label)} {told}" + (f" {unit}" if unit and number else "")
+
+
+def point_names(points: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """Points of a sweep in words, `bandwidth 5 MHz, period 20 s`, by their labels.
+
+    Where words tell two points not apart, or are many, as of trials, labels stay.
+
+    Parameters
+    ----------
+    points : mapping of str to mapping
+        The swept keys and their values, by label.
+    """
+    made = {
+        label: ", ".join(with_name(key, value) for key, value in values.items()) or label
+        for label, values in points.items()
+    }
+    is_clear = len(set(made.values())) == len(made)
+    return (
+        made
+        if is_clear and max(map(len, made.values()), default=0) <= _LONGEST
+        else {label: label for label in points}
+    )
 
 
 def tick(x: float) -> str:

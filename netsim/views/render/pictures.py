@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from netsim.results.sweep_comparison import PointResult
 from netsim.views import Ask, accuracy, find, sweep
+from netsim.views.gathering.comparison import PointResult
 from netsim.views.gathering.run_tables import RunTables
 from netsim.views.gathering.runs import Run, pictured, title_of
 from netsim.views.render.figure import marks

@@ -5,12 +5,75 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from rich import box
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.measure import Measurement
+from rich.table import Table
+from rich.text import Text
 
-from netsim.results.terminal_tables import Column, WrappedTable
-from netsim.views import Columns, OnPage, OnPaper, Panel, Quantity, Shown
+from netsim.views import Column, Columns, OnPage, OnPaper, Panel, Printed, Quantity, Shown
 
 MOST_ROWS = 60
 """Of one panel; the rest is counted."""
+_FOLD = 48  # a row's name takes no more columns than this where room is short
+
+
+class WrappedTable:
+    """A table for Rich to print: in parts below each other where it is wider than the terminal.
+
+    Parameters
+    ----------
+    printed : Printed
+    """
+
+    def __init__(self, printed: Printed) -> None:
+        self._names, self._columns = printed.names, printed.columns
+        self._note = printed.note
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        def fits(shown: Sequence[Column], table: Table) -> bool:
+            room = options.update(max_width=10_000)
+            whole = len(shown) - sum(
+                c.keep_with_previous for c in shown
+            )  # what can't be cut any further
+            return whole < 2 or (Measurement.get(console, room, table).maximum <= options.max_width)
+
+        rest = list(self._columns)
+        while rest:
+            for end in range(len(rest), 0, -1):
+                if end < len(rest) and any(c.cost for c in rest[:end]) and not rest[0].cost:
+                    continue  # where the table is cut, what was reached and its cost part first
+                if end < len(rest) and rest[end].keep_with_previous:
+                    continue
+                table = self._table(rest[:end], folded=end < len(self._columns))
+                if fits(rest[:end], table):
+                    break
+            yield table
+            rest = rest[end:]
+        as_wide = options.update(no_wrap=False, overflow="fold")
+        yield from console.render(Text(self._note, style="dim"), as_wide)
+
+    def _table(self, shown: Sequence[Column], folded: bool) -> Table:
+        found = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+        for i, name in enumerate(self._names):
+            justify: Any = "right" if name == "seeds" else "left"
+            fold = _FOLD if folded and i == 0 else None
+            found.add_column(
+                name, justify=justify, overflow="fold", no_wrap=fold is None, max_width=fold
+            )
+        for column in shown:
+            if max(map(len, column.cells), default=0) > _FOLD:  # sentences
+                found.add_column(column.title, overflow="fold")
+            else:
+                found.add_column(column.title, justify="right", no_wrap=True)
+        above = None
+        for number, cells in enumerate(zip(*self._names.values(), strict=True)):
+            names = list(cells)
+            if len(names) > 1 and names[0] == above:
+                names[0] = ""
+            above = cells[0]
+            found.add_row(*names, *(column.cells[number] for column in shown))
+        return found
 
 
 def tables(shown: Shown) -> list[WrappedTable]:
@@ -28,6 +91,8 @@ def tables(shown: Shown) -> list[WrappedTable]:
     list of WrappedTable
         Empty where a view has controls of its own and no table.
     """
+    if shown.printed is not None:
+        return [WrappedTable(shown.printed)]
     if shown.short:
         names = list(dict.fromkeys(name for row in shown.short for name in row))
         cells = {name: [_spelled(row.get(name)) for row in shown.short] for name in names}
@@ -90,4 +155,4 @@ def _spelled(value: Any) -> str:
 def _table(cells: dict[str, Sequence[str]] | dict[str, list[str]], note: str) -> WrappedTable:
     first, *others = cells
     columns = [Column(title, cells[title]) for title in others]
-    return WrappedTable({first: cells[first]}, columns, note)
+    return WrappedTable(Printed({first: cells[first]}, columns, note))

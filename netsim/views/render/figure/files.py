@@ -2,7 +2,6 @@
 
 import math
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,9 +9,9 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from netsim.errors import one_line
+from netsim.recording.csv_files import csv_text
 from netsim.recording.whole_files import write_text
-from netsim.results.compare import csv_text
-from netsim.results.terminal_tables import Row
+from netsim.views import Row
 from netsim.views.render.figure import style as plot_style
 
 _MARKED = re.compile(r"[|`]|\](?=[(\[:])")
@@ -96,10 +95,3 @@ def spelled(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
     return plain(str(value))
-
-
-def thinned(count: int, most: int) -> Sequence[int]:
-    """At most so many places of a list, evenly spread, its first and last among them."""
-    if count <= most:
-        return range(count)
-    return sorted({round(k * (count - 1) / (most - 1)) for k in range(most)})

@@ -25,11 +25,12 @@ from netsim.views import (
     Shown,
     Table,
 )
+from netsim.views.gathering.numbers import evenly
 from netsim.views.render.colours import COLOURS_OF, FATES
 from netsim.views.render.figure import axes as plot_axes
 from netsim.views.render.figure import layout, swept_axis
 from netsim.views.render.figure import style as plot_style
-from netsim.views.render.figure.files import Drawn, thinned
+from netsim.views.render.figure.files import Drawn
 from netsim.views.render.figure.sheets import SCREEN, Sheet
 
 Entries = dict[str, Any]
@@ -106,7 +107,7 @@ def drawn(shown: Shown, heading: str = "", sheet: Sheet = SCREEN) -> Drawn:
         for panel in shown.panels
         for row in _rows(panel)
     ]
-    short = [dict(row) for row in shown.short] or [rows[k] for k in thinned(len(rows), _SHORT)]
+    short = [dict(row) for row in shown.short] or [rows[k] for k in evenly(len(rows), _SHORT)]
     return Drawn(figure, rows, short, shown.about)
 
 

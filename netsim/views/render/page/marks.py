@@ -34,7 +34,14 @@ def section(shown: Shown, title: str) -> dict[str, Any] | None:
     panels = [_panel(panel) for panel in shown.panels if not isinstance(panel.mark, OnPaper)]
     if not panels:
         return None
-    return {"title": title, "about": shown.about, "panels": panels}
+    made = {"title": title, "about": shown.about, "panels": panels}
+    marks = [panel.mark for panel in shown.panels]
+    curves = {mark.curves for mark in marks if isinstance(mark, Response)}
+    if len(curves) == 1 and len(marks) > 1 and all(isinstance(mark, Response) for mark in marks):
+        made["curves"] = list(*curves)  # one legend for all panels
+        for panel in panels:
+            panel["data"]["has_legend_above"] = True
+    return made
 
 
 def _panel(panel: Panel) -> dict[str, Any]:

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from netsim.errors import ScenarioError, one_line
+from netsim.recording import run_warnings
 from netsim.recording.summary_fields import divergence
-from netsim.results import unequal_steps
 from netsim.scenario.labels import shown
 from netsim.views import Ask, Shown, View, on_page
 from netsim.views.gathering.run_tables import Places, RunTables, nowhere
@@ -120,7 +120,7 @@ def content(folders: Sequence[Path], gathered: Callable[[Path], Entry]) -> dict[
     several = len(entries) > 1
     if several:
         summaries = [RunTables(folder).summary for folder in folders]
-        unequal = unequal_steps.of_runs(summaries)
+        unequal = run_warnings.unequal_steps_of(summaries)
         notices = [] if unequal is None else [one_line(f"{unequal[:1].upper()}{unequal[1:]}.")]
         notices += [
             one_line(f"{entry.label}: {warning}")

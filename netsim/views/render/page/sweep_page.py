@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from netsim.results.summary import load
-from netsim.results.sweep_comparison import SweepDesign
+from netsim.recording.summary import load
 from netsim.views import on_page
+from netsim.views.gathering.comparison import SweepDesign
 from netsim.views.gathering.sweep_tables import SweepTables
 from netsim.views.render.page.html import write
 from netsim.views.render.page.run_page import sections

@@ -5,8 +5,8 @@ import re
 import numpy as np
 import pytest
 
-from netsim.results.played import folders
-from netsim.results.sweep_comparison import SweepDesign
+from netsim.recording.played import folders
+from netsim.views.gathering.comparison import SweepDesign
 from netsim.views.render.page import sweep_page
 from netsim.views.render.page.run_page import report
 
@@ -15,6 +15,22 @@ REACHED = (
     "[...document.querySelectorAll('a[href], button, select, input, canvas[tabindex], .chart')]"
     ".filter(e => e.type !== 'radio' && e.offsetParent)"
 )
+
+
+CUT_TEXTS = """
+const cut = window.cutTexts = [];
+const draw = CanvasRenderingContext2D.prototype.fillText;
+CanvasRenderingContext2D.prototype.fillText = function (text, x, y, ...rest) {
+  const [wide, m] = [this.measureText(text).width, this.getTransform()];
+  const from = x + ({ center: -wide / 2, right: -wide, end: -wide }[this.textAlign] || 0);
+  const place = (at) => [m.a * at + m.c * y + m.e, m.b * at + m.d * y + m.f];
+  const { width, height } = this.canvas;
+  const outside = ([px, py]) => px < -2 || px > width + 2 || py < -2 || py > height + 2;
+  if (String(text).trim() && [from, from + wide].map(place).some(outside)) cut.push(String(text));
+  return draw.call(this, text, x, y, ...rest);
+};
+"""
+"""Notes every text that a canvas has no room for."""
 
 
 @pytest.fixture(scope="module")
@@ -54,10 +70,11 @@ def opened(browser, pages):
     asked: list[str] = []
     contexts = []
 
-    def open_page(name: str, theme: str = "light"):
-        context = browser.new_context(viewport={"width": 1200, "height": 900}, color_scheme=theme)
+    def open_page(name: str, theme: str = "light", width: int = 1200):
+        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme)
         contexts.append(context)
         page = context.new_page()
+        page.add_init_script(CUT_TEXTS)
         page.on("console", lambda message: said.append(message.text))
         page.on("pageerror", lambda error: said.append(str(error)))
         page.on("request", lambda request: asked.append(request.url))
@@ -105,6 +122,22 @@ def test_a_page_is_drawn_without_errors(opened, name, theme):
     assert not page.evaluate("document.documentElement.scrollWidth > innerWidth")
     for section in page.locator("main section").all():
         assert section.bounding_box()["height"] > 40
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["one", "two", "sweep"])
+@pytest.mark.parametrize("width", [390, 1200])
+def test_no_text_of_a_figure_is_cut(opened, name, width):
+    page = opened(name, width=width)
+    settled(page)
+    assert page.evaluate("[...new Set(cutTexts)]") == []
+
+
+@pytest.mark.slow
+def test_panels_of_the_same_curves_have_one_legend(opened):
+    page = opened("sweep")
+    assert page.locator("section#sweep figure").count() > 1
+    assert page.locator("section#sweep .legend").count() == 1
 
 
 def test_the_slider_moves_map_graph_and_weights_together(opened):

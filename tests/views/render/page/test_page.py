@@ -8,7 +8,7 @@ import re
 import pytest
 
 from netsim.errors import ScenarioError
-from netsim.results.played import folders
+from netsim.recording.played import folders
 from netsim.views.render.page.run_page import report
 
 
@@ -97,7 +97,7 @@ def test_algorithms_of_one_world_are_on_one_page(tmp_path, write_run):
         ("D-PSGD", [40, 60]),
         ("Local", [40, 60]),
     ]
-    numbers = panels_of(text)["measures"]["panels"][0]["data"]["columns"]
+    numbers = panels_of(text)["compare"]["panels"][0]["data"]["columns"]
     assert numbers[1]["values"] == [60, 60]
 
 

@@ -3,6 +3,7 @@
 const charts = (() => {
   const { element, number, css } = report;
 
+  const LETTER = 7;  // pixels of a label's letter, about
   const WHOLE = [1, 2, 5].flatMap((step) => [0, 1, 2, 3, 4, 5, 6].map((power) => step * 10 ** power)).sort((a, b) => a - b);
 
   function axis(label, options) {
@@ -20,6 +21,13 @@ const charts = (() => {
     const box = element("div", { class: "chart", role: "img", tabindex: 0, "aria-label": label });
     into.append(box);
     const height = options.height || 300;
+    // A label that is longer than its axis stands above or below the chart.
+    const room = [Math.max(box.clientWidth, 240) - 90, height - 64];
+    (options.axes || []).forEach((one, k) => {
+      if (!one.label || LETTER * one.label.length <= room[k]) return;
+      box[k ? "before" : "after"](element("div", { class: k ? "muted" : "muted below" }, one.label));
+      delete one.label;
+    });
     const plot = new uPlot({
       width: Math.max(box.clientWidth, 240), height, legend: { show: false }, ...options,
       padding: options.padding || [10, 26, 0, 4],
@@ -100,8 +108,80 @@ const charts = (() => {
     return set;
   }
 
+  // An element of a picture.
+  function mark(tag, attributes, text) {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    Object.entries(attributes).forEach(([name, value]) => made.setAttribute(name, value));
+    if (text !== undefined) made.textContent = text;
+    return made;
+  }
+
+  // About so many round numbers from low to high.
+  function niceTicks(low, high, many) {
+    const rough = (high - low) / many;
+    const power = 10 ** Math.floor(Math.log10(rough));
+    const step = [1, 2, 5, 10].map((k) => k * power).find((one) => one >= rough);
+    const ticks = [];
+    for (let k = Math.ceil(low / step); k * step <= high; k++) ticks.push(Number((k * step).toPrecision(12)));
+    return ticks;
+  }
+
+  // A heat map: `paint(k)` is the colour of the k-th of rows x columns cells, null where it is empty.
+  // Ticks are `tick(axis, k)` of `ids` rows and columns, which may be more than there are cells.
+  function heatMap(pen, { edge, wide, tall, rows, columns, paint, ids, tick, labels, told }) {
+    const image = new ImageData(columns, rows);
+    for (let k = 0; k < rows * columns; k++) {
+      const parts = paint(k);
+      if (parts) for (let j = 0; j < 4; j++) image.data[4 * k + j] = j < 3 ? parts[j] : 255;
+    }
+    const sheet = document.createElement("canvas");
+    [sheet.width, sheet.height] = [columns, rows];
+    sheet.getContext("2d").putImageData(image, 0, 0);
+    pen.imageSmoothingEnabled = false;
+    pen.drawImage(sheet, edge, 4, wide, tall);
+    pen.font = "12px system-ui";
+    pen.textAlign = "center";
+    if (told && wide / columns >= 44 && tall / rows >= 20) {
+      for (let k = 0; k < rows * columns; k++) {
+        const parts = paint(k);
+        if (!parts) continue;
+        pen.fillStyle = 0.3 * parts[0] + 0.59 * parts[1] + 0.11 * parts[2] > 140 ? "#14171b" : "#ffffff";
+        pen.fillText(told(k), edge + ((k % columns) + 0.5) * (wide / columns), 8 + (Math.floor(k / columns) + 0.5) * (tall / rows));
+      }
+    }
+    pen.strokeStyle = css("muted");
+    pen.strokeRect(edge, 4, wide, tall);
+    pen.fillStyle = css("text");
+    const step = (many, size) => [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000].find((one) => (one * size) / many >= 1) || many;
+    const letters = Math.max(...[0, ids[1] - 1].map((k) => String(tick(1, k)).length));
+    for (let k = 0; k < ids[1]; k += step(ids[1], wide / (LETTER * letters + 8))) pen.fillText(tick(1, k), edge + ((k + 0.5) / ids[1]) * wide, tall + 18);
+    pen.textAlign = "right";
+    for (let k = 0; k < ids[0]; k += step(ids[0], tall / 24)) pen.fillText(tick(0, k), edge - 5, 8 + ((k + 0.5) / ids[0]) * tall);
+    pen.textAlign = "center";
+    pen.fillText(labels[1], edge + wide / 2, tall + 36);
+    pen.save();
+    pen.translate(13, tall / 2);
+    pen.rotate(-Math.PI / 2);
+    pen.fillText(labels[0], 0, 0);
+    pen.restore();
+    return (x, y) => [Math.floor(((y - 4) / tall) * ids[0]), Math.floor(((x - edge) / wide) * ids[1])];
+  }
+
+  // A heat map is read by pointer and by arrow keys: `say(row, column)`.
+  function readCells(canvas, [rows, columns], at, say) {
+    let cell = [0, 0];
+    canvas.addEventListener("mousemove", (event) => say(...at(event.offsetX, event.offsetY)));
+    canvas.addEventListener("keydown", (event) => {
+      const steps = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] };
+      if (!(event.key in steps)) return;
+      event.preventDefault();
+      cell = cell.map((place, k) => (place + steps[event.key][k] + [rows, columns][k]) % [rows, columns][k]);
+      say(...cell);
+    });
+  }
+
   // A quantity as the label of an axis: "Age at use [s]".
   function titled({ label, unit }) { return unit ? `${label} [${unit}]` : label; }
 
-  return { axis, titled, chart, stacked, legend, choice };
+  return { axis, titled, chart, stacked, legend, choice, heatMap, readCells, mark, niceTicks };
 })();

@@ -116,8 +116,14 @@ const report = (() => {
       const many = view.panels.length > 1;
       const beside = many && !view.panels.some(({ mark: one }) => one === "columns" || one === "sentences");
       const body = element("div", { class: beside ? "two" : "" });
+      const keys = element("div");
+      if (view.curves) {
+        const legend = () => keys.replaceChildren(charts.legend(view.curves.map((one, at) => ({ name: one, colour: colour(at), rule: true }))));
+        listen("theme", legend);
+        legend();
+      }
       const section = element("section", { id: name, "aria-labelledby": `${name}-title` },
-        element("h2", { id: `${name}-title` }, view.title), view.about ? element("p", { class: "muted" }, view.about) : null, body);
+        element("h2", { id: `${name}-title` }, view.title), view.about ? element("p", { class: "muted about" }, view.about) : null, keys, body);
       main.append(section);
       waiting.set(section, () => view.panels.forEach((one) => {
         const space = many ? element("figure", null, one.data.title ? element("h3", null, one.data.title) : null) : body;

@@ -20,16 +20,16 @@ report.mark("cells", (body, data) => {
   const readout = element("div", { class: "readout", "aria-live": "polite" });
   body.append(keys, canvas, readout);
   const edge = data.ticks ? 30 + 7 * Math.max(...data.ticks[0].map((word) => word.length)) : 50;
-  let [wide, tall] = [1, 1];
+  let at = () => [-1, -1];
   function scale() {
     const swatch = element("span", { class: "swatch" });
     swatch.style.background = `linear-gradient(90deg, ${[0, 0.5, 1].map((at) => `rgb(${shade(at)})`).join(",")})`;
-    keys.replaceChildren(`${charts.titled(value)}: ${spelled(low)}`, swatch, spelled(top), ...(data.missing ? [` · empty: ${data.missing}`] : []), ...(block > 1 ? [` · a cell is ${block} × ${block} nodes`] : []));
+    keys.replaceChildren(`${charts.titled(value)}: ${spelled(low)}`, swatch, spelled(top), ...(data.missing && data.at.length < rows * columns ? [` · empty: ${data.missing}`] : []), ...(block > 1 ? [` · a cell is ${block} × ${block} nodes`] : []));
   }
   function draw() {
     const width = canvas.clientWidth || 480;
-    wide = width - edge - 6;
-    tall = data.ticks ? Math.min(wide, Math.max(90, 46 * rows)) : wide;
+    const wide = width - edge - 6;
+    const tall = data.ticks ? Math.min(wide, Math.max(90, 46 * rows)) : wide;
     const height = Math.round(tall + edge + (data.ticks ? 60 - edge : 0));
     const dense = window.devicePixelRatio || 1;
     canvas.style.height = `${height}px`;
@@ -37,30 +37,12 @@ report.mark("cells", (body, data) => {
     canvas.height = Math.round(height * dense);
     const pen = canvas.getContext("2d");
     pen.scale(dense, dense);
-    const image = new ImageData(columns, rows);
-    values.forEach((one, at) => { if (one !== null) image.data.set([...shade(Math.min(1, (one - low) / Math.max(top - low, 1e-300))), 255], 4 * at); });
-    const sheet = element("canvas");
-    [sheet.width, sheet.height] = [columns, rows];
-    sheet.getContext("2d").putImageData(image, 0, 0);
-    pen.imageSmoothingEnabled = false;
-    pen.drawImage(sheet, edge, 4, wide, tall);
-    pen.strokeStyle = css("muted");
-    pen.strokeRect(edge, 4, wide, tall);
-    pen.fillStyle = css("text");
-    pen.font = "12px system-ui";
-    const step = (many) => [1, 2, 5, 10, 20, 50, 100].find((one) => many / one <= 12) || 200;
-    const tick = (axis, k) => (data.ticks ? data.ticks[axis][k] : k * block);
-    pen.textAlign = "center";
-    for (let k = 0; k < columns; k += step(columns)) pen.fillText(tick(1, k), edge + ((k + 0.5) / columns) * wide, tall + 18);
-    pen.textAlign = "right";
-    for (let k = 0; k < rows; k += step(rows)) pen.fillText(tick(0, k), edge - 5, 8 + ((k + 0.5) / rows) * tall);
-    pen.textAlign = "center";
-    pen.fillText(data.column, edge + wide / 2, tall + 36);
-    pen.save();
-    pen.translate(13, tall / 2);
-    pen.rotate(-Math.PI / 2);
-    pen.fillText(data.row, 0, 0);
-    pen.restore();
+    at = charts.heatMap(pen, {
+      edge, wide, tall, rows, columns, ids: [rows, columns], labels: [data.row, data.column],
+      paint: (k) => (values[k] === null ? null : shade(Math.min(1, (values[k] - low) / Math.max(top - low, 1e-300)))),
+      tick: (axis, k) => (data.ticks ? data.ticks[axis][k] : k * block),
+      told: data.ticks ? (k) => number(values[k], 3) : null,
+    });
     scale();
   }
   function say(i, j) {
@@ -68,15 +50,7 @@ report.mark("cells", (body, data) => {
     const one = values[i * columns + j];
     readout.textContent = `${data.row} ${named(0, i)}, ${data.column} ${named(1, j)}: ${one === null ? data.missing || "–" : spelled(one)}`;
   }
-  canvas.addEventListener("mousemove", (event) => say(Math.floor(((event.offsetY - 4) / tall) * rows), Math.floor(((event.offsetX - edge) / wide) * columns)));
-  let cell = [0, 0];
-  canvas.addEventListener("keydown", (event) => {
-    const steps = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] };
-    if (!(event.key in steps)) return;
-    event.preventDefault();
-    cell = cell.map((at, k) => (at + steps[event.key][k] + [rows, columns][k]) % [rows, columns][k]);
-    say(...cell);
-  });
+  charts.readCells(canvas, [rows, columns], (x, y) => at(x, y), say);
   const watcher = new ResizeObserver(draw);
   watcher.observe(canvas.parentElement);
   report.page.cleanups.push(() => watcher.disconnect());

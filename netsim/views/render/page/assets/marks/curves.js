@@ -107,7 +107,7 @@ report.mark("curves", (body, data) => {
     plot.redraw(false);
     picker.value = page.picked.join(", ");
     keys.replaceChildren(charts.legend([
-      { name: `mean over ${metric.nodes.length} nodes, once all have a model`, colour: css("mean"), rule: true },
+      { name: `mean over ${number(metric.nodes.length)} nodes, once all have a model`, colour: css("mean"), rule: true },
       { name: "a node", colour: css("thin"), rule: true },
       ...page.picked.filter((node) => metric.nodes.includes(node)).map((node) => ({ name: `node ${node}`, colour: colour(page.picked.indexOf(node)), rule: true })),
     ]));

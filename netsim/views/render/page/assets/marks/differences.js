@@ -21,13 +21,7 @@ report.mark("differences", (body, data) => {
 
   function spelled(one) { return one.unit ? `${one.title} [${one.unit}]` : one.title; }
   const LETTER = 8; // a letter's width, at most on average
-  const SVG = "http://www.w3.org/2000/svg";
-  function mark(tag, attributes, text) {
-    const made = document.createElementNS(SVG, tag);
-    Object.entries(attributes).forEach(([name, value]) => made.setAttribute(name, value));
-    if (text !== undefined) made.textContent = text;
-    return made;
-  }
+  const { mark } = charts;
   function draw() {
     const about = data.measures[measure];
     const there = data.rows.map((row) => ({ ...row, cell: row[view][measure] })).filter((row) => row.cell);
@@ -49,7 +43,7 @@ report.mark("differences", (body, data) => {
     const height = tall * rowsOf.length + 52;
     const at = (value) => side + ((value - low) / (high - low)) * (width - side - 130);
     const svg = mark("svg", { viewBox: `0 0 ${width} ${height}`, width: "100%", role: "img", "aria-label": `${spelled(about)}: ${views.find(([name]) => name === view)[1]}` });
-    const ticks = niceTicks(low, high, 6);
+    const ticks = charts.niceTicks(low, high, 6);
     ticks.forEach((tick) => {
       svg.append(mark("line", { x1: at(tick), x2: at(tick), y1: 4, y2: height - 44, stroke: css("grid") }),
         mark("text", { x: at(tick), y: height - 28, "text-anchor": "middle" }, number(tick)));
@@ -75,14 +69,6 @@ report.mark("differences", (body, data) => {
     });
     svg.append(mark("text", { x: (side + width - 130) / 2, y: height - 8, "text-anchor": "middle" }, view === "mean" ? spelled(about) : `Difference in ${about.title}${about.unit ? ` [${about.unit === "%" ? "percentage points" : about.unit}]` : ""}`));
     space.append(svg);
-  }
-  function niceTicks(low, high, many) {
-    const rough = (high - low) / many;
-    const power = 10 ** Math.floor(Math.log10(rough));
-    const step = [1, 2, 5, 10].map((k) => k * power).find((one) => one >= rough);
-    const ticks = [];
-    for (let k = Math.ceil(low / step); k * step <= high; k++) ticks.push(Number((k * step).toPrecision(12)));
-    return ticks;
   }
   report.listen("theme", draw);
   draw();

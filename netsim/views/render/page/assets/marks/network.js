@@ -111,8 +111,8 @@ report.mark("network", (body, data) => {
       return found;
     };
   }
-  const size = n > 400 ? 2.2 : n > 100 ? 3.2 : 5;
   function drawNodes(pen, placed, width) {
+    const size = Math.max(1, Math.min(n > 100 ? 3.2 : 5, (0.15 * width) / Math.sqrt(n)));  // dots stay apart
     const off = new Set(data.off ? data.off[page.moment] : []);
     pen.lineWidth = 1.2;
     placed.forEach(([x, y], node) => {
@@ -125,7 +125,7 @@ report.mark("network", (body, data) => {
       pen.strokeStyle = css("node");
       pen.fillStyle = off.has(node) ? css("card") : picked >= 0 ? colour(picked) : css("node");
       pen.fill();
-      pen.stroke();
+      if (r > 2 || off.has(node)) pen.stroke();
       if (n <= 60 || picked >= 0 || node === hovered) {
         pen.font = "11px system-ui";
         const wide = pen.measureText(node).width;
@@ -253,7 +253,7 @@ report.mark("network", (body, data) => {
     const end = `${most < greatest ? "≥ " : ""}${number(most, 3)}`;
     const lost = weights.left_out ? ` ${number(weights.left_out)} small weights are left out.` : "";
 
-    const graph = view("Collaboration graph: who weighs whom", `A line from a node to a peer it weighs, darker for more weight; its own weight is not drawn. At most ${number(MOST_LINES)} lines, the strongest.${lost}`, 0.78, (made, pen, width, height) => {
+    const graph = view("Collaboration graph: who weighs whom", `A line from a node to a peer it weighs, darker for more weight; its own weight is not drawn. At most ${number(MOST_LINES)} lines: the strongest, and of equal ones the shortest.${lost}`, 0.78, (made, pen, width, height) => {
       const { at } = placing(width, height);
       const placed = Array.from({ length: n }, (_, node) => at(node));
       made.spot = nearest(placed);
@@ -263,14 +263,25 @@ report.mark("network", (body, data) => {
         if (page.picked.length && !page.picked.includes(i)) continue;
         for (let j = 0; j < n; j++) if (i !== j && now[i * n + j] > most * 0.02) lines.push([now[i * n + j], i, j]);
       }
+      const far = (i, j) => (placed[i][0] - placed[j][0]) ** 2 + (placed[i][1] - placed[j][1]) ** 2;
+      const there = lines.length;
       lines.sort((a, b) => b[0] - a[0]);
-      lines = lines.slice(0, MOST_LINES).reverse();
-      const fade = Math.min(0.9, Math.max(0.25, (6 * n) / Math.max(1, lines.length)));
+      if (there > MOST_LINES) {
+        const least = lines[MOST_LINES - 1][0];
+        const equal = lines.filter(([weight]) => weight === least).map((line) => [far(line[1], line[2]), line]).sort((a, b) => a[0] - b[0]);
+        lines = [...lines.filter(([weight]) => weight > least), ...equal.map(([, line]) => line)].slice(0, MOST_LINES);
+      }
+      lines.reverse();
+      made.left = there - lines.length;
+      // Together the lines cover about as much of the map, however many and long they are.
+      const ink = lines.reduce((sum, [, i, j]) => sum + Math.sqrt(far(i, j)), 0);
+      const fade = Math.min(0.9, Math.max(0.08, (1.5 * width * height) / Math.max(1, 3 * ink)));
+      const thin = lines.length > 1000 ? 0.5 : 1;
       for (const [weight, i, j] of lines) {
         const share = Math.min(1, weight / most);
         const picked = page.picked.indexOf(i);
         pen.strokeStyle = picked >= 0 ? colour(picked) : rgb(blend(stops(WEIGHTS), 0.35 + 0.65 * share), fade);
-        pen.lineWidth = 0.6 + 2.4 * share;
+        pen.lineWidth = thin * (0.6 + 2.4 * share);
         const [[x1, y1], [x2, y2]] = [placed[i], placed[j]];
         pen.beginPath();  // bent, so that both ways of a pair are seen
         pen.moveTo(x1, y1);
@@ -279,6 +290,7 @@ report.mark("network", (body, data) => {
       }
       drawNodes(pen, placed, width);
       scale(made.keys, WEIGHTS, "0", end, "weight");
+      if (made.left) made.keys.firstChild.append(` · ${number(made.left)} more lines are not drawn`);
     }, true);
     graph.canvas.id = "graph";
     graph.says = (node) => {
@@ -305,51 +317,20 @@ report.mark("network", (body, data) => {
           tones[cell] = Math.max(tones[cell], Math.round(255 * tone(weight)));
         }
       }
-      const image = new ImageData(cells, cells);
-      tones.forEach((k, at) => image.data.set([...table[k], 255], 4 * at));
-      const sheet = document.createElement("canvas");
-      sheet.width = sheet.height = cells;
-      sheet.getContext("2d").putImageData(image, 0, 0);
-      pen.imageSmoothingEnabled = false;
-      pen.drawImage(sheet, edge, 4, side, side);
-      pen.strokeStyle = css("muted");
-      pen.strokeRect(edge, 4, side, side);
-      pen.fillStyle = css("text");
-      pen.font = "11px system-ui";
-      const step = [1, 2, 5, 10, 20, 50, 100, 200, 500].find((one) => n / one <= 12) || 1000;
-      for (let node = 0; node < n; node += step) {
-        const middle = ((node + 0.5) / n) * side;
-        pen.textAlign = "center";
-        pen.fillText(node, edge + middle, side + 18);
-        pen.textAlign = "right";
-        pen.fillText(node, edge - 5, 8 + middle);
-      }
-      pen.textAlign = "center";
-      pen.fillText("peer", edge + side / 2, side + 34);
-      pen.save();
-      pen.translate(12, side / 2);
-      pen.rotate(-Math.PI / 2);
-      pen.fillText("node", 0, 0);
-      pen.restore();
+      made.cell = charts.heatMap(pen, {
+        edge, wide: side, tall: side, rows: cells, columns: cells, ids: [n, n], labels: ["node", "peer"],
+        paint: (k) => table[tones[k]], tick: (_, k) => k,
+      });
       page.picked.forEach((node, k) => {
         pen.strokeStyle = colour(k);
         pen.lineWidth = 2;
         pen.strokeRect(edge, 4 + (node / n) * side, side, Math.max(2, side / n));
       });
-      made.cell = (x, y) => [Math.floor(((y - 4) / side) * n), Math.floor(((x - edge) / side) * n)];
       scale(made.keys, WEIGHTS, "0", end, "weight");
     }, false);
     heat.canvas.id = "heat";
     const say = (i, j) => { heat.readout.textContent = i >= 0 && j >= 0 && i < n && j < n ? `node ${i} gives ${j === i ? "itself" : `peer ${j}`} ${number(current()[i * n + j], 3)}` : ""; };
-    heat.canvas.addEventListener("mousemove", (event) => say(...heat.cell(event.offsetX, event.offsetY)));
-    let cell = [0, 0];
-    heat.canvas.addEventListener("keydown", (event) => {
-      const steps = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] };
-      if (!(event.key in steps)) return;
-      event.preventDefault();
-      cell = cell.map((at, k) => (at + steps[event.key][k] + n) % n);
-      say(...cell);
-    });
+    charts.readCells(heat.canvas, [n, n], (x, y) => heat.cell(x, y), say);
   }
 
   let due = false;

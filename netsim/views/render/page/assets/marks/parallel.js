@@ -27,13 +27,7 @@ report.mark("parallel", (body, data) => {
     });
     ranges.append(row);
   });
-  const SVG = "http://www.w3.org/2000/svg";
-  const mark = (tag, attributes, text) => {
-    const made = document.createElementNS(SVG, tag);
-    Object.entries(attributes).forEach(([name, value]) => made.setAttribute(name, value));
-    if (text !== undefined) made.textContent = text;
-    return made;
-  };
+  const { mark } = charts;
   const share = (k, value) => {
     const [low, high] = ends[k];
     if (high <= low) return 0.5;

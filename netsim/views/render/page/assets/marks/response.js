@@ -3,13 +3,7 @@
 report.mark("response", (body, data) => {
   const { element, number, css, colour } = report;
   const { x, y, at, words, lines, is_difference } = data;
-  const SVG = "http://www.w3.org/2000/svg";
-  const mark = (tag, attributes, text) => {
-    const made = document.createElementNS(SVG, tag);
-    Object.entries(attributes).forEach(([name, value]) => made.setAttribute(name, value));
-    if (text !== undefined) made.textContent = text;
-    return made;
-  };
+  const { mark } = charts;
   const keys = element("div");
   const space = element("div");
   const readout = element("div", { class: "readout", "aria-live": "polite" });
@@ -29,14 +23,6 @@ report.mark("response", (body, data) => {
   const positive = !is_difference && lines.every(({ mean }) => mean.every((one) => one >= 0));
   [low, high] = [positive ? Math.max(0, low - pad) : low - pad, high + pad];
   if (y.unit === "%" && !is_difference) high = Math.min(high, 100.5);  // bars of shares end at 0 and at 100 %
-  function ticks(many) {
-    const rough = (high - low) / many;
-    const power = 10 ** Math.floor(Math.log10(rough));
-    const step = [1, 2, 5, 10].map((k) => k * power).find((one) => one >= rough);
-    const found = [];
-    for (let k = Math.ceil(low / step); k * step <= high; k++) found.push(Number((k * step).toPrecision(12)));
-    return found;
-  }
   function draw() {
     const width = Math.max(300, body.clientWidth || 480);
     const [height, left, right, top, bottom] = [280, 64, 16, 8, words.length ? 64 : 48];
@@ -46,7 +32,7 @@ report.mark("response", (body, data) => {
     const px = (value) => left + ((along(value) - first + room) / (last - first + 2 * room)) * (width - left - right);
     const py = (value) => height - bottom - ((value - low) / (high - low)) * (height - top - bottom);
     const svg = mark("svg", { viewBox: `0 0 ${width} ${height}`, width: "100%", role: "img", "aria-label": `${y.label} over ${x.label}` });
-    ticks(5).forEach((tick) => svg.append(
+    charts.niceTicks(low, high, 5).forEach((tick) => svg.append(
       mark("line", { x1: left, x2: width - right, y1: py(tick), y2: py(tick), stroke: css(is_difference && tick === 0 ? "muted" : "grid") }),
       mark("text", { x: left - 6, y: py(tick) + 4, "text-anchor": "end" }, number(tick))));
     let taken = -Infinity;
@@ -65,7 +51,7 @@ report.mark("response", (body, data) => {
       const group = mark("g", { stroke: colour(k), fill: colour(k) });
       if (data.joined && order.length > 1) group.append(mark("path", {
         d: order.map((j, i) => `${i ? "L" : "M"}${(px(line.x[j]) + shift).toFixed(1)} ${py(line.mean[j]).toFixed(1)}`).join(""), fill: "none", "stroke-width": 2,
-        "stroke-dasharray": ["none", "6 3", "2 3", "8 3 2 3"][k % 4],
+        "stroke-dasharray": ["none", "6 3", "2 3", "8 3 2 3"][(k + (k >> 3)) % 4],
       }));
       order.forEach((j) => {
         const [cx, mean, half] = [px(line.x[j]) + shift, line.mean[j], line.half[j]];
@@ -80,7 +66,7 @@ report.mark("response", (body, data) => {
       svg.append(group);
     });
     space.replaceChildren(element("div", { class: "muted" }, charts.titled(y)), svg);
-    keys.replaceChildren(lines.length > 1 ? charts.legend(lines.map(({ name }, k) => ({ name, colour: colour(k), rule: true }))) : "");
+    keys.replaceChildren(lines.length > 1 && !data.has_legend_above ? charts.legend(lines.map(({ name }, k) => ({ name, colour: colour(k), rule: true }))) : "");
   }
   const watcher = new ResizeObserver(draw);
   watcher.observe(body);

@@ -1,0 +1,155 @@
+"""`summary.json`: the numbers of one run, written and read."""
+
+import json
+import math
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from netsim.errors import ScenarioError, one_line
+from netsim.recording import graph_metrics, run_folder
+from netsim.recording import metrics as measured
+from netsim.recording.main_metric import MainMetric
+from netsim.recording.parquet_parts import Rows
+from netsim.recording.whole_files import write_text
+from netsim.traces.files import is_file
+
+_FIRST = ("name", "algorithm", "seed", "nodes", "task", "virtual_s", "wall_s")
+
+
+def summarise(
+    metrics: Rows,
+    extra: Mapping[str, Any],
+    ties: measured.Ties = "first",
+    test_samples: Mapping[int, int] | None = None,
+) -> dict[str, Any]:
+    """A run's summary.
+
+    Parameters
+    ----------
+    metrics : dict of str to numpy.ndarray
+        Metric rows, from `Recorder.metric_rows` or the run folder.
+    extra : mapping
+        What the metrics don't tell: name, algorithm, seed, nodes, times, `Recorder.close()`'s
+        totals, engine counters. It wins over a metric of the same name.
+    ties : {"first", "last"}
+        Which of equal validation accuracies is the best.
+    test_samples : mapping of int to int, optional
+        Of each node: what it counts in pooled means.
+
+    Returns
+    -------
+    dict
+        `name algorithm seed nodes task virtual_s wall_s`, one block per metric
+        (see `metrics.summary_block`), what algorithms `recorded`, then the rest of `extra`. Ready
+        for JSON: numbers that are not finite are None.
+    """
+    found: dict[str, Any] = {name: extra[name] for name in _FIRST if name in extra}
+    main = MainMetric.of(extra)
+    found |= {
+        name: measured.summary_block(metrics, name, ties, main) for name in measured.names(metrics)
+    }
+    for name in measured.POOLED if test_samples else ():
+        if name in found:
+            found[name]["pooled"] = measured.pooled(metrics, name, test_samples or {})
+    if recorded := measured.recorded(metrics):
+        found["recorded"] = recorded
+    found |= extra
+    return {name: json_value(value) for name, value in found.items()}
+
+
+def write(
+    folder: Path,
+    extra: Mapping[str, Any],
+    ties: measured.Ties = "first",
+    test_samples: Mapping[int, int] | None = None,
+) -> dict[str, Any]:
+    """Summarise a run folder, write its `summary.json` and return what was written.
+
+    If weights were logged, the summary has a block `graph` (see `graph_metrics.summary_block`).
+
+    Parameters
+    ----------
+    folder : Path
+    extra : mapping
+    ties, test_samples
+        As `summarise` takes them.
+    """
+    graph = graph_metrics.load(folder)
+    known = extra if graph is None else {**extra, "graph": graph_metrics.summary_block(graph)}
+    found = summarise(run_folder.read(folder, "metrics"), known, ties, test_samples)
+    write_json(folder / "summary.json", found)
+    return found
+
+
+def write_json(path: Path, value: Mapping[str, Any]) -> None:
+    """Write JSON whole: a reader never sees half of it."""
+    write_text(path, json_text(value))
+
+
+def json_text(value: Mapping[str, Any]) -> str:
+    """Text that `write_json` writes."""
+    return json.dumps(json_value(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def load(folder: Path) -> dict[str, Any]:
+    """The summary of a run folder.
+
+    Raises
+    ------
+    ScenarioError
+        If there is none, or it is not a summary.
+    """
+    found = run_folder.summary(folder)
+    return found | {name: one_line(found[name]) for name in ("algorithm", "name") if name in found}
+
+
+def run_folders(path: Path) -> list[Path]:
+    """The run folders at `path`: itself, or its sub-folders, one an algorithm, by name.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no finished run.
+    """
+    if is_file(path / "summary.json"):
+        return [path]
+    try:
+        found = sorted(p.parent for p in path.glob("*/summary.json") if is_file(p))
+    except (OSError, ValueError):
+        found = []
+    if not found:
+        raise ScenarioError(
+            f"{one_line(path)}: no finished run here or one folder below (no summary.json)"
+        )
+    return found
+
+
+def labels(folders: list[Path], summaries: list[dict[str, Any]]) -> list[str]:
+    """Return the labels of runs: by algorithm, else by path, shortened to their differences."""
+    found = [
+        str(s.get("algorithm", folder.name)) for folder, s in zip(folders, summaries, strict=True)
+    ]
+    if len(set(found)) == len(found):
+        return found
+    parts = [Path(os.path.realpath(folder)).parts for folder in folders]
+    shared = 0
+    while len({p[: shared + 1] for p in parts}) == 1 and shared < min(map(len, parts)):
+        shared += 1
+    return ["/".join(p[shared:]) or folder.name for p, folder in zip(parts, folders, strict=True)]
+
+
+def json_value(value: Any) -> Any:
+    """A value as JSON can hold it: NumPy's numbers as Python's, not finite ones as None."""
+    if isinstance(value, Mapping):
+        return {str(key): json_value(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [json_value(item) for item in value]
+    if isinstance(value, np.generic):
+        return json_value(value.item())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return str(value) if isinstance(value, Path) else value

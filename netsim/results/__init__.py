@@ -1,1 +1,0 @@
-"""Summaries, comparisons, tables and figures of recorded runs."""

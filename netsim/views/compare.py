@@ -1,0 +1,195 @@
+"""Runs side by side: a row a run, the numbers that runs are compared by.
+
+The page's table has every measure, with the differences of the main one to the first run, node by
+node; the terminal's has those that fit. A spread is always named: `std_nodes` is over the nodes of
+one run. Sweeps are compared over their seeds by `netsim.views.differences`.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from netsim.recording.csv_files import write_csv
+from netsim.recording.main_metric import MainMetric, is_share
+from netsim.recording.summary import labels, load
+from netsim.recording.summary_fields import DEFAULT, MEASURES, definitions, row
+from netsim.views import Ask, Column, Columns, Panel, Printed, Quantity, Row, Shown
+from netsim.views.gathering.comparison import numbers_of, paired_nodes, require_possible
+from netsim.views.gathering.runs import Run
+from netsim.views.gathering.sweep_tables import described, measure_column, title
+
+TITLE = "Numbers"
+PLACE = 10
+
+_SHOWN = {
+    "accuracy": "_std_nodes",
+    "accuracy_all_classes": "_std_nodes",
+    "best": "",
+    "main_metric": "_std_nodes",
+    "main_metric_common": "_std_nodes",
+    "main_metric_best": "",
+    "time_to_target_s": "",
+    "megabytes_to_target": "",
+    "airtime_to_target_s": "",
+    "messages": "",
+    "delivered_share": "",
+    "used_share": "",
+    "offered_megabytes": "",
+    "transmitted_megabytes": "",
+    "delivered_megabytes": "",
+    "sent_megabytes": "",
+    "local_steps": "",
+    "virtual_s": "",
+    "wall_s": "",
+}
+"""Measures by which the terminal compares runs, with the columns of their spread."""
+
+_OPTIONAL = (
+    "accuracy_all_classes",
+    "main_metric",
+    "main_metric_common",
+    "main_metric_best",
+    "time_to_target_s",
+    "megabytes_to_target",
+    "airtime_to_target_s",
+    "sent_megabytes",
+    "used_share",
+)
+_ACCURACIES = ("accuracy", "best")
+_REACHED = tuple(_SHOWN)[: tuple(_SHOWN).index("messages")]
+
+
+def of_runs(runs: Sequence[Run], _: Ask) -> Shown:
+    """Return every measure that any run has, those of the terminal's table first."""
+    numbers = [row(run.summary) if run.summary else {} for run in runs]
+    there = [m for m in MEASURES if any(of_run.get(m) is not None for of_run in numbers)]
+    ordered = [m for m in DEFAULT if m in there] + [m for m in there if m not in DEFAULT]
+    table: dict[str, Any] = {"algorithm": np.array([run.algorithm for run in runs])}
+    for name in ordered:
+        cells = [of_run.get(name) for of_run in numbers]
+        table[name] = np.array([np.nan if c is None else c for c in cells], dtype=np.float64)
+    columns = [Quantity("algorithm", "algorithm"), *map(measure_column, ordered)]
+    about = {name: described(name)["about"] for name in ordered}
+    columns[2:2] = _differences(runs, table)
+    caption = (
+        "A row an algorithm; all were played on one world. Differences are taken node by node, "
+        "their intervals are over the nodes of this seed. A heading sorts."
+    )
+    ended = [run for run in runs if run.summary]
+    told = printed(rows_of([run.folder for run in ended])) if ended else None
+    return Shown([Panel(Columns(columns, caption, about=about), table)], printed=told)
+
+
+def _differences(runs: Sequence[Run], table: dict[str, Any]) -> list[Quantity]:
+    """Put differences of the main metric to the first run into a table; none: no column.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+    table : dict
+        Grows.
+
+    Returns
+    -------
+    list of Quantity
+        The columns of the difference, and of half its 95 % interval.
+    """
+    first, nan = runs[0], float("nan")
+    found = [paired_nodes(r.metrics, first.metrics, r.main, first.main) for r in runs[1:]]
+    if not found or paired_nodes(first.metrics, first.metrics, first.main, first.main) is None:
+        return []
+    means = [nan if one is None else one.mean for one in found]
+    halves = [nan if one is None or one.half_width is None else one.half_width for one in found]
+    table |= {"difference": np.array([nan, *means]), "half_width": np.array([nan, *halves])}
+    metric, unit = first.main.name, "pp" if is_share(first.main.name) else ""
+    return [
+        Quantity("difference", f"{metric.replace('_', ' ')} minus {first.algorithm}'s", unit),
+        Quantity("half_width", "± half its 95 % interval", unit),
+    ]
+
+
+def table(
+    folders: Sequence[Path], csv_path: Path | None = None, target: float | None = None
+) -> Printed:
+    """Runs side by side, for the terminal and as CSV.
+
+    Parameters
+    ----------
+    folders : sequence of Path
+        Run folders, in the order of the table.
+    csv_path : Path, optional
+        Where to write the same, with more columns and full precision (`comparison.csv`).
+    target : float, optional
+        Value of the main metric whose first crossing is told, see `comparison.time_to_target`.
+
+    Raises
+    ------
+    ScenarioError
+        If a folder has no summary, or a target is no value of what runs are judged by.
+    """
+    rows = rows_of(folders, target)
+    if csv_path is not None:
+        write_csv(csv_path, rows)
+    return printed(rows)
+
+
+def rows_of(folders: Sequence[Path], target: float | None = None) -> list[Row]:
+    """A row a run: its label, algorithm, seed and measures; see `table`."""
+    summaries = [load(folder) for folder in folders]
+    mains = [MainMetric.of(one) for one in summaries]
+    for main in mains:
+        require_possible(target, main)
+    return [
+        {
+            "run": label,
+            "algorithm": summary.get("algorithm"),
+            "seed": summary.get("seed"),
+            **({} if main.name == "accuracy" else {"metric": main.name}),
+            **numbers_of(folder, target),
+        }
+        for label, summary, main, folder in zip(
+            labels(list(folders), summaries), summaries, mains, folders, strict=True
+        )
+    ]
+
+
+def printed(rows: Sequence[Row]) -> Printed:
+    """Rows of runs for the terminal: `run` and the measures, one row a run."""
+    columns, names_shown = [], []
+    main = {r["metric"] for r in rows if "metric" in r}  # of runs that are not judged by accuracy
+    by_accuracy = any("metric" not in r for r in rows)
+    for name, spread in _SHOWN.items():
+        is_left_out = name in _OPTIONAL or (name in _ACCURACIES and not by_accuracy)
+        if is_left_out and all(r.get(name) is None for r in rows):
+            continue
+        cells = [
+            _spelled(name, r.get(name), r.get(name + spread) if spread else None) for r in rows
+        ]
+        titled, is_named = title(name), name == "main_metric" and len(main) == 1
+        if is_named:
+            titled = f"{next(iter(main)).replace('_', ' ')}\n"
+        columns.append(Column(titled, cells, name not in _REACHED))
+        names_shown += [] if is_named else [name]
+    notes = ["± is the standard deviation over nodes", definitions(names_shown)]
+    uncounted = [str(r["run"]) for r in rows if r.get("sent_megabytes") is not None]
+    for r in rows:
+        broke, caught = r.get("nodes_diverged"), r.get("nodes_caught")
+        if broke or caught:
+            notes.append(
+                f"{r['run']}: {broke or 0} nodes diverged, {caught or 0} caught it by a message; "
+                "a mean over nodes with a model that is not finite is -"
+            )
+    if uncounted:
+        notes.append(
+            f"{', '.join(uncounted)}: recorded before bits offered and transmitted were counted"
+        )
+    return Printed({"run": [str(r["run"]) for r in rows]}, columns, "\n".join(notes))
+
+
+def _spelled(name: str, value: float | None, around: float | None) -> str:
+    if value is None:
+        return "-"
+    spelled = MEASURES[name].spelled
+    return spelled(value) + ("" if around is None else f" ± {spelled(around)}")

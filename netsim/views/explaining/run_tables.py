@@ -1,0 +1,174 @@
+"""The tables of one run under the names that queries use, and the lines that load them."""
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from netsim.errors import ScenarioError
+from netsim.recording import played, run_folder
+from netsim.recording.schema import (
+    MESSAGE_COLUMNS,
+    METRIC_COLUMNS,
+    TRAFFIC_COLUMNS,
+    USE_COLUMNS,
+    WHY_MISSING,
+)
+from netsim.recording.summary import load
+from netsim.views.explaining.critical_path import critical_path, work_ends
+from netsim.views.explaining.findings import Query
+from netsim.views.gathering import frames
+
+_COLUMNS = {
+    "messages": [column.name for column in MESSAGE_COLUMNS],
+    "metrics": [column.name for column in METRIC_COLUMNS],
+    "traffic": [column.name for column in TRAFFIC_COLUMNS],
+    "uses": [column.name for column in USE_COLUMNS],
+}
+_LOADING = """\
+import tomllib
+from pathlib import Path
+import pandas as pd
+from netsim.recording.metrics import starved  # (messages got, roles) -> which nodes are
+run, T = Path({run!r}), {end_s!r}  # T: virtual seconds played
+scenario = tomllib.loads((run / "scenario.toml").read_text(encoding="utf-8"))
+nodes = pd.read_parquet(run / "nodes.parquet").set_index("node")
+wakes = pd.read_parquet(run / "wakes")
+"""
+_IN_FLIGHT = """\
+import json
+summary = json.loads((run / "summary.json").read_text())
+in_flight = summary["counts"]["messages_in_flight"]
+diverged, caught = summary["diverged"], summary.get("diverged_by_message", [])
+"""
+_STARTS = 'starts = wakes[wakes.what == "woke"].groupby("count").t_s.min()  # of rounds\n'
+_PATH = """\
+from netsim.views.explaining.critical_path import critical_path, work_ends
+ready = work_ends(messages, wakes, nodes)  # rounds x nodes [s]
+held = ready[starts.diff().shift(-1) > scenario["exchange"].get("interval_s", 0) * (1 + 1e-9)]
+path = critical_path(messages, wakes, nodes, T)  # t_begin_s, t_end_s, node, part
+"""
+
+
+class RunTables:
+    """One run's tables as pandas frames, and the queries that lead to what is said of it.
+
+    Parameters
+    ----------
+    folder : Path
+
+    Attributes
+    ----------
+    played : Played
+        How far the run came.
+    schedule : str
+        `rounds`, `star`, `poisson`, `periodic`.
+    end_s : float
+        How far it came [s]; `T` in queries.
+    scenario : dict
+    nodes, messages, wakes, metrics, traffic, uses : pandas.DataFrame
+        Tables of the run, `nodes` by node; without rows where they were not written.
+    intervals : pandas.DataFrame or None
+        Where it was recorded.
+    in_flight : int
+        Messages that had not ended.
+    diverged, caught : list of dict
+        Nodes whose models were not sound, by their own training and by a message.
+    starts : pandas.Series
+        Under `rounds`: when they began [s].
+    ready, held, path : pandas.DataFrame
+        Under `rounds`: when nodes had done their work [s], the same of rounds that were held up,
+        and the chain of work.
+    loading : str
+        The lines of Python that load what queries name.
+
+    Raises
+    ------
+    ScenarioError
+        If it is no run folder, or has no log.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.played = played.look(folder)
+        if not run_folder.has(folder, "wakes"):
+            why = WHY_MISSING["wakes"]
+            raise ScenarioError(f"{folder}: there is no log to explain it by: {why}")
+        run = [frames.PlayedRun(folder, {})]
+        self.end_s = self.played.virtual_s
+        self.scenario: Any = run_folder.scenario(folder)
+        self.schedule = str(self.scenario.get("exchange", {}).get("schedule", ""))
+        if not self.schedule:
+            raise ScenarioError(f"{folder / 'scenario.toml'}: exchange.schedule: is missing")
+        self.loading = _LOADING.format(run=str(folder), end_s=self.end_s)
+        nodes = frames.nodes(run)
+        for column in ("role", "step_s"):
+            if column not in nodes:
+                raise ScenarioError(f"{folder / run_folder.NODES}: has no column {column}")
+        self.nodes: Any = nodes.set_index("node")
+        self.wakes: Any = frames.table(run, "wakes")
+        self.messages, self.metrics, self.traffic, self.uses = (
+            self._frame(run, name) for name in _COLUMNS
+        )
+        self.in_flight = 0
+        self.diverged: list[Any] = []
+        self.caught: list[Any] = []
+        if (folder / "summary.json").exists():
+            summary = load(folder)
+            counts = summary.get("counts", {})
+            self.in_flight = int(counts.get("messages_in_flight", 0))
+            self.diverged = list(summary.get("diverged", ()))
+            self.caught = list(summary.get("diverged_by_message", ()))
+            self.loading += _IN_FLIGHT
+        self.intervals: Any = None
+        if run_folder.has(folder, "intervals"):
+            self.intervals = frames.table(run, "intervals")
+            self.loading += 'intervals = pd.read_parquet(run / "intervals")\n'
+        if self.schedule == "rounds":
+            self._rounds()
+        self._shown: list[Query] = []
+
+    def _frame(self, run: list[frames.PlayedRun], name: str) -> Any:
+        """A table of the run; one without rows where it was not written."""
+        if run_folder.has(run[0].folder, name):
+            self.loading += f'{name} = pd.read_parquet(run / "{name}")\n'
+            return frames.table(run, name)
+        self.loading += f"{name} = pd.DataFrame(columns={_COLUMNS[name]})\n"
+        return pd.DataFrame(columns=_COLUMNS[name])
+
+    def _rounds(self) -> None:
+        """Work out what only rounds have."""
+        self.starts: Any = self.wakes[self.wakes.what == "woke"].groupby("count").t_s.min()
+        least_s = self.scenario["exchange"].get("interval_s", 0)
+        self.ready: Any = work_ends(self.messages, self.wakes, self.nodes)
+        self.held: Any = self.ready[self.starts.diff().shift(-1) > least_s * (1 + 1e-9)]
+        self.path: Any = critical_path(self.messages, self.wakes, self.nodes, self.end_s)
+        self.loading += _STARTS + _PATH
+
+    def begin(self) -> None:
+        """Forget which queries have been shown."""
+        self._shown = []
+
+    def shown(self, code: str, value: Any) -> Any:
+        """A number of a finding, and how to get it again.
+
+        Parameters
+        ----------
+        code : str
+            A line of Python over the names that `loading` makes, for the user to read: it is
+            never executed.
+        value : object
+            What it gives.
+
+        Returns
+        -------
+        object
+            The value; a number of numpy as one of Python.
+        """
+        value = value.item() if hasattr(value, "item") and not hasattr(value, "index") else value
+        self._shown.append(Query(code, value))
+        return value
+
+    def queries(self) -> tuple[Query, ...]:
+        """Those that were shown since the last call, in order."""
+        found, self._shown = tuple(self._shown), []
+        return found

@@ -1,0 +1,528 @@
+"""Runs compared: their numbers by method, point and seed, and the differences of pairs.
+
+Runs of one seed share their draws (data, initial models, wake-ups, fading) as far as their
+scenarios agree, so what a change does is the mean over pairs of the difference, and its interval
+is that of the differences: far narrower than two intervals side by side. A pair is one seed of a
+sweep in two of its points or methods, or one node in two runs.
+
+Intervals are Student's, 95 %: mean +- t(0.975, n - 1) s / sqrt(n), where s has the divisor n - 1.
+One seed has none. Nodes of one run share their links and data: an interval over them tells what is
+more than noise among these nodes; what holds for other seeds needs other seeds.
+"""
+
+import math
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtrit
+
+from netsim.errors import ScenarioError
+from netsim.recording import run_folder
+from netsim.recording.main_metric import MainMetric, is_share
+from netsim.recording.metrics import curve, names, per_node_rows, spent
+from netsim.recording.parquet_parts import Rows
+from netsim.recording.summary import load
+from netsim.recording.summary_fields import DEFAULT, MEASURES, row
+from netsim.registry import did_you_mean
+from netsim.scenario.labels import csv_cell
+from netsim.units import BITS_PER_MEGABYTE
+from netsim.views import Row
+
+RunRows = Mapping[str, Mapping[str, Mapping[int, Row]]]
+"""Measures of runs by point, algorithm and seed."""
+
+LEVEL = 0.95
+"""Of the intervals."""
+
+
+# -- intervals and pairs ---------------------------------------------------------------------------
+
+
+class Spread(NamedTuple):
+    """A mean over a sample, and half its 95 % interval.
+
+    Attributes
+    ----------
+    mean : float
+    half_width : float or None
+        None for fewer than two values, and for nan.
+    size : int
+    """
+
+    mean: float
+    half_width: float | None
+    size: int
+
+    @property
+    def is_clear(self) -> bool:
+        """True if the interval leaves out nought."""
+        return self.half_width is not None and abs(self.mean) > self.half_width
+
+
+def spread(values: Sequence[float]) -> Spread:
+    """Mean of a sample of at least one, and half its 95 % interval."""
+    mean = statistics.fmean(values)
+    if len(values) < 2 or not math.isfinite(mean):
+        return Spread(mean, None, len(values))
+    half = half_widths_per_std(len(values)) * statistics.stdev(values)
+    return Spread(mean, half, len(values))
+
+
+def half_widths_per_std(seeds: int) -> float:
+    """Half the 95 % interval of a mean over so many seeds, two at least, over their deviation."""
+    return float(stdtrit(seeds - 1, (1 + LEVEL) / 2)) / math.sqrt(seeds)
+
+
+def paired(mine: Mapping[int, float], others: Mapping[int, float]) -> Spread | None:
+    """Mean difference of the seeds that both have; None where they share none."""
+    both = [value - others[seed] for seed, value in mine.items() if seed in others]
+    return spread(both) if both else None
+
+
+@dataclass(frozen=True, eq=False)
+class NodePairs:
+    """A metric of the same nodes in two runs, at one time.
+
+    Attributes
+    ----------
+    t_s : float
+    nodes : (N,) int array
+    values, others : (N,) float64
+        In the one run and in the other.
+    """
+
+    t_s: float
+    nodes: NDArray[Any]
+    values: NDArray[np.float64]
+    others: NDArray[np.float64]
+
+
+def node_pairs(
+    metrics: Rows, others: Rows, metric: str, until_s: float = math.inf
+) -> NodePairs | None:
+    """Pair two runs node by node at the last time at which both measured a metric.
+
+    Parameters
+    ----------
+    metrics, others : Rows
+        Tables of metrics.
+    metric : str
+    until_s : float
+        No later than this [s].
+
+    Returns
+    -------
+    NodePairs or None
+        None where there is no such time; `nodes` is empty where other nodes were measured then.
+    """
+    mine, theirs = per_node_rows(metrics, metric), per_node_rows(others, metric)
+    times = np.intersect1d(mine["t_s"], theirs["t_s"])
+    times = times[times <= until_s]
+    if not len(times):
+        return None
+    mine, theirs = ({k: v[r["t_s"] == times[-1]] for k, v in r.items()} for r in (mine, theirs))
+    if not np.array_equal(mine["node"], theirs["node"]):
+        nothing = np.zeros(0)
+        return NodePairs(float(times[-1]), nothing, nothing, nothing)
+    return NodePairs(float(times[-1]), mine["node"], mine["value"], theirs["value"])
+
+
+def paired_nodes(
+    metrics: Rows, others: Rows, main: MainMetric, their_main: MainMetric
+) -> Spread | None:
+    """Mean difference of two runs over their nodes, in the metric by which both are judged.
+
+    Parameters
+    ----------
+    metrics, others : Rows
+        Tables of metrics.
+    main, their_main : MainMetric
+        Of each run.
+
+    Returns
+    -------
+    Spread or None
+        None where they are judged by different metrics, or were never measured at one time on the
+        same nodes.
+    """
+    if main != their_main or any(main.name not in names(rows) for rows in (metrics, others)):
+        return None
+    found = node_pairs(metrics, others, main.name)
+    if found is None or not len(found.nodes):
+        return None
+    return spread((found.values - found.others).tolist())
+
+
+# -- numbers of one run ----------------------------------------------------------------------------
+
+
+def numbers_of(folder: Path, target: float | None = None, rival: Path | None = None) -> Row:
+    """The measures of a run, with what a target and a rival add to those of its summary.
+
+    Parameters
+    ----------
+    folder : Path
+        A run folder.
+    target : float or None
+        See `time_to_target`.
+    rival : Path or None
+        The run over which its lead is told; None, or the run itself: no lead is.
+    """
+    numbers = row(load(folder)) | time_to_target(folder, target)
+    return numbers if rival is None or rival == folder else numbers | lead(folder, rival)
+
+
+def require_possible(target: float | None, main: MainMetric) -> None:
+    """Raise ScenarioError for a target that no value of a main metric reaches."""
+    if target is not None and is_share(main.name) and not 0 <= target <= 1:
+        raise ScenarioError(f"--target {target:g}: {main.name} is a share, from 0 to 1")
+
+
+def time_to_target(folder: Path, target: float | None) -> Row:
+    """Return the first time at which a run's mean main metric reached a target, and its cost.
+
+    Parameters
+    ----------
+    folder : Path
+        A run folder.
+    target : float or None
+        Of an accuracy a share; None asks for nothing.
+
+    Returns
+    -------
+    dict
+        `time_to_target_s`; `megabytes_to_target` and `airtime_to_target_s`, what the whole network
+        had transmitted by then; all None if it never did, the last two also where a run folder
+        is too old to tell. `target_reached`: 1 or 0. Empty where nothing was measured.
+    """
+    if target is None:
+        return {}
+    main = MainMetric.of(load(folder))
+    rows = run_folder.read(folder, "metrics")
+    if main.name not in names(rows):
+        return {}
+    measured = curve(rows, main.name, main)
+    is_reached = measured.mean <= target if main.is_lower_better else measured.mean >= target
+    over = np.flatnonzero(is_reached)
+    found: Row = {
+        "time_to_target_s": None,
+        "megabytes_to_target": None,
+        "airtime_to_target_s": None,
+        "target_reached": float(len(over) > 0),
+    }
+    if len(over):
+        found["time_to_target_s"] = float(measured.t_s[over[0]])
+        cost = spent(folder, measured.t_s[over[:1]])
+        if cost is not None:
+            found["megabytes_to_target"] = float(cost["bits_transmitted"][0]) / BITS_PER_MEGABYTE
+            found["airtime_to_target_s"] = float(cost["airtime_s"][0])
+    return found
+
+
+def lead(folder: Path, other: Path) -> Row:
+    """The lead of a run at its end over another one, at equal local steps.
+
+    Each node's value at the end is compared with that of the same node in the other run when it had
+    made as many local steps there: between two evaluations on the straight line, after its last
+    step its last value.
+
+    Parameters
+    ----------
+    folder, other : Path
+        Run folders of one seed.
+
+    Returns
+    -------
+    dict
+        `lead`, where the main metric is accuracy, else `main_metric_lead`: the mean over nodes,
+        positive where the first run is better. Empty where one of both has no such numbers, or
+        they have measured other nodes.
+
+    Raises
+    ------
+    ScenarioError
+        If a folder's metrics are no table of a run.
+    """
+    main = MainMetric.of(load(folder))
+    columns = ("t_s", "node", "metric", "stage", "value", "steps")
+    both = [run_folder.read(path, "metrics", columns) for path in (folder, other)]
+    if any(main.name not in names(rows) for rows in both):
+        return {}
+    here, there = (per_node_rows(rows, main.name) for rows in both)
+    last = here["t_s"] == here["t_s"][-1]
+    nodes = here["node"][last]
+    if not np.array_equal(nodes, there["node"][there["t_s"] == there["t_s"][-1]]):
+        return {}
+    ahead = [
+        value - _at_steps(there, node, steps)
+        for node, steps, value in zip(nodes, here["steps"][last], here["value"][last], strict=True)
+    ]
+    mean = (-1 if main.is_lower_better else 1) * float(np.mean(ahead))
+    return {"lead" if main.name == "accuracy" else "main_metric_lead": mean}
+
+
+def _at_steps(rows: Rows, node: int, steps: int) -> float:
+    """A node's value when it had made that many local steps."""
+    own = rows["node"] == node
+    made, value = rows["steps"][own], rows["value"][own]
+    # steps count when training begins: its model is there at the last of equal evaluations
+    is_last = np.append(made[1:] != made[:-1], True)
+    return float(np.interp(steps, made[is_last], value[is_last]))
+
+
+# -- points of a sweep -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class SweepDesign:
+    """Keys that a sweep varies, and the measures that it shows.
+
+    Attributes
+    ----------
+    points : mapping of str to mapping
+        By label, which is the point's folder, the swept keys and their values; the others are
+        compared with the first.
+    seeds : tuple of int
+    target : float or None
+        Value of the main metric whose first crossing is told.
+    show : tuple of str
+        Names of measures for table and figure; none: `summary_fields.DEFAULT`.
+    against : str or None
+        The algorithm over which the others' lead is told.
+    """
+
+    points: Mapping[str, Mapping[str, Any]]
+    seeds: tuple[int, ...]
+    target: float | None = None
+    show: tuple[str, ...] = ()
+    against: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """One measure at one point, over seeds.
+
+    Attributes
+    ----------
+    mean : float
+    half_width : float or None
+        Of the 95 % interval around it; None for one seed.
+    seeds : int
+        Runs that have the measure.
+    std_seeds : float or None
+        Standard deviation with divisor n - 1.
+    diff, diff_half_width : float or None
+        Mean difference to the first point, or what else was asked for, over the seeds that both
+        have, and half its interval.
+    pairs : int
+        Seeds that the difference is over.
+    """
+
+    mean: float
+    half_width: float | None
+    seeds: int
+    std_seeds: float | None
+    diff: float | None = None
+    diff_half_width: float | None = None
+    pairs: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PointResult:
+    """One algorithm at one point of the sweep.
+
+    Attributes
+    ----------
+    point : str
+        Its label, which is its folder.
+    values : mapping
+        The swept keys and their values.
+    algorithm : str
+    seeds : int
+        Runs that have ended.
+    estimates : mapping of str to Estimate
+        By measure; those that no run has are left out.
+    """
+
+    point: str
+    values: Mapping[str, Any]
+    algorithm: str
+    seeds: int
+    estimates: Mapping[str, Estimate]
+
+
+def compare_points(
+    out: Path, swept: SweepDesign, paired_to: str | None = None
+) -> list[PointResult]:
+    """Every point and algorithm of which at least one run has ended, in the sweep's order.
+
+    Parameters
+    ----------
+    out : Path
+        Folder of the sweep: `<out>/<point label>/seed-<s>/<algorithm>/summary.json`.
+    swept : SweepDesign
+    paired_to : str, optional
+        What differences are to: an algorithm, at each point, or a point, of each algorithm. None:
+        the first point.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no finished run, or neither an algorithm nor a point is called so.
+    """
+    made = point_results(run_rows(out, swept), swept, paired_to, out)
+    if not made:
+        raise ScenarioError(f"{out}: no finished run of a sweep (<point>/seed-<s>/<algorithm>/)")
+    return made
+
+
+def run_rows(out: Path, swept: SweepDesign) -> RunRows:
+    """The measures of every run of a sweep that has ended.
+
+    Parameters
+    ----------
+    out : Path
+        As of `compare_points`.
+    swept : SweepDesign
+    """
+    return {label: _runs(out / label, swept) for label in swept.points}
+
+
+def point_results(
+    found: RunRows, swept: SweepDesign, paired_to: str | None = None, out: Path = Path()
+) -> list[PointResult]:
+    """The same as `compare_points`, from the measures of runs.
+
+    Parameters
+    ----------
+    found : mapping
+        Of all the sweep's points, see `run_rows`.
+    swept : SweepDesign
+    paired_to : str, optional
+        As of `compare_points`.
+    out : Path
+        What a message names.
+
+    Raises
+    ------
+    ScenarioError
+        If neither an algorithm nor a point is called so.
+    """
+    known = {name for algorithms in found.values() for name in algorithms}
+    if paired_to is not None and paired_to not in known and paired_to not in found:
+        raise ScenarioError(
+            f"{out}: paired to {paired_to}: there is no such algorithm or point; there are "
+            f"{', '.join((*sorted(known), *found))}" + did_you_mean(paired_to, (*known, *found))
+        )
+
+    def other(label: str, algorithm: str) -> Mapping[int, Row]:
+        if paired_to in known:
+            return {} if algorithm == paired_to else found[label].get(str(paired_to), {})
+        to = paired_to or next(iter(found))
+        return {} if label == to else found[to].get(algorithm, {})
+
+    return [
+        PointResult(
+            label,
+            swept.points[label],
+            algorithm,
+            len(runs),
+            estimates(runs, other(label, algorithm)),
+        )
+        for label, algorithms in found.items()
+        for algorithm, runs in algorithms.items()
+    ]
+
+
+def folders_of_seed(point: Path, seed: int) -> list[Path]:
+    """The runs of one seed at a point that have ended, one an algorithm."""
+    return sorted(path.parent for path in point.glob(f"seed-{seed}/*/summary.json"))
+
+
+def _runs(point: Path, swept: SweepDesign) -> dict[str, dict[int, Row]]:
+    """The numbers of a point's runs by algorithm and seed."""
+    found: dict[str, dict[int, Row]] = {}
+    for seed in swept.seeds:
+        done = {folder.name: folder for folder in folders_of_seed(point, seed)}
+        rival = done.get(swept.against or "")
+        for name, folder in done.items():
+            found.setdefault(name, {})[seed] = numbers_of(folder, swept.target, rival)
+    return found
+
+
+def estimates(runs: Mapping[int, Row], others: Mapping[int, Row]) -> dict[str, Estimate]:
+    """Every measure over the seeds of some runs, with its difference to others.
+
+    Parameters
+    ----------
+    runs, others : mapping of int to dict
+        Measures by seed.
+    """
+    cells = {}
+    for name in MEASURES:
+        said = _said(name, runs.values(), runs)
+        if not said or any(_is_spoilt(name, row) for row in runs.values()):
+            continue  # a mean over the seeds that did not diverge would be of the lucky ones
+        mean, half, size = spread(list(said.values()))
+        std_seeds = statistics.stdev(said.values()) if size > 1 else None
+        diff = paired(said, _said(name, others.values(), others)) or (None, None, 0)
+        cells[name] = Estimate(mean, half, size, std_seeds, *diff)
+    return cells
+
+
+def _said(name: str, rows: Iterable[Row], seeds: Iterable[int]) -> dict[int, float]:
+    """A measure by seed, of the runs that have it."""
+    both = zip(seeds, rows, strict=True)
+    return {seed: found for seed, row in both if (found := row.get(name)) is not None}
+
+
+def _is_spoilt(name: str, row: Row) -> bool:
+    """True if a run has no such number because models of it are not finite."""
+    diverged = bool(row.get("nodes_diverged") or row.get("nodes_caught"))
+    return diverged and row.get(name) is None and MEASURES[name].is_of_models
+
+
+def measures_to_show(found: Sequence[PointResult], show: Sequence[str]) -> list[str]:
+    """The measures to show: those asked for, else those of the default that any run has."""
+    if show:
+        return list(show)
+    return [name for name in DEFAULT if any(name in line.estimates for line in found)]
+
+
+def tidy_rows(found: Sequence[PointResult]) -> list[Row]:
+    """One row a point, algorithm and measure, for CSV.
+
+    Returns
+    -------
+    list of dict
+        `point`, the swept keys, `algorithm metric mean low high seeds std_seeds diff diff_low
+        diff_high`: mean over `seeds` with its interval, standard deviation over seeds, and mean
+        difference to the first point over the seeds that both have, with its interval.
+    """
+    return [
+        {
+            "point": line.point,
+            **{key: csv_cell(value) for key, value in line.values.items()},
+            "algorithm": line.algorithm,
+            "metric": name,
+            "mean": cell.mean,
+            **_ends("", cell.mean, cell.half_width),
+            "seeds": cell.seeds,
+            "std_seeds": cell.std_seeds,
+            "diff": cell.diff,
+            **_ends("diff_", cell.diff, cell.diff_half_width),
+        }
+        for line in found
+        for name, cell in line.estimates.items()
+    ]
+
+
+def _ends(prefix: str, mean: float | None, half: float | None) -> Row:
+    if mean is None or half is None:
+        return {f"{prefix}low": None, f"{prefix}high": None}
+    return {f"{prefix}low": mean - half, f"{prefix}high": mean + half}

@@ -1,0 +1,248 @@
+"""A fork beside the run that it was forked from: equal until then, and what differs after.
+
+Both share every draw that their scenarios have in common, so the difference at a node is what the
+change did there. Its spread is `std_nodes`, over the nodes of this one pair of runs: how much
+another seed would differ, only other seeds tell.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from netsim.errors import NetsimError
+from netsim.recording import run_folder
+from netsim.recording.csv_files import write_csv
+from netsim.recording.metrics import names, per_node_rows
+from netsim.recording.parquet_parts import Rows
+from netsim.recording.run_difference import EVENTS, MEASURED, first_differences
+from netsim.recording.schema import ARRIVED
+from netsim.recording.summary import write_json
+from netsim.units import BITS_PER_MEGABYTE
+from netsim.views import Row
+
+UNITS = {
+    "messages": ("messages sent", "", 1.0),
+    "delivered_share": ("arrived", "%", 100.0),
+    "lost_share": ("lost", "%", 100.0),
+    "delay_s": ("message delay", "ms", 1e3),
+    "transmitted_megabytes": ("transmitted", "MB", 1.0),
+    "energy_j": ("energy", "J", 1.0),
+    "local_steps": ("local steps", "", 1.0),
+}
+"""Title, unit and scale of what nodes are compared by; metrics are shown by their own names."""
+
+
+class ForkDiffersError(NetsimError):
+    """A fork is not equal to its original before the change."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A run and its fork.
+
+    Attributes
+    ----------
+    original, fork : Path
+        Run folders.
+    at_s : float
+        The instant of the change.
+    """
+
+    original: Path
+    fork: Path
+    at_s: float
+
+
+def require_equal_past(pair: Pair) -> dict[str, int]:
+    """Check that both runs are equal before the change.
+
+    Returns
+    -------
+    dict of str to int
+        How many rows of which tables were compared.
+
+    Raises
+    ------
+    ForkDiffersError
+        If a row differs; names the first.
+    """
+    known = {table: time for table, time in (EVENTS | MEASURED).items() if _have(pair, table)}
+    rows = {
+        table: [
+            int((run_folder.read(f, table, [time])[time] < pair.at_s).sum()) for f in _folders(pair)
+        ]
+        for table, time in known.items()
+    }
+    parted = [d for d in first_differences(*_folders(pair)) if d.table in known]
+    early = [d for d in parted if d.t_s < pair.at_s or d.row < min(rows[d.table])]
+    if early or any(old != new for old, new in rows.values()):
+        told = str(early[0]) if early else f"rows before that: {rows}"
+        raise ForkDiffersError(
+            f"{pair.fork}: is not {pair.original} up to {pair.at_s:g} s: {told}. Was "
+            f"{pair.original} played by another version of netsim, on another machine or device, "
+            f"or with other algorithm files? netsim verify {pair.original} tells; play it again "
+            "here and fork that"
+        )
+    return {table: old for table, (old, _) in rows.items()}
+
+
+def _have(pair: Pair, table: str) -> bool:
+    return all(run_folder.has(folder, table) for folder in _folders(pair))
+
+
+def _folders(pair: Pair) -> tuple[Path, Path]:
+    return pair.original, pair.fork
+
+
+def per_node(folder: Path, at_s: float, nodes: int) -> dict[str, NDArray[np.float64]]:
+    """Return each node's result of a run from an instant on.
+
+    Parameters
+    ----------
+    folder : Path
+        A run folder.
+    at_s : float
+    nodes : int
+
+    Returns
+    -------
+    dict of str to (nodes,) float64
+        Metrics at the last evaluation, by name; energy and local steps of the whole run; and of
+        the messages that the node sent from then on, how many, shares that arrived and were lost,
+        mean delay of those that arrived, and what they took in transmissions. NaN where a node has
+        none.
+    """
+    found: dict[str, NDArray[np.float64]] = {}
+    metrics = run_folder.read(folder, "metrics") if run_folder.has(folder, "metrics") else {}
+    for name in names(metrics):
+        rows = per_node_rows(metrics, name)
+        last = rows["t_s"] == rows["t_s"].max()
+        for column, cells in {
+            name: "value",
+            "energy_j": "energy_j",
+            "local_steps": "steps",
+        }.items():
+            values = np.full(nodes, np.nan)
+            values[rows["node"][last]] = rows[cells][last]
+            found[column] = values
+    if run_folder.has(folder, "messages"):
+        found |= _messages(run_folder.read(folder, "messages"), at_s, nodes)
+    return found
+
+
+def _messages(log: Rows, at_s: float, nodes: int) -> dict[str, NDArray[np.float64]]:
+    log = {name: cells[log["t_sent_s"] >= at_s] for name, cells in log.items()}
+
+    def total(rows: NDArray[Any], of: NDArray[Any] | None = None) -> NDArray[np.float64]:
+        weights = None if of is None else of[rows].astype(np.float64)
+        return np.bincount(log["src"][rows], weights, nodes).astype(np.float64)
+
+    every = np.ones(len(log["src"]), dtype=bool)
+    arrived = np.isin(log["outcome"].astype(str), ARRIVED)
+    late = log["outcome"].astype(str) == "deadline"
+    sent, came = total(every), total(arrived)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return {
+            "messages": sent,
+            "delivered_share": came / sent,
+            "lost_share": total(~arrived & ~late) / sent,
+            "delay_s": total(arrived, log["age_s"]) / came,
+            "transmitted_megabytes": total(every, log["bits_transmitted"]) / BITS_PER_MEGABYTE,
+        }
+
+
+def compare(pair: Pair, nodes: int) -> tuple[dict[str, dict[str, Any]], list[Row]]:
+    """The paired differences by measure, over the nodes that have it in both, and node by node.
+
+    Parameters
+    ----------
+    pair : Pair
+    nodes : int
+
+    Returns
+    -------
+    measures : dict of str to dict
+        `original` and `fork`, means over nodes; `difference` and `std_nodes`, mean and standard
+        deviation (divisor n) over nodes of fork - original; `nodes` that have it, and those of
+        them where the fork's is `higher` or `lower`.
+    rows : list of dict
+        `measure node original fork difference`.
+    """
+    before, after = (per_node(folder, pair.at_s, nodes) for folder in _folders(pair))
+    found: dict[str, dict[str, Any]] = {}
+    rows: list[Row] = []
+    for measure in (name for name in before if name in after):
+        both = ~(np.isnan(before[measure]) | np.isnan(after[measure]))
+        old, new = before[measure][both], after[measure][both]
+        diff = new - old
+        cells = zip(*(c.tolist() for c in (np.flatnonzero(both), old, new, diff)), strict=True)
+        columns = ("node", "original", "fork", "difference")
+        rows += [{"measure": measure, **dict(zip(columns, row, strict=True))} for row in cells]
+        if len(diff):
+            found[measure] = {
+                "original": float(old.mean()),
+                "fork": float(new.mean()),
+                "difference": float(diff.mean()),
+                "std_nodes": float(diff.std()),
+                "nodes": len(diff),
+                "higher": int((diff > 0).sum()),
+                "lower": int((diff < 0).sum()),
+            }
+    return found, rows
+
+
+def write(pair: Pair, change: dict[str, Any], compared: dict[str, int], nodes: int) -> Table:
+    """Write `fork.json` and `fork_nodes.csv` into the fork's folder; the table to print.
+
+    Parameters
+    ----------
+    pair : Pair
+    change : dict
+        The keys that were changed.
+    compared : dict of str to int
+        What `require_equal_past` found.
+    nodes : int
+    """
+    found, rows = compare(pair, nodes)
+    told = {
+        "original": str(pair.original.resolve()),
+        "at_s": pair.at_s,
+        "set": change,
+        "rows_equal_before": compared,
+        "measures": found,
+    }
+    write_json(pair.fork / "fork.json", told)
+    if rows:
+        write_csv(pair.fork / "fork_nodes.csv", rows)
+    return _table(found, pair.at_s)
+
+
+def _table(found: dict[str, dict[str, Any]], at_s: float) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.caption_justify = "left"
+    table.caption = Text(
+        f"means over nodes; messages are those sent from {at_s:g} s on, all else is at the end; "
+        "± is the standard deviation over nodes of the paired difference"
+    )
+    table.add_column("", no_wrap=True)
+    for title in ("original", "fork", "difference", "nodes higher", "lower"):
+        table.add_column(title, justify="right")
+    for measure, of in found.items():
+        title, unit, scale = UNITS.get(measure, (measure.replace("_", " "), "%", 100.0))
+        if measure not in UNITS and "accuracy" not in measure:
+            unit, scale = "", 1.0
+        table.add_row(
+            Text(f"{title} [{unit}]".replace(" []", "")),
+            f"{of['original'] * scale:,.4g}",
+            f"{of['fork'] * scale:,.4g}",
+            f"{of['difference'] * scale:+,.3g} ± {of['std_nodes'] * scale:,.2g}",
+            f"{of['higher']} of {of['nodes']}",
+            str(of["lower"]),
+        )
+    return table

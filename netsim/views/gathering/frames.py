@@ -1,0 +1,324 @@
+"""Runs as pandas DataFrames: their tables below each other, and their differences node by node."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from netsim.errors import ScenarioError
+from netsim.recording import run_folder
+from netsim.recording.main_metric import MainMetric
+from netsim.recording.metrics import names
+from netsim.recording.parquet_parts import Rows
+from netsim.recording.summary import load
+from netsim.recording.summary_fields import row
+from netsim.registry import did_you_mean
+from netsim.views.gathering.comparison import node_pairs, spread
+
+
+@dataclass(frozen=True)
+class PlayedRun:
+    """One run of one algorithm.
+
+    Attributes
+    ----------
+    folder : Path
+        Holds its `summary.json`.
+    labels : mapping of str to (int, float or str)
+        What tells it from those beside it: swept keys, `seed`, `algorithm`; the first columns of
+        every table.
+    """
+
+    folder: Path
+    labels: Mapping[str, int | float | str]
+
+
+def table(runs: Sequence[PlayedRun], name: str) -> pd.DataFrame:
+    """A table of some runs; words are categories, times in virtual seconds.
+
+    Parameters
+    ----------
+    runs : sequence of PlayedRun
+    name : {"messages", "wakes", "metrics", "traffic", "graph"}
+
+    Returns
+    -------
+    pandas.DataFrame
+        The runs' labels, then the columns of `netsim.recording.schema`.
+
+    Raises
+    ------
+    ScenarioError
+        If a run has no such table, or it can't be read.
+    """
+    return _below_each_other(
+        [_labelled(run, run_folder.table(run.folder, name).to_pandas()) for run in runs]
+    )
+
+
+def nodes(runs: Sequence[PlayedRun]) -> pd.DataFrame:
+    """Return the table of nodes: a row a node of each world.
+
+    Algorithms of one scenario have the same nodes, which stand there once.
+
+    Parameters
+    ----------
+    runs : sequence of PlayedRun
+
+    Returns
+    -------
+    pandas.DataFrame
+        The runs' labels but for `algorithm`, then the columns of `nodes.parquet`.
+
+    Raises
+    ------
+    ScenarioError
+        If a table can't be read.
+    """
+    worlds: dict[str, PlayedRun] = {}
+    for run in runs:
+        labels = {key: value for key, value in run.labels.items() if key != "algorithm"}
+        worlds.setdefault(repr(labels), PlayedRun(run.folder, labels))
+    return _below_each_other(
+        [
+            _labelled(world, run_folder.node_table(world.folder).to_pandas())
+            for world in worlds.values()
+        ]
+    )
+
+
+def summary(runs: Sequence[PlayedRun]) -> pd.DataFrame:
+    """Return the measures of runs: a row a run, a column a measure that any of them has.
+
+    The measure that they are judged by is always there, nan where models were not finite.
+
+    Parameters
+    ----------
+    runs : sequence of PlayedRun
+
+    Returns
+    -------
+    pandas.DataFrame
+        Indexed by the runs' labels, those that all runs share left out; columns are named and have
+        the units of `netsim.recording.summary_fields`, shares lie in [0, 1].
+
+    Raises
+    ------
+    ScenarioError
+        If a folder is not that of a finished run.
+    """
+    summaries = [load(run.folder) for run in runs]
+    frame = pd.DataFrame([row(summary) for summary in summaries])
+    # What runs are judged by stays where it is null, as of models that are not finite.
+    names = {MainMetric.of(summary).name for summary in summaries}
+    judged = {"accuracy" if name == "accuracy" else "main_metric" for name in names}
+    frame = frame.loc[:, frame.notna().any() | frame.columns.isin(judged)]
+    frame = frame.assign(**{name: pd.to_numeric(frame[name]) for name in judged})
+    keys = [key for key in labels_of(runs) if key == "algorithm" or _differ(runs, key)]
+    columns = [[run.labels.get(key) for run in runs] for key in keys]
+    if len(keys) == 1:
+        frame.index = pd.Index(columns[0], name=keys[0])
+    else:
+        frame.index = pd.MultiIndex.from_arrays(columns, names=keys)
+    return frame
+
+
+def labels_of(runs: Sequence[PlayedRun]) -> list[str]:
+    """The names of all labels, in order."""
+    return list(dict.fromkeys(key for run in runs for key in run.labels))
+
+
+def _differ(runs: Sequence[PlayedRun], key: str) -> bool:
+    return len({repr(run.labels.get(key)) for run in runs}) > 1
+
+
+def _labelled(run: PlayedRun, frame: pd.DataFrame) -> pd.DataFrame:
+    for place, (key, value) in enumerate(run.labels.items()):
+        if isinstance(value, str):
+            value = pd.Categorical.from_codes([0] * len(frame), [value])
+        frame.insert(place, key, value)
+    return frame
+
+
+def _below_each_other(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Frames of equal columns as one; words stay categories."""
+    if len(frames) == 1:
+        return frames[0]
+    words = {
+        name: list(dict.fromkeys(word for frame in frames for word in frame[name].cat.categories))
+        for name in frames[0].columns
+        if all(isinstance(frame.dtypes.get(name), pd.CategoricalDtype) for frame in frames)
+    }
+    return pd.concat(
+        [
+            frame.assign(**{n: frame[n].cat.set_categories(known) for n, known in words.items()})
+            for frame in frames
+        ],
+        ignore_index=True,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Comparison of the same nodes in two runs; a notebook shows `by_algorithm`.
+
+    Attributes
+    ----------
+    metric : str
+    by_node : pandas.DataFrame
+        A row a pair: the runs' labels, `node`, `t_s` [s], `value`, `other` and
+        `diff` = value - other.
+    by_algorithm : pandas.DataFrame
+        A row a pair of algorithms (of a sweep, at each point), over its nodes and seeds: means of
+        `value`, `other` and `diff`; `diff_low` and `diff_high`, the 95 % interval over seeds (NaN
+        for one seed); `std_nodes`, the standard deviation of `diff` over nodes, averaged over
+        seeds; `better`, the share of nodes whose value is better than in the other run; `nodes`
+        and `seeds`, how many.
+    """
+
+    metric: str
+    by_node: pd.DataFrame
+    by_algorithm: pd.DataFrame
+
+    def __repr__(self) -> str:
+        return f"{self.metric}, this run minus the other, node by node\n{self.by_algorithm}"
+
+    def _repr_html_(self) -> str:
+        told = f"<p>{self.metric}: this run minus the other, node by node</p>"
+        return told + str(self.by_algorithm._repr_html_())
+
+
+def compare(
+    runs: Sequence[PlayedRun],
+    others: Sequence[PlayedRun],
+    metric: str = "accuracy",
+    at_s: float | None = None,
+) -> Comparison:
+    """Compare runs, paired by algorithm, by seed and by node.
+
+    Where each side has one algorithm these two are compared, whatever they are called.
+
+    Parameters
+    ----------
+    runs, others : sequence of PlayedRun
+    metric : str
+    at_s : float, optional
+        Virtual time [s]: the last evaluation that both runs of a pair have at or before it. None:
+        the last that both have.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    ScenarioError
+        If no two runs are a pair, or a pair has not measured the metric of the same nodes.
+    """
+    pairs = list(_pairs(runs, others))
+    if not pairs:
+        raise ScenarioError(
+            f"compare: no two runs have the same {', '.join(_keys(runs, others))}: here "
+            f"{_said(runs, others)}, there {_said(others, runs)}; compare runs of the same seeds, "
+            'or one algorithm each, as in run["mine"].compare(other["fedavg"])'
+        )
+    by_node = pd.concat(
+        [_paired(run, other, metric, at_s) for run, other in pairs], ignore_index=True
+    )
+    judged = MainMetric.of(load(runs[0].folder))
+    return Comparison(metric, by_node, _by_algorithm(by_node, judged.prefers_lower(metric)))
+
+
+def _keys(runs: Sequence[PlayedRun], others: Sequence[PlayedRun]) -> list[str]:
+    """The labels that both sides have and by which they are paired."""
+    there = labels_of(others)
+    alone = all(len({r.labels["algorithm"] for r in side}) == 1 for side in (runs, others))
+    return [k for k in labels_of(runs) if k in there and not (alone and k == "algorithm")]
+
+
+def _said(runs: Sequence[PlayedRun], others: Sequence[PlayedRun]) -> str:
+    keys = _keys(runs, others)
+    return "; ".join(dict.fromkeys(", ".join(f"{k} {r.labels[k]}" for k in keys) for r in runs))
+
+
+def _pairs(
+    runs: Sequence[PlayedRun], others: Sequence[PlayedRun]
+) -> Iterator[tuple[PlayedRun, PlayedRun]]:
+    keys = _keys(runs, others)
+    for run in runs:
+        for other in others:
+            if all(run.labels.get(key) == other.labels.get(key) for key in keys):
+                yield run, other
+
+
+def _paired(run: PlayedRun, other: PlayedRun, metric: str, at_s: float | None) -> pd.DataFrame:
+    """The rows of one pair."""
+    mine, theirs = _measured(run, metric), _measured(other, metric)
+    found = node_pairs(mine, theirs, metric, math.inf if at_s is None else at_s)
+    if found is None:
+        until = "" if at_s is None else f" by {at_s:g} s"
+        raise ScenarioError(
+            f"compare: {run.folder} and {other.folder} were never evaluated at the same "
+            f"time{until}; give both the same metrics.every_s"
+        )
+    if not len(found.nodes):
+        counts = [len(set(rows["node"].tolist())) for rows in (mine, theirs)]
+        raise ScenarioError(
+            f"compare: {run.folder} has measured {counts[0]} nodes and {other.folder} "
+            f"{counts[1]}, or others; only runs of the same nodes can be paired"
+        )
+    labels = {key: value for key, value in run.labels.items() if key != "algorithm"}
+    return pd.DataFrame(
+        {
+            **{key: [value] * len(found.nodes) for key, value in labels.items()},
+            "algorithm": run.labels["algorithm"],
+            "other_algorithm": other.labels["algorithm"],
+            "node": found.nodes,
+            "t_s": found.t_s,
+            "value": found.values,
+            "other": found.others,
+            "diff": found.values - found.others,
+        }
+    )
+
+
+def _measured(run: PlayedRun, metric: str) -> Rows:
+    rows = run_folder.read(run.folder, "metrics")
+    known = names(rows)
+    if metric not in known:
+        raise ScenarioError(
+            f"{run.folder}: has not measured {metric}; it has {', '.join(known) or 'no metric'}"
+            + did_you_mean(metric, known)
+        )
+    return rows
+
+
+def _by_algorithm(by_node: pd.DataFrame, is_lower_better: bool) -> pd.DataFrame:
+    sign = -1 if is_lower_better else 1
+    labels = by_node.columns[: by_node.columns.get_loc("node")]
+    keys = [name for name in labels if name != "seed"]
+    lines = []
+    for values, rows in by_node.groupby(keys, sort=False):
+        seeds = [one["diff"] for _, one in rows.groupby("seed", sort=False)]
+        mean, half, _ = spread([float(diff.mean(skipna=False)) for diff in seeds])
+        half = np.nan if half is None else half
+        lines.append(
+            {
+                **dict(zip(keys, values, strict=True)),
+                "value": rows["value"].mean(skipna=False),
+                "other": rows["other"].mean(skipna=False),
+                "diff": mean,
+                "diff_low": mean - half,
+                "diff_high": mean + half,
+                "std_nodes": float(np.mean([diff.std(ddof=0, skipna=False) for diff in seeds])),
+                "better": float((sign * rows["diff"] > 0).mean())
+                if rows["diff"].notna().all()
+                else np.nan,
+                "nodes": rows["node"].nunique(),
+                "seeds": len(seeds),
+            }
+        )
+    return pd.DataFrame(lines).set_index(keys)

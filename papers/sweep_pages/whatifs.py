@@ -1,0 +1,117 @@
+"""Write docs/whatifs.md, the gallery of the what-ifs, and its figures."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from netsim.scenario import shipped
+from netsim.views.render.figure import style as plot_style
+from papers.results.tables import ROOT
+from papers.sweep_pages import figures, kept
+from papers.sweep_pages.gallery import WHAT_IFS, Change, WhatIf
+from papers.sweep_pages.kept import Sweep
+from papers.sweep_pages.markdown import measures_table, played_line
+from papers.sweep_pages.sentences import Told
+
+PAGE = ROOT / "docs" / "whatifs.md"
+FIGURES = ROOT / "docs" / "whatifs"
+
+PREFACE = """\
+# What-ifs
+
+Written by `python -m papers.sweep_pages page whatifs`; the runs' numbers are in
+`papers/numbers/whatif_*.csv`, a run a line.
+
+    netsim sweep whatif_bandwidth          # any scenario: --over key=v1,v2 --seeds 0:5 --jobs 2
+    netsim sweep quickstart --over radio.reachable=2,5,10 --seeds 0:5 --show accuracy,delay_s
+
+plays every point and seed in a process of its own, prints one table (mean over seeds, 95 %
+interval, difference to the first point, seed by seed: all points share their draws) and writes it
+as `sweep.csv` with a figure, `sweep.png`. Twelve ship, each with a question in its first line:
+twenty devices with 15 to 30 handwritten digits each, of a class mix of their own, wake every ten
+seconds for 200 virtual seconds.
+
+**To read.** Accuracy on a node's own class mix, mean over nodes, then over seeds ± half its 95 %
+interval (Student's). *Lead*: accuracy over training alone, node by node where it had made as many
+local steps, paired by seed; in all but two of them it makes as many in all, with small batteries
+and in KD-PDFL's exchange it makes more and is compared earlier. Differences between points are
+paired by seed as well; one whose interval holds zero is called not clear. *On the air*, the
+tables' *transmitted*: every attempt with headers, a broadcast once; through wires every attempt.
+Airtime is that of all nodes together, of wires the time that they are busy. Figures: bars are 95
+% intervals over seeds; the lower panels have accuracy by what was spent, first and last point
+named. The command prints the same columns, and after each its difference to the first point.
+"""
+
+
+def write() -> None:
+    """Write the page and its figures from the numbers that are kept."""
+    PAGE.write_text(text(), encoding="utf-8")
+    FIGURES.mkdir(exist_ok=True)
+    for what_if, sweep in _kept():
+        with plot_style.style():
+            figures.save(figures.draw(what_if, sweep), FIGURES / f"{what_if.name}.png")
+
+
+def text() -> str:
+    """The page."""
+    sections: list[str] = []
+    contents = ["| what if | in a sentence |", "|---|---|"]
+    for what_if, sweep in _kept():
+        told = sentences(what_if, sweep)
+        contents.append(f"| [{what_if.title}](#{_anchor(what_if.title)}) | {told[0]} |")
+        sections += _section(what_if, sweep, told)
+    return "\n".join([PREFACE, *contents, "", *sections]).rstrip() + "\n"
+
+
+def _kept() -> Iterable[tuple[WhatIf, Sweep]]:
+    for what_if in WHAT_IFS:
+        sweep = kept.kept(f"whatif_{what_if.name}")
+        if sweep is not None:
+            yield what_if, sweep
+
+
+def _anchor(title: str) -> str:
+    return title.lower().replace(" ", "-")
+
+
+def _section(what_if: WhatIf, sweep: Sweep, told: Sequence[str]) -> Iterable[str]:
+    name = f"whatif_{what_if.name}"
+    question = shipped.first_sentence(shipped.scenarios(shipped.scenarios_folder())[name])
+    yield from (f"## {what_if.title}", "", question, "", f"    netsim sweep {name}", "")
+    about = f"{what_if.title}: accuracy and lead; accuracy by bits transmitted and by airtime"
+    yield from (f"![{about}](whatifs/{what_if.name}.png)", "")
+    yield from (" ".join(told), "")
+    yield from (*measures_table(sweep, point_names(what_if, sweep)), "")
+    yield from (played_line(sweep), "")
+
+
+def point_names(what_if: WhatIf, sweep: Sweep) -> dict[str, str]:
+    """Return the name of each point of the sweep."""
+    names = [name for _, name, _ in what_if.points]
+    return dict(zip(sweep.design.points, names, strict=True))
+
+
+def sentences(what_if: WhatIf, sweep: Sweep) -> list[str]:
+    """Return the sentences that answer the question."""
+    names = point_names(what_if, sweep)
+    told = Told(sweep, what_if.algorithm, names)
+    points = list(sweep.design.points)
+    found = []
+    for answer in what_if.answers:
+        if isinstance(answer, Change):
+            found.append(told.change(answer.what, points[answer.to], points[answer.point]))
+        else:
+            alone = _means(Told(sweep, "local", names), points)
+            found.append(answer.format(**_means(told, points), local=alone))
+    return [*found, told.leads()]
+
+
+def _means(told: Told, points: Sequence[str]) -> Mapping[str, Sequence[str]]:
+    """Every measure's mean at every point."""
+    return {m: [told.mean(point, m) for point in points] for m in told.measures}
+
+
+def collect(runs: Path) -> None:
+    """Keep the numbers of all what-ifs that a folder of sweeps has."""
+    for what_if in WHAT_IFS:
+        if (runs / f"whatif_{what_if.name}").is_dir():
+            kept.collect(f"whatif_{what_if.name}", runs)

@@ -1,0 +1,111 @@
+"""Runs that are judged by another metric than accuracy, of which lower values may be better."""
+
+import io
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from netsim.console.progress import words_of
+from netsim.engine.progress import Progress
+from netsim.errors import ScenarioError
+from netsim.recording import metrics, summary
+from netsim.recording.main_metric import ACCURACY, MainMetric
+from netsim.recording.recorder import Recorder
+from netsim.views import compare
+from netsim.views.gathering import comparison
+from netsim.views.render import pictures as figures
+from netsim.views.render.terminal import WrappedTable
+
+RMSE = MainMetric("rmse", frozenset({"loss", "rmse", "mae"}))
+TASK = {"kind": "regression", "metric": "rmse", "lower": ["loss", "mae", "rmse"]}
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Two nodes, four evaluations: mean rmse 4, 2, 1, 3; on validation 3, 1, 2, 4."""
+    folder = tmp_path / "local"
+    recorder = Recorder(folder)
+    for k, (tested, validated) in enumerate(zip((4.0, 2.0, 1.0, 3.0), (3, 1, 2, 4), strict=True)):
+        recorder.spent(k * 10**9)
+        for node, apart in ((0, -0.5), (1, 0.5)):
+            for name, value in (
+                ("rmse", tested + apart), ("rmse_common", tested), ("rmse_validation", validated),
+            ):  # fmt: skip
+                recorder.metric(k * 10**9, node, name, "mixed", value, k, 0, 0.0)
+    totals = recorder.close()
+    known = {"name": "s", "algorithm": "local", "seed": 0, "nodes": 2, "task": TASK}
+    summary.write(folder, {**known, "virtual_s": 3.0, "wall_s": 1.0, **totals})
+    return folder
+
+
+def test_the_best_is_the_lowest_and_the_worst_the_highest(run):
+    found = summary.load(run)["rmse"]
+    assert found["mean"] == 3.0
+    assert found["worst_10pct"] == 3.5
+    assert found["best"] == {"t_s": 2.0, "mean": 1.0, "std": 0.5}
+    assert found["best_on_validation"] == 2.0  # at 1 s, where validation is lowest
+    assert summary.load(run)["rmse_common"]["best_on_validation"] == 2.0
+
+
+def test_a_target_is_reached_from_above(run):
+    assert comparison.time_to_target(run, 2.0)["time_to_target_s"] == 1.0
+    assert comparison.time_to_target(run, 0.5)["target_reached"] == 0.0
+
+
+@pytest.mark.slow
+def test_tables_and_figures_name_the_metric(run):
+    table = compare.table([run], run.parent / "comparison.csv", target=2.0)
+    console = Console(width=160, file=io.StringIO(), color_system=None)
+    console.print(WrappedTable(table))
+    text = console.file.getvalue()
+    assert "rmse" in text
+    assert "accuracy" not in text
+    assert "3.00 ± 0.500" in text
+    header, row = (run.parent / "comparison.csv").read_text().splitlines()
+    cells = dict(zip(header.split(","), row.split(","), strict=True))
+    assert cells["metric"] == "rmse"
+    assert float(cells["main_metric_best"]) == 1.0
+    assert cells["accuracy"] == ""
+    assert "rmse_vs_time.png" in [path.name for path in figures.draw(run)]
+    assert "rmse_vs_time.png" in [p.name for p in figures.draw_comparison(run.parent, [run])]
+
+
+def test_an_accuracy_beyond_one_is_refused_as_a_target():
+    comparison.require_possible(80.0, RMSE)
+    comparison.require_possible(0.8, ACCURACY)
+    with pytest.raises(ScenarioError, match="a share, from 0 to 1"):
+        comparison.require_possible(80.0, ACCURACY)
+
+
+def test_directions_hold_on_whatever_samples_a_metric_is_taken():
+    lower = ["rmse", "rmse_common_validation", "malicious_mae", "loss", "loss_common", "my_error"]
+    assert all(RMSE.prefers_lower(name) for name in lower)
+    assert not RMSE.prefers_lower("accuracy_all_classes")
+    assert not RMSE.prefers_lower("maestro")
+    assert ACCURACY.of_tests(["loss", "accuracy", "accuracy_validation"]) == ["accuracy"]
+
+
+@pytest.mark.parametrize("task", [None, [], "rmse", {"metric": 3}, {"metric": "rmse", "lower": 1}])
+def test_a_summary_that_does_not_say_it_rightly_is_one_of_accuracy_or_of_no_direction(task):
+    found = MainMetric.of({"task": task})
+    assert found.name in ("accuracy", "rmse")
+    assert isinstance(found.prefers_lower("rmse"), bool)
+
+
+def test_the_progress_line_names_the_metric():
+    step = Progress(1.0, 2.0, 10, 20, 12.345678, 1.0, metric="perplexity")
+    assert "perplexity 12.35" in words_of(step)
+    assert "accuracy 50.0 %" in words_of(Progress(1.0, 2.0, 10, 20, 0.5, 1.0))
+
+
+def test_best_of_equal_validation_is_the_first_or_the_last():
+    rows = {
+        "t_s": np.array([0.0, 0.0, 1.0, 1.0]),
+        "node": np.zeros(4, dtype=np.int64),
+        "metric": np.array(["rmse", "rmse_validation"] * 2),
+        "stage": np.array(["mixed"] * 4),
+        "value": np.array([5.0, 1.0, 7.0, 1.0]),
+    }
+    assert metrics.best_on_validation(rows, "rmse", "first", RMSE) == 5.0
+    assert metrics.best_on_validation(rows, "rmse", "last", RMSE) == 7.0

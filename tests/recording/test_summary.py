@@ -1,0 +1,172 @@
+import json
+import math
+
+import numpy as np
+import pytest
+
+from netsim.errors import ScenarioError
+from netsim.recording import metrics, run_folder, summary
+from netsim.recording.recorder import Recorder
+
+S = 1_000_000_000
+
+
+def recorded(*rows):
+    """Metric rows from (t, node, metric, stage, value)."""
+    recorder = Recorder(None)
+    for t_s, node, metric, stage, value in rows:
+        recorder.metric(t_s * S, node, metric, stage, value, 10 * t_s, 80 * t_s, 0.5 * t_s)
+    return recorder.metric_rows()
+
+
+def accuracies(*by_time):
+    return recorded(
+        *(
+            (t, i, "accuracy", "mixed", value)
+            for t, values in enumerate(by_time)
+            for i, value in enumerate(values)
+        )
+    )
+
+
+def test_statistics_are_over_nodes_at_the_last_evaluation():
+    """Of 0.2, 0.4, 0.9: mean 0.5, variance (0.09 + 0.01 + 0.16) / 3."""
+    found = metrics.summary_block(accuracies([0.9, 0.9, 0.9], [0.2, 0.4, 0.9]), "accuracy")
+    assert found["mean"] == pytest.approx(0.5)
+    assert found["variance"] == pytest.approx(0.26 / 3)
+    assert found["std"] == pytest.approx(math.sqrt(0.26 / 3))
+    assert found["worst_10pct"] == 0.2
+    assert found["nodes"] == 3
+
+
+def test_means_begin_where_every_node_has_a_model():
+    """The quick node alone would have the best mean, before the slow one counts."""
+    rows = accuracies([0.9], [0.9, 0.1], [0.8, 0.4])
+    found = metrics.curve(rows, "accuracy")
+    assert found.t_s.tolist() == [1.0, 2.0]
+    assert found.mean == pytest.approx([0.5, 0.6])
+    assert found.steps.tolist() == [20, 40]
+    assert metrics.summary_block(rows, "accuracy")["best"]["t_s"] == 2.0
+
+
+def test_worst_shares_round_up_to_whole_nodes():
+    values = np.arange(30.0)
+    assert metrics.mean_of_worst(values, 0.1) == 1.0  # three nodes: 0, 1, 2
+    assert metrics.mean_of_worst(values, 0.2) == 2.5
+    assert metrics.mean_of_worst(values[:11], 0.1) == 0.5  # two nodes
+    assert metrics.mean_of_worst(values, 0.1, highest=True) == 28.0
+
+
+def test_best_evaluation_is_that_of_the_highest_mean_and_of_the_lowest_loss():
+    by_time = ([0.1, 0.3], [0.5, 0.9], [0.6, 0.6])
+    found = metrics.summary_block(accuracies(*by_time), "accuracy")
+    assert found["best"] == {"t_s": 1.0, "mean": pytest.approx(0.7), "std": pytest.approx(0.2)}
+    assert found["last"]["t_s"] == 2.0
+    rows = recorded(*((t, i, "loss", "mixed", v[i]) for t, v in enumerate(by_time) for i in (0, 1)))
+    found = metrics.summary_block(rows, "loss")
+    assert found["best"]["t_s"] == 0.0
+    assert found["worst_10pct"] == 0.6
+    assert "best_on_validation" not in found
+
+
+@pytest.mark.parametrize(("ties", "of_node_1"), [("first", 0.3), ("last", 0.5)])
+def test_best_on_validation_is_taken_per_node_at_the_first_or_the_last_of_equals(ties, of_node_1):
+    """Node 0 is best on validation at t=1 (0.8 in the test), node 1 at t=0 and 2."""
+    test = {0: (0.9, 0.8, 0.1), 1: (0.3, 0.4, 0.5)}
+    validation = {0: (0.1, 0.9, 0.2), 1: (0.7, 0.2, 0.7)}
+    rows = [
+        (t, node, name, "mixed", values[node][t])
+        for t in range(3)
+        for node in (0, 1)
+        for name, values in (("accuracy", test), ("accuracy_validation", validation))
+    ]
+    found = metrics.summary_block(recorded(*rows), "accuracy", ties)
+    assert found["best_on_validation"] == pytest.approx((0.8 + of_node_1) / 2)
+
+
+def test_best_on_validation_is_none_without_a_validation_set():
+    assert metrics.summary_block(accuracies([0.5]), "accuracy")["best_on_validation"] is None
+
+
+def test_of_several_stages_the_one_written_last_is_the_headline():
+    rows = recorded(
+        *(
+            (t, node, "accuracy", stage, value + node / 10)
+            for t in (0, 1)
+            for node in (0, 1)
+            for stage, value in (("received", 0.2), ("trained", 0.6))
+        )
+    )
+    found = metrics.summary_block(rows, "accuracy")
+    assert found["mean"] == pytest.approx(0.65)
+    assert found["stages"]["received"]["mean"] == pytest.approx(0.25)
+    assert found["stages"]["trained"]["mean"] == pytest.approx(0.65)
+    assert metrics.curve(rows, "accuracy").mean == pytest.approx([0.65, 0.65])
+
+
+def test_nodes_that_published_different_stages_are_pooled():
+    rows = recorded((0, 0, "accuracy", "mixed", 0.2), (0, 1, "accuracy", "trained", 0.4))
+    found = metrics.summary_block(rows, "accuracy")
+    assert found["mean"] == pytest.approx(0.3)
+    assert "stages" not in found
+
+
+def test_summary_has_the_runs_name_first_and_the_totals_beside_the_metrics():
+    extra = {"messages": {"sent": 3}, "seed": 1, "name": "x", "algorithm": "local"}
+    found = summary.summarise(accuracies([0.5]), extra)
+    assert list(found) == ["name", "algorithm", "seed", "accuracy", "messages"]
+
+
+def test_summary_is_valid_json_even_for_diverged_runs(tmp_path):
+    recorder = Recorder(tmp_path)
+    for t_s, value in ((0, 2.0), (1, math.nan)):
+        recorder.metric(t_s * S, 0, "loss", "trained", value, 0, 0, 0.0)
+    extra = {"name": "x", "energy_j": np.float64(math.inf), "layers": (np.int64(3),)}
+    recorder.close()
+    returned = summary.write(tmp_path, extra)
+    found = json.loads((tmp_path / "summary.json").read_text())
+    assert found == returned
+    assert found["loss"]["mean"] is None
+    assert found["loss"]["best"] == {"t_s": 0.0, "mean": 2.0, "std": 0.0}
+    assert found["energy_j"] is None
+    assert found["layers"] == [3]
+
+
+def test_a_run_without_metrics_still_has_a_summary(tmp_path):
+    recorder = Recorder(tmp_path)
+    assert summary.write(tmp_path, {"name": "timing", **recorder.close()})["name"] == "timing"
+
+
+def test_megabytes_are_what_the_network_had_transmitted_by_each_evaluation(tmp_path, written):
+    """100 messages of 1.6 Mbit an evaluation (20 nodes x 5): 20 MB, logged or not."""
+    for name, logged in (("logged", True), ("unlogged", False)):
+        written(tmp_path / name, evaluations=4, megabits=1.6, log_messages=logged)
+        over_time = metrics.curve(run_folder.read(tmp_path / name, "metrics"), "accuracy")
+        found = metrics.megabytes(tmp_path / name, over_time.t_s)
+        assert found == pytest.approx([0, 20, 40, 60])
+
+
+def test_run_folders_finds_a_run_or_the_runs_below(tmp_path, written):
+    for name in ("b", "a"):
+        written(tmp_path / name, name, nodes=2, evaluations=2)
+    assert summary.run_folders(tmp_path) == [tmp_path / "a", tmp_path / "b"]
+    assert summary.run_folders(tmp_path / "a") == [tmp_path / "a"]
+    with pytest.raises(ScenarioError, match="no finished run"):
+        summary.run_folders(tmp_path / "a" / "graph")
+
+
+def test_a_broken_summary_is_named(tmp_path):
+    with pytest.raises(ScenarioError, match=r"no summary\.json"):
+        summary.load(tmp_path)
+    (tmp_path / "summary.json").write_text("{")
+    with pytest.raises(ScenarioError, match="not JSON"):
+        summary.load(tmp_path)
+
+
+def test_pooled_means_weigh_nodes_by_their_test_samples():
+    """(0.2 * 30 + 0.8 * 10) / 40 = 0.35; the mean over nodes is 0.5."""
+    rows = accuracies([0.9, 0.1], [0.2, 0.8])
+    found = summary.summarise(rows, {"name": "n"}, test_samples={0: 30, 1: 10})["accuracy"]
+    assert found["mean"] == pytest.approx(0.5)
+    assert found["pooled"] == pytest.approx(0.35)
+    assert "pooled" not in summary.summarise(rows, {"name": "n"})["accuracy"]
