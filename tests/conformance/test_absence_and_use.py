@@ -130,7 +130,7 @@ def test_models_that_come_after_the_time_out_are_late_and_a_warning_says_so(tmp_
 def test_a_method_that_mixes_nothing_for_long_is_told_of_where_all_is_lost(
     tmp_path, lost_until_s, told
 ):
-    """Whom node 0 sends to is off until an instant: until then every message is lost."""
+    """All but node 0 are off until an instant: until then every message is lost."""
     path = tmp_path / "on.csv"
     on = "".join(f"{i},{lost_until_s},1000\n" for i in (1, 2, 3))
     path.write_text(f"node,on_s,off_s\n0,0,1000\n{on}")
