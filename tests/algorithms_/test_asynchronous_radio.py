@@ -115,6 +115,7 @@ WIRED = {"link": {"latency_s": 0.1}, "churn": {"kind": "none"}}
 LEAVING = {"kind": "exponential", "mean_on_s": 8.0, "mean_off_s": 16.0}
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize(
     ("algorithm", "tables", "told"),
     [
@@ -135,6 +136,7 @@ def test_models_that_never_enter_one_are_told_of(tmp_path, algorithm, tables, to
     assert any(told in text for text in found["warnings"]), found["warnings"]
 
 
+@pytest.mark.slow
 def test_a_buffer_of_neighbours_models_holds_none_that_is_too_old(tmp_path):
     """Each node hears one neighbour, every 5 s: four are there when the first is 15 s old."""
     tables = WIRED | {"topology": {"kind": "ring"}, "nodes": {"count": 2}}

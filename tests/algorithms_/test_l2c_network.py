@@ -71,6 +71,7 @@ def test_pruned_peers_are_told_once_and_stop_sending(play, tmp_path, kind, rows)
     assert set(told["round"]) == {PRUNED_AFTER}
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("kind", ["l2c", "meta_l2c"])
 def test_weights_of_a_mixture_sum_to_one_when_peers_have_been_dropped_too(tmp_path, kind):
     """Played with all checks; what was learned of those dropped is 0 from then on."""

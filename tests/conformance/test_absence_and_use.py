@@ -123,6 +123,7 @@ def test_models_that_come_after_the_time_out_are_late_and_a_warning_says_so(tmp_
     assert (graph.node == graph.peer).all()
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(
     ("lost_until_s", "told"),
     [(120.0, "not one arrived"), (60.0, "a fifth of the run or more"), (10.0, None)],
