@@ -33,7 +33,6 @@ PARTS = {
     "rng": "counter-based draws",
     "channels": "packets, retransmission, path loss",
     "schedules": "wake-up clocks",
-    "request_reply": "ask and serve",
     "wakeups": "wake-ups, slots",
     "node": "messages: send, deliver",
     "mailbox": "messages: queues",

@@ -27,9 +27,9 @@ import _netsim
 from _replay import mean_se
 
 from netsim.channels.mac.csma import PREAMBLE_SNR
-from netsim.links.radio.frame_level import sampler
-from netsim.links.radio.frame_level.frame import Frame
-from netsim.links.radio.frame_level.receiver import Lock, Receivers
+from netsim.links.radio.mac.frame_level import sampler
+from netsim.links.radio.mac.frame_level.frame import Frame
+from netsim.links.radio.mac.frame_level.receiver import Lock, Receivers
 
 RATE_HZ = 0.04
 """Wake-ups of a node."""

@@ -26,7 +26,7 @@ import numpy as np
 
 import netsim.engine.playing  # noqa: F401 # so that children need not import torch
 from netsim.console.app import app
-from netsim.engine.checkpoints import pace
+from netsim.engine.checkpoints import writing
 from netsim.recording import run_folder
 from netsim.recording.summary import load
 from netsim.scenario import from_dict, to_toml
@@ -178,8 +178,8 @@ def child(
 
 def _called(arguments: Sequence[str], said: int, often: bool) -> None:
     """In the child: call netsim and exit."""
-    pace.FIRST_S = pace.LEAST_S = OFTEN_S if often else 1e9
-    pace.SHARE_SPENT, pace.SHARE_LOST = 1.0, 0.0
+    writing.FIRST_S = writing.LEAST_S = OFTEN_S if often else 1e9
+    writing.SHARE_SPENT, writing.SHARE_LOST = 1.0, 0.0
     os.dup2(said, 1)
     os.dup2(said, 2)
     code = 99

@@ -21,9 +21,10 @@ from pathlib import Path
 from typing import Any
 
 from netsim import engine
-from netsim.engine import checkpointing, runner
+from netsim.engine import runner
+from netsim.engine.checkpoints import writing
 from netsim.engine.checkpoints.journal import Journal
-from netsim.engine.replay import Past
+from netsim.engine.checkpoints.replay import CheckpointReplay
 from netsim.engine.simulation import Simulation
 from netsim.errors import ReplayError
 from netsim.scenario import check, draft_of
@@ -115,7 +116,7 @@ def measured(
 def _run(built: Any, entry: Any, folder: Path) -> tuple[float, float, list[float]]:
     """Play a run, broken off at its horizon: CPU and wall time, and what each checkpoint took."""
     spent: list[float] = []
-    write, finish = checkpointing.Checkpointing.write, Simulation.finish
+    write, finish = writing.Checkpointing.write, Simulation.finish
 
     def timed(self: Any, moment: Any) -> None:
         began_s = time.perf_counter()
@@ -126,7 +127,7 @@ def _run(built: Any, entry: Any, folder: Path) -> tuple[float, float, list[float
         self._checkpointing.write(self._moment())
         raise ReachedError
 
-    checkpointing.Checkpointing.write = timed  # type: ignore[method-assign]
+    writing.Checkpointing.write = timed  # type: ignore[method-assign]
     Simulation.finish = broken_off  # type: ignore[method-assign, assignment]
     began_s, began_wall_s = time.process_time(), time.perf_counter()
     try:
@@ -134,7 +135,7 @@ def _run(built: Any, entry: Any, folder: Path) -> tuple[float, float, list[float
     except ReachedError:
         pass
     finally:
-        checkpointing.Checkpointing.write = write  # type: ignore[method-assign]
+        writing.Checkpointing.write = write  # type: ignore[method-assign]
         Simulation.finish = finish  # type: ignore[method-assign]
     return time.process_time() - began_s, time.perf_counter() - began_wall_s, spent
 
@@ -144,16 +145,16 @@ def _replay(built: Any, entry: Any, folder: Path) -> float:
     journal = Journal(folder)
     checkpoint, numbers, _ = journal.read()
     assert checkpoint is not None
-    past = Past(journal, checkpoint, numbers, [], lambda _: None)
+    replay = CheckpointReplay(journal, checkpoint, numbers, [], lambda _: None)
     go_on = Simulation._go_on
 
-    def reached(self: Any, past: Any) -> None:
+    def reached(self: Any, replay: Any) -> None:
         raise ReachedError
 
     Simulation._go_on = reached  # type: ignore[method-assign]
     began_s = time.process_time()
     try:
-        Simulation(built, entry, folder, False, None, past=past).to_horizon()
+        Simulation(built, entry, folder, False, None, replay=replay).to_horizon()
     except (ReachedError, ReplayError):  # the latter at the horizon, where no look follows
         pass
     finally:

@@ -21,8 +21,8 @@ _HOMES = {
     "Sweep": _PYTHON_API + "runs",
     "WakeupEvent": "netsim.recording.observers",
     "load": _PYTHON_API + "scenario",
-    "open": _PYTHON_API + "opening",
-    "resume": _PYTHON_API + "resuming",
+    "open": _PYTHON_API + "runs",
+    "resume": _PYTHON_API + "playing",
     "run": _PYTHON_API + "playing",
     "sweep": _PYTHON_API + "playing",
 }

@@ -8,9 +8,9 @@ from netsim import world as world
 from netsim.errors import NetsimError as NetsimError
 from netsim.errors import ScenarioError as ScenarioError
 from netsim.python_api.playing import RunWarning as RunWarning
+from netsim.python_api.playing import resume as resume
 from netsim.python_api.playing import run as run
 from netsim.python_api.playing import sweep as sweep
-from netsim.python_api.resuming import resume as resume
 from netsim.python_api.runs import Run as Run
 from netsim.python_api.runs import Sweep as Sweep
 from netsim.python_api.scenario import Scenario as Scenario

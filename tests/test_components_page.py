@@ -10,8 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from netsim import engine, testing, world
-from netsim.console import starting
 from netsim.console.app import app
+from netsim.console.commands import new as starting
 from netsim.scenario.component_files import GROUP
 
 PAGE = (Path(__file__).resolve().parents[1] / "docs" / "components.md").read_text(encoding="utf-8")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from netsim.console import outline
+from netsim.console.commands import list as listing
 from netsim.registry import shipped_family, tag_of
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -28,13 +28,13 @@ def test_the_page_is_up_to_date():
 
 
 def test_every_family_of_the_network_is_there():
-    shipped = {name for name in outline.families() if not name.startswith("protocols")}
+    shipped = {name for name in listing.families() if not name.startswith("protocols")}
     assert shipped - LEARNING == set(CHAPTERS)
 
 
 @pytest.mark.parametrize("family", CHAPTERS)
 def test_every_component_of_a_family_is_there(family):
-    package = outline.families()[family]
+    package = listing.families()[family]
     (part,) = re.findall(rf"^## {CHAPTERS[family].title}\n(.*?)^## ", PAGE, re.M | re.S)
     assert re.findall(r"^\| `(\w+)` \|", part, re.M)[1:] == list(CHAPTERS[family].kinds)
     assert set(CHAPTERS[family].kinds) == set(shipped_family(package, tag_of(package)))
@@ -42,7 +42,7 @@ def test_every_component_of_a_family_is_there(family):
 
 @pytest.mark.parametrize("family", CHAPTERS)
 def test_sources_are_those_that_the_code_states(family):
-    package = outline.families()[family]
+    package = listing.families()[family]
     for kind, component in shipped_family(package, tag_of(package)).items():
         module = sys.modules[component.__module__]
         told = f"{module.__doc__} {inspect.getdoc(component)}"

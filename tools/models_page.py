@@ -11,7 +11,7 @@ from pathlib import Path
 from model_equations import CHAPTERS, WIRES, Chapter
 from scenario_reference import PAGES
 
-from netsim.console.listing import EVERY, with_keys
+from netsim.console.commands.list import EVERY, with_keys
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "models.md"
 

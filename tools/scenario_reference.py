@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from scenario_examples import EXAMPLES
 
-from netsim.console import outline
-from netsim.console.listing import EVERY, TABLES, TOP, Choice, with_keys
+from netsim.console.commands import list as listing
+from netsim.console.commands.list import EVERY, TABLES, TOP, Choice, with_keys
 from netsim.registry import Choice as Chosen
 from netsim.registry import Component, shipped_family, tag_of
 from netsim.scenario.descriptions import descriptions, summary
@@ -143,12 +143,12 @@ def _chosen() -> list[tuple[str, Chosen]]:
 
 def _listed(package: str) -> str:
     """Return the name of a family in `netsim list`."""
-    return next(name for name, there in outline.families().items() if there == package)
+    return next(name for name, there in listing.families().items() if there == package)
 
 
 def _family(name: str, entries: Sequence[Choice], kinds: Kinds) -> str:
     """A section about one group: what all have, then each one."""
-    package = outline.families().get(name)
+    package = listing.families().get(name)
     members = {} if package is None else shipped_family(package, tag_of(package))
     where = [
         f"[{path}]" for path, chosen in _chosen() if members and name == _listed(chosen.package)

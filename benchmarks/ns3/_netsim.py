@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from netsim import engine, world
-from netsim.console.exporting import export
+from netsim.console.commands.export import export
 from netsim.scenario import from_dict
 
 ALGORITHMS = Path(__file__).parent / "algorithms"

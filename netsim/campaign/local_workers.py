@@ -2,7 +2,8 @@
 
 Each line of a worker's input is a job, or the answer to a question; each line that it writes to the
 file descriptor it was given is a report. The input ends when the process that started it does, by
-whatever: then a run under way is interrupted, so no worker outlives its sweep.
+whatever: then a run under way is interrupted, so no worker outlives its sweep. A worker that is
+killed loses its own run alone, which another one plays again.
 """
 
 import _thread

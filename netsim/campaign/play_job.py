@@ -10,7 +10,7 @@ from netsim.campaign import resume as resuming
 from netsim.campaign import sweep_folder
 from netsim.campaign.grid import Job, Outcome
 from netsim.engine import runner
-from netsim.engine.failures import failure_text
+from netsim.engine.playing import failure_text
 from netsim.errors import AlteredError, FolderBusyError, NetsimError, ScenarioError
 from netsim.recording import folder_lock, status
 from netsim.scenario import AlgorithmEntry, check

@@ -1,20 +1,17 @@
 """Play all runs of a sweep, whatever becomes of the processes that play them."""
 
 import os
-import signal
 import socket
-import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import FrameType
 from typing import Protocol
 
 from netsim.campaign.grid import Job, Outcome
 from netsim.campaign.play_job import Ask, play_job
-from netsim.engine.interruption import Interrupted
+from netsim.engine.interruption import asked_by_signals
 
 
 @dataclass(frozen=True)
@@ -77,9 +74,6 @@ class Workers(Protocol):
         """Leave no process behind."""
 
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
-
-
 @contextmanager
 def stop_requests(in_process: bool) -> Iterator[Callable[[], None]]:
     """Let signals end a sweep.
@@ -95,26 +89,11 @@ def stop_requests(in_process: bool) -> Iterator[Callable[[], None]]:
     callable
         Raises Interrupted if a signal has come.
     """
-    come: list[int] = []
-
-    def note(number: int, _: FrameType | None) -> None:
-        come.append(number)
-        if len(come) > 1:
-            raise Interrupted(number)
-
-    def check() -> None:
-        if come:
-            raise Interrupted(come[0])
-
-    if in_process or threading.current_thread() is not threading.main_thread():
-        yield check
+    if in_process:
+        yield lambda: None
         return
-    before = {number: signal.signal(number, note) for number in SIGNALS}
-    try:
-        yield check
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    with asked_by_signals() as interruption:
+        yield interruption.require_none
 
 
 TRIES = 3

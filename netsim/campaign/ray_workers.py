@@ -21,8 +21,7 @@ from netsim.campaign import sweep_folder
 from netsim.campaign.grid import Job, Outcome
 from netsim.campaign.play_job import Ask, Evaluation, play_job
 from netsim.campaign.pool import Ended, Lost, Progress, Report, Started
-from netsim.engine import optional_imports as extras
-from netsim.engine import runner
+from netsim.engine import optional_imports, runner
 from netsim.errors import ScenarioError
 from netsim.recording import folder_lock
 
@@ -35,7 +34,7 @@ LAST_WRITTEN = ("checksums.json", "status.json", "summary.json")
 
 def imported() -> ModuleType:
     """Ray; raises a ScenarioError if it is not installed."""
-    return extras.imported("ray", "--engine ray")
+    return optional_imports.imported("ray", "--engine ray")
 
 
 class RayWorkers:

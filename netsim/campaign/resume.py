@@ -80,22 +80,32 @@ def has_ended(folder: Path) -> bool:
     return _is_done(folder) or (bool(runs) and all(map(_is_done, runs)))
 
 
-def lacking(folder: Path) -> list[str]:
-    """The files that a run has written when it ended, and that are no longer there.
+def require_whole(folder: Path) -> None:
+    """Refuse the folder of a run that has ended and of which files are missing.
 
     Parameters
     ----------
     folder : Path
-        Of a run that has ended.
+
+    Raises
+    ------
+    ScenarioError
     """
     own = [folder, *(path.parent for path in sorted(folder.glob("*/status.json")))]
-    return [
+    lost = [
         f"{place / name}"
         for place in own
         if (place / checksums.NAME).is_file()
         for name in checksums.read(place)
         if not (place / name).exists()
     ]
+    if lost:
+        more = f" and {len(lost) - 1:,} more" if len(lost) > 1 else ""
+        raise ScenarioError(
+            f"{lost[0]}: is missing{more}, and the run has ended: put it back, or write it "
+            f"anew (a page by netsim report {folder}, figures by netsim plot, tables by netsim "
+            f"run {folder / 'scenario.toml'} in another folder)"
+        )
 
 
 def found(
@@ -374,8 +384,8 @@ class _Going:
         """Go on."""
         from netsim.engine import playing
         from netsim.engine.checkpoints.journal import Journal
+        from netsim.engine.checkpoints.replay import CheckpointReplay
         from netsim.engine.provenance import made_with
-        from netsim.engine.replay import Past
 
         folder, tell = self.folder, self.tell
         journal = Journal(folder)
@@ -415,9 +425,9 @@ class _Going:
             _note(folder / "environment.json", {"virtual_s": then_s, **now})
             tell(f"{folder}: goes on at {then_s:g} s{_moved(aside)}")
 
-        past = Past(journal, checkpoint, numbers, changed, when_there)
+        replay = CheckpointReplay(journal, checkpoint, numbers, changed, when_there)
         playing.play(
-            world, entry, folder, self.timing_only, self.told, past,
+            world, entry, folder, self.timing_only, self.told, replay,
             observers=observers, ending=drawing,
         )  # fmt: skip
 

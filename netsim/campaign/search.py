@@ -20,8 +20,8 @@ from typing import Any
 from netsim.campaign import sweep_folder
 from netsim.campaign.grid import Job, Outcome, Point, at_point, with_seed
 from netsim.campaign.play_job import Evaluation
-from netsim.campaign.trials import TRIALS, score
-from netsim.engine import optional_imports as extras
+from netsim.campaign.sweep_results import TRIALS, score
+from netsim.engine import optional_imports
 from netsim.errors import ScenarioError
 from netsim.recording.summary import load
 from netsim.recording.whole_files import write_text
@@ -39,7 +39,7 @@ MOST_EVALUATIONS = 1_000_000
 
 def imported() -> ModuleType:
     """Optuna, quiet but for warnings; raises a ScenarioError if it is not installed."""
-    optuna = extras.imported("optuna", "a search")
+    optuna = optional_imports.imported("optuna", "a search")
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     return optuna
 

@@ -249,6 +249,14 @@ def definition(folder: Path) -> dict[str, Any]:
     return tables if isinstance(tables.get("sweep"), dict) else {}
 
 
+def has_ended(folder: Path) -> bool:
+    """Return whether the folder of a sweep has its tables: its state is said after these."""
+    name = "status.json"
+    if status.read(folder).get("state") != "done" or not (folder / checksums.NAME).is_file():
+        return False
+    return checksums.read(folder).get(name) == checksums.sha256(folder / name)
+
+
 def arguments(
     scenario: Scenario, modules: Mapping[str, ModuleType], timing_only: bool
 ) -> dict[str, Any]:

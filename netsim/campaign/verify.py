@@ -1,5 +1,6 @@
 """Verify that a run folder is complete and unchanged, and that playing it again gives it."""
 
+import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -7,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from netsim.backends.native.library import why_missing
+from netsim.campaign.sweep_folder import ARGUMENTS, UNFINISHED
 from netsim.engine import runner
 from netsim.engine.checkpoints import command
-from netsim.engine.versions import versions
+from netsim.engine.provenance import versions
 from netsim.errors import ScenarioError, one_line
 from netsim.recording import checksums, folder_lock, run_difference, run_folder, status, summary
 from netsim.recording.checksums import JOURNAL
@@ -20,6 +22,9 @@ from netsim.traces.input_files import InputFile
 
 MOST_BYTES = 1 << 30
 """A larger file is none that a run writes, but for the arrays that it keeps."""
+
+MOST_FOLDERS = 20_000
+"""Most folders that are searched for runs and are of none: a disk is searched for minutes."""
 
 _NEEDED = {"scenario.toml", "environment.json"}
 """Files without which a run can't be played again as it was."""
@@ -114,6 +119,34 @@ def _possible_here(folder: Path, sets: Sequence[str], report: Report) -> list[st
         return list(sets)
     report.notes.append(f'[run] backend = "native": {missing}; "auto" in its place')
     return [*sets, "run.backend=auto"]
+
+
+def run_folders(path: Path) -> list[Path]:
+    """The folders of runs at or anywhere below a path, by name; none that a sweep has put aside.
+
+    Raises
+    ------
+    ScenarioError
+        If there are none, or they lie among too many folders that are of no run.
+    """
+    found, of_runs, others = [], set[str](), 0
+    for name, folders, files in os.walk(path):
+        folders[:] = [folder for folder in folders if UNFINISHED not in folder]
+        is_sweep = ARGUMENTS in files
+        if "status.json" in files and not is_sweep:
+            found.append(Path(name))
+        if is_sweep or "status.json" in files or os.path.dirname(name) in of_runs:
+            of_runs.add(name)
+            continue
+        others += 1
+        if others > MOST_FOLDERS:
+            raise ScenarioError(
+                f"{path}: more than {MOST_FOLDERS:,} folders here and below are of no run; name "
+                "the folder of a run, or one in which there are runs, as in runs/NAME or runs"
+            )
+    if not found:
+        raise ScenarioError(f"{path}: no run here or below (no status.json)")
+    return sorted(found)
 
 
 def require_finished(folder: Path) -> None:

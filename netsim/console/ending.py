@@ -1,4 +1,4 @@
-"""Figures, page and printed tables at the end of a run, drawn before it counts as done."""
+"""Figures, page and tables at the end of a run or a sweep, drawn before it counts as done."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,14 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
+from netsim.campaign import sweep_results
 from netsim.console import evaluation_cost, terminal
 from netsim.recording import checksums, run_folder
 from netsim.recording.summary_fields import divergence
+from netsim.recording.whole_files import Digests
 from netsim.scenario import Scenario
+from netsim.scenario.labels import shown
 from netsim.views.render.page.run_page import NAME as PAGE
 
 if TYPE_CHECKING:
     from netsim.console.live import LivePage
+
+
+MOST_MESSAGES = 3_000_000
+"""Of more, a run's end does not wait for its page: about 3 s for a million."""
+MOST_RUNS = 1_000
+"""Of more, a sweep's end does not wait for its page."""
 
 
 @dataclass(frozen=True)
@@ -69,11 +78,27 @@ class RunEnding:
         if self.figures and worlds is not None:
             network_cost.draw(top, worlds)
         if self.report:
-            from netsim.console import reporting
-
             if self.live is not None:
                 self.live.stop()
-            reporting.conclude(top, folders, self.scenario)
+            _write_page(top, folders, self.scenario)
+
+
+def _write_page(top: Path, folders: Sequence[Path], scenario: Scenario) -> None:
+    """Write the page of runs that have just ended, unless that would keep their user waiting.
+
+    Parameters
+    ----------
+    top : Path
+        The folder of all of them.
+    folders : sequence of Path
+        One an algorithm.
+    scenario : Scenario
+    """
+    from netsim.console.places import places_in
+    from netsim.views.render.page import run_page
+
+    if sum(run_folder.rows(folder, "messages") for folder in folders) <= MOST_MESSAGES:
+        run_page.report(folders, top / PAGE, places_in(scenario, None))
 
 
 def entries(scenario: Scenario) -> list[dict[str, Any]]:
@@ -160,3 +185,68 @@ def warnings_of(folder: Path, names_assumptions: bool = False) -> list[str]:
     if told := divergence(summary):
         found.append(f"{algorithm}: {told}")
     return found
+
+
+def conclude_sweep(
+    scenario: Scenario, top: Path, quiet: bool, last: Digests, report: bool = False
+) -> None:
+    """Write the tables and the page of what has been played, and print the tables.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        With a sweep.
+    top : Path
+        The sweep's folder, in which at least one run is done.
+    quiet : bool
+        Print nothing.
+    last : dict of str to str
+        SHA-256 of the file that will be written last, by its name.
+    report : bool
+        Whether to write the page, unless that would keep its user waiting.
+    """
+    from netsim.recording.csv_files import write_csv
+    from netsim.views import differences
+    from netsim.views.gathering import comparison
+    from netsim.views.render import pictures
+    from netsim.views.render.figure import style as plot_style
+    from netsim.views.render.terminal import WrappedTable
+    from netsim.views.sweep import Way
+
+    assert scenario.sweep is not None
+    swept = sweep_results.design(top, scenario.sweep, scenario.seed)
+    lines = comparison.compare_points(top, swept)
+    write_csv(top / "sweep.csv", comparison.tidy_rows(lines))
+    select = scenario.chosen_by
+    names = [entry.name for entry in scenario.algorithm]
+    best = {}
+    if select:
+        main = scenario.main_metric
+        best = sweep_results.best_trials(swept.points, swept.seeds, names, select, top, main)
+    show = comparison.measures_to_show(lines, swept.show)
+    if not scenario.sweep.trials:
+        n = len(swept.seeds)
+        bars = f"{n} seeds, bars: 95 % intervals" if n > 1 else "one seed"
+        with plot_style.style():
+            way = Way(f"{scenario.name} · {bars}")
+            drawn = pictures.of_sweep(lines, show, way)
+            if drawn is not None:
+                plot_style.save(drawn.figure, top / "sweep.png")
+    has_page = report and sum(1 for _ in top.glob("*/seed-*/*/summary.json")) <= MOST_RUNS
+    if has_page:
+        from netsim.views.render.page import sweep_page
+
+        sweep_page.report(top, swept, sweep_results.recorded(top), top / PAGE)
+    checksums.write(top, last)
+    if quiet:
+        return
+    console = terminal.out()
+    console.print(WrappedTable(differences.printed(lines, show, swept)))
+    for algorithm, found in best.items():
+        options = " ".join(f"--set {k}={shown(v)}" for k, v in found["values"].items())
+        line = f"  {select} {found['score']:.4g} at {found['point']}: {options}"
+        console.print(Text(f"best {algorithm}", style="bold") + Text(line))
+    if select and not best:
+        console.print(f"no run has the metric {select}: no best trial")
+    seen = f"; {PAGE} in it shows what happened" if has_page else ""
+    console.print(Text("results in ") + Text(str(top), style="bold") + Text(seen))

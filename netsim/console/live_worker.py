@@ -117,12 +117,11 @@ class Contents:
         return self._made
 
     def _swept(self) -> dict[str, Any]:
-        from netsim.campaign import trials
-        from netsim.console import sweep_tables
+        from netsim.campaign import sweep_results
         from netsim.views.render.page import sweep_page
 
-        design = sweep_tables.design_of(self._top)
-        return sweep_page.content(self._top, design, trials.recorded(self._top))
+        design = sweep_results.design_of(self._top)
+        return sweep_page.content(self._top, design, sweep_results.recorded(self._top))
 
     def _played(self, runs: Sequence[Path], is_live: bool) -> dict[str, Any]:
         def gathered(folder: Path) -> run_page.Entry:
@@ -141,7 +140,7 @@ class Contents:
             moves = False
         if not moves:
             return nowhere
-        from netsim.console.reporting import places_of  # here: it brings torch, for seconds
+        from netsim.console.places import places_of  # here: it brings torch, for seconds
 
         return places_of(folder, self._components, None)
 

@@ -68,15 +68,6 @@ Log = Annotated[
     ),
 ]
 Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks.")]
-AnyRun = Annotated[
-    Path, typer.Argument(metavar="RUN", help="A run's folder, finished or not, or one above.")
-]
-OneNode = Annotated[
-    int | None, typer.Option(min=0, metavar="ID", help="Tell what happened to this node instead.")
-]
-Queries = Annotated[
-    bool, typer.Option(help="Print below each line the query that gives its numbers.")
-]
 
 
 def assignments(

@@ -1,7 +1,7 @@
 """`netsim list papers`: which shipped scenario plays which table of a paper, and for how long.
 
-What each scenario computes is counted in `papers.toml` beside this file (`tools/paper_hours.py`
-writes it), with the rates at which a reference machine computes such models. So nothing is
+What each scenario computes is counted in `papers.toml` beside this file, with the rates at which a
+reference machine computes such models; `python -m papers.hours` writes it. So nothing is
 validated, built or timed, unless this machine's own rates are asked for.
 """
 
@@ -119,7 +119,8 @@ def as_table(entries: Sequence[Entry], rates: Rates, cores: int) -> Table:
     """
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for column in ("paper", "tables and figures", "scenario"):
-        table.add_column(column, overflow="fold")
+        wraps = column == "tables and figures"
+        table.add_column(column, no_wrap=not wraps, min_width=8 if wraps else None)
     table.add_column("hours, at least", justify="right")
     last = ""
     for entry in entries:
@@ -174,7 +175,7 @@ def show(measure: bool) -> None:
 
 def measured(table: Shipped) -> dict[str, tuple[float, float]]:
     """Measure the rates of this machine, with the first model of each name; a minute or two."""
-    from netsim.engine import estimate, step_times
+    from netsim.engine import rates
     from netsim.scenario import load
 
     found: dict[str, tuple[float, float]] = {}
@@ -182,10 +183,10 @@ def measured(table: Shipped) -> dict[str, tuple[float, float]]:
         if set(entry.flop) <= set(found):
             continue
         with terminal.waiting(f"measuring {', '.join(sorted(set(entry.flop) - set(found)))}"):
-            for form, _, _ in estimate.counted(load(entry.scenario)):
+            for form in rates.forms(load(entry.scenario)):
                 if form.name in entry.flop and form.name not in found:
-                    rates = step_times.rates(form)
-                    found[form.name] = rates.train, rates.look
+                    here = rates.measured(form)
+                    found[form.name] = here.train, here.look
     return found
 
 

@@ -1,23 +1,79 @@
-"""The command `netsim sweep`."""
+"""A sweep that is being played: what is missing of it, told run by run, summed up at its end.
 
+Each run has a line on the terminal, and `status.json` in the sweep's folder has all of them.
+"""
+
+import hashlib
+import time
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
-from netsim.campaign import force_new as moving_aside
-from netsim.campaign import grid as sweeps
-from netsim.campaign import ray_workers, search, sweep_folder
-from netsim.console import live, terminal
+from netsim.backends.native import cores
+from netsim.campaign import grid, moving_aside, ray_workers, search, sweep_folder
+from netsim.campaign.grid import Job, Outcome
+from netsim.campaign.local_workers import LocalWorkers
+from netsim.campaign.play_job import Ask
+from netsim.campaign.pool import (
+    Grid,
+    InProcess,
+    Progress,
+    Source,
+    Started,
+    Workers,
+    play_all,
+    stop_requests,
+)
+from netsim.campaign.sweep_results import NAMED, has_results, listed
+from netsim.console import ending, live, terminal
 from netsim.console.checking import checked
-from netsim.console.sweep_session import Session, Where
+from netsim.console.progress import announce
+from netsim.engine import runner
 from netsim.errors import ScenarioError
-from netsim.scenario import Scenario, Sweep
+from netsim.recording.summary import json_text, write_json
+from netsim.recording.whole_files import Digests
+from netsim.scenario import Scenario, Sweep, check, draft_of
 from netsim.scenario.draft import Draft
 from netsim.scenario.kinds import kinds_of
+
+WRITTEN_EVERY_S = 1.0
+"""Least wall time between two writings of `status.json`, but for the last."""
+
+
+@dataclass(frozen=True)
+class Where:
+    """Place in which a sweep is played.
+
+    Attributes
+    ----------
+    engine : {"local", "ray"}
+    ray_address : str or None
+        Of the cluster; None: of $RAY_ADDRESS, else one on this machine.
+    ray_cpus, ray_gpus : float
+        What a run takes of a node.
+    only : (int, int) or None
+        The part to play: which, of how many.
+    force_new : bool
+        Whether what its folder holds moves aside.
+    report : bool
+        Whether a page of what happened is written at its end.
+    watch : bool
+        Whether it is written anew every few seconds meanwhile, too.
+    """
+
+    engine: str = "local"
+    ray_address: str | None = None
+    ray_cpus: float = 1.0
+    ray_gpus: float = 0.0
+    only: sweep_folder.Part | None = None
+    force_new: bool = False
+    report: bool = True
+    watch: bool = False
 
 
 def sweep(
@@ -39,7 +95,7 @@ def sweep(
     sets : sequence of str
         Assignments `a.b=value`.
     table : dict
-        What the command line says of `[sweep]`; see `options`.
+        What the command line says of `[sweep]`.
     out : Path or None
         Folder of the results; None: the first free of runs/NAME, runs/NAME-2, ...
     components : tuple of Path
@@ -67,6 +123,33 @@ def sweep(
     play(draft, scenario, out, components, timing_only, quiet, where)
 
 
+def go_on(
+    folder: Path, components: tuple[Path, ...], quiet: bool, report: bool, watch: bool
+) -> None:
+    """Go on with a sweep by its folder, as `netsim sweep` does that says the same again.
+
+    Parameters
+    ----------
+    folder : Path
+    components : tuple of Path
+        Folders of components of the user's own.
+    quiet : bool
+        Neither progress nor tables.
+    report, watch : bool
+        As of `Where`.
+
+    Raises
+    ------
+    ScenarioError, RunFailedError
+        As `sweep`.
+    """
+    modules = kinds_of(components)
+    draft = draft_of(str(folder / sweep_folder.DEFINITION), (), modules)
+    timing_only = sweep_folder.said_there(folder).get("timing_only") is True
+    where = Where(report=report, watch=watch)
+    play(draft, check(draft, modules), folder, components, timing_only, quiet, where)
+
+
 def new_folder(out: Path | None, force_new: bool = False) -> Path | None:
     """The folder, if it has to be a new one: none that a sweep goes on in, or that moves aside.
 
@@ -82,11 +165,11 @@ def new_folder(out: Path | None, force_new: bool = False) -> Path | None:
     return None if out is not None and sweep_folder.takes_sweep(out) else out
 
 
-def make_room(out: Path | None, console: Console | None) -> None:
-    """Move aside what a folder holds, and say so unless there is no console."""
+def make_room(out: Path | None, quiet: bool) -> None:
+    """Move aside what a folder holds, and say so unless nothing is to be printed."""
     aside = None if out is None else moving_aside.move(out)
-    if aside is not None and console is not None:
-        console.print(Text(f"moved what {out} held to {aside}"))
+    if aside is not None and not quiet:
+        terminal.err().print(f"moved what {out} held to {aside}")
 
 
 def play(
@@ -121,23 +204,20 @@ def play(
     """
     where = where or Where()
     assert scenario.sweep is not None
-    sweeps.plan(draft, scenario, Path(), components, timing_only)  # before any folder
+    grid.plan(draft, scenario, Path(), components, timing_only)  # before any folder
     _require(scenario.sweep, out, where)
     modules = kinds_of(components)
     said = sweep_folder.arguments(scenario, modules, timing_only)
     if where.force_new:
-        make_room(out, None if quiet else terminal.err())
-
-    def warn(text: str) -> None:
-        terminal.err().print(Text(text, style="yellow"))
+        make_room(out, quiet)
 
     with (
         sweep_folder.opened(out, scenario, said, where.only) as (top, new),
         ExitStack() as pages,
     ):
         played = Session(draft, scenario, top, new, quiet, where)
-        jobs = sweeps.plan(draft, scenario, top, components, timing_only)
-        page = pages.enter_context(live.shown(where.watch, (), components, warn))
+        jobs = grid.plan(draft, scenario, top, components, timing_only)
+        page = pages.enter_context(live.shown(where.watch, (), components, terminal.err().warn))
         try:
             _play(played, jobs, top, page)
         except ScenarioError:
@@ -155,7 +235,7 @@ def play(
         return top
 
 
-def _play(played: Session, jobs: list[sweeps.Job], top: Path, page: live.LivePage | None) -> None:
+def _play(played: "Session", jobs: list[Job], top: Path, page: live.LivePage | None) -> None:
     """Play what is missing; what sums it up writes the last page."""
     if page is not None:
         page.begin(top)
@@ -188,3 +268,284 @@ def _require(sweep: Sweep, out: Path | None, where: Where) -> None:
         search.imported()
     if where.engine == "ray":
         ray_workers.imported()
+
+
+class Session:
+    """A sweep that is played: its workers, what became of its runs, its tables."""
+
+    def __init__(
+        self, draft: Draft, scenario: Scenario, top: Path, new: bool, quiet: bool, where: Where
+    ) -> None:
+        assert scenario.sweep is not None
+        self._draft, self._scenario, self._sweep = draft, scenario, scenario.sweep
+        self._top, self._new, self._quiet, self._where = top, new, quiet, where
+        self._jobs: list[Job] = []
+        self._mine: list[Job] = []
+        self._told: SweepProgress | None = None
+
+    def play(self, jobs: list[Job]) -> None:
+        """Play what is missing of the runs that are this process' own."""
+        self._jobs = jobs
+        part, parts = self._where.only or (1, 1)
+        self._mine = jobs[part - 1 :: parts]
+        if self._sweep.trials:
+            found = search.Search(self._draft, self._scenario, jobs, self._top)
+            total = found.total * len(grid.seeds(self._sweep, self._scenario.seed))
+            done = found.runs_before
+            self._run(found, found.goes_on, total, done, total - done)
+            return
+        due = [job for job in self._mine if sweep_folder.missing(job.folder, job.names)]
+        total = len(self._mine)
+        self._run(Grid(due), lambda *_: True, total, total - len(due), len(due))
+
+    def _run(self, source: Source, ask: Ask, total: int, done: int, due: int) -> None:
+        """Play the runs of a source.
+
+        Parameters
+        ----------
+        source : Source
+        ask : callable
+            Whether a run that reports shall go on.
+        total, done, due : int
+            Runs in all, those done before, those to play: at most.
+        """
+        console = None if self._quiet else terminal.err()
+        jobs = self._sweep.jobs or (None if self._where.engine == "ray" else cores.available())
+        if console is not None:
+            announce(console, self._scenario)
+            before = f", of which {done} are done" if done or not self._new else ""
+            at_a_time = "" if jobs is None or not due else f", {min(jobs, due)} at a time"
+            console.print(f"{total} runs{before}{at_a_time}, into {self._top}")
+        name = (
+            "status"
+            if self._where.only is None
+            else f"status-{sweep_folder.part_name(self._where.only)}"
+        )
+        self._told = SweepProgress(console, self._top / f"{name}.json", total, done)
+        if not due:
+            return
+        with stop_requests(in_process=jobs == 1 and self._where.engine == "local") as check_stop:
+            play_all(source, self._workers(jobs, due, ask), self._told, check_stop)
+
+    def _workers(self, jobs: int | None, due: int, ask: Ask) -> Workers:
+        where = self._where
+        if where.engine == "ray":
+            slots = jobs or (None if self._sweep.trials else due)
+            return ray_workers.RayWorkers(
+                slots, ask, where.ray_address, where.ray_cpus, where.ray_gpus
+            )
+        assert jobs is not None
+        return InProcess(ask) if jobs == 1 else LocalWorkers(min(jobs, due), ask)
+
+    @property
+    def failed(self) -> list[Outcome]:
+        """Runs that failed in this process."""
+        return [o for o in self._outcomes if o.problem]
+
+    @property
+    def _outcomes(self) -> list[Outcome]:
+        return [] if self._told is None else self._told.outcomes
+
+    def _undone(self) -> list[Job]:
+        return [j for j in self._mine if sweep_folder.missing(j.folder, j.names)]
+
+    def sum_up(self, state: str) -> None:
+        """Write and print the tables; of a part only if it was the last one.
+
+        Parameters
+        ----------
+        state : str
+            For `status.json`.
+        """
+        told = self._told
+        if told is None:
+            return
+        # A run may be done and its worker end before it says so.
+        done = None if self._sweep.trials else len(self._mine) - len(self._undone())
+        last = told.digest(state, done)  # the state is said when all else is there
+        if not self._quiet and told.tried_again:
+            console = terminal.err()
+            console.print(Text("played more than once, as a process was lost:", style="yellow"))
+            for line in listed(told.tried_again, NAMED):
+                console.print(Text(f"  {line}"))
+        left: list[Job] = []
+        if self._where.only is None:
+            if has_results(self._scenario, self._top):
+                ending.conclude_sweep(
+                    self._scenario, self._top, self._quiet, last, self._where.report
+                )
+        else:
+            left = [j for j in self._jobs if sweep_folder.missing(j.folder, j.names)]
+            if not left:
+                with sweep_folder.locked(self._top):
+                    ending.conclude_sweep(
+                        self._scenario, self._top, self._quiet, last, self._where.report
+                    )
+        told.write(state, done=done)
+        if left and not self._quiet:
+            terminal.out().print(
+                f"{len(self._jobs) - len(left)} of {len(self._jobs)} runs of the whole sweep are "
+                f"done; netsim compare {self._top} shows them"
+            )
+
+    def raise_failures(self) -> None:
+        """Raise what failed, if anything did.
+
+        Raises
+        ------
+        ScenarioError
+            If every run was bad input and nothing was written; the folder is removed.
+        RunFailedError
+        """
+        failed = self.failed
+        if not failed:
+            return
+        texts = list(dict.fromkeys(outcome.problem for outcome in failed))
+        if all(outcome.bad_input for outcome in failed) and len(failed) == len(self._outcomes):
+            if self._new and self._where.only is None:
+                sweep_folder.withdraw(self._top)
+            raise ScenarioError("\n".join(texts))
+        runs = len(self._outcomes) if self._sweep.trials else len(self._mine)
+        if len(failed) == runs:
+            raise runner.RunFailedError("\n".join(texts))
+        raise runner.RunFailedError(
+            f"{len(failed)} of {runs} runs; the others are in {self._top}\n"
+            + "\n".join(outcome.problem for outcome in failed)
+        )
+
+    def with_what_is_missing(self, stop: KeyboardInterrupt) -> KeyboardInterrupt:
+        """Say what an interrupted sweep has, which runs failed, which have not ended, how to go on.
+
+        Parameters
+        ----------
+        stop : KeyboardInterrupt
+
+        Returns
+        -------
+        KeyboardInterrupt
+            The same, with notes.
+        """
+        failed = {o.job.folder for o in self.failed}
+        missing = [j.where for j in self._undone() if j.folder not in failed]
+        ended, top = len(self._mine) - len(missing), self._top
+        if self._sweep.trials:
+            ended, missing = len(self._outcomes), []
+            stop.__notes__ = [f"{ended} runs had ended; their results are in {top}"]
+        else:
+            stop.__notes__ = [
+                f"{ended} of {len(self._mine)} runs had ended; their results are in {top}"
+            ]
+        stop.__notes__ += [outcome.problem for outcome in self.failed]
+        stop.__notes__ += [
+            line if line.startswith("and ") else f"not ended: {line}"
+            for line in listed(missing, NAMED)
+        ]
+        stop.__notes__.append(f"to go on: the same command with --out {top}")
+        return stop
+
+
+class SweepProgress:
+    """Outcomes of a sweep's runs, and messages about them; see `pool.Watcher`.
+
+    Parameters
+    ----------
+    console : Console or None
+        Where the lines go; None: nowhere.
+    file : Path
+        `status.json` of the sweep, or of a part of it.
+    runs : int
+        How many there are to be in all.
+    done : int
+        How many of them were done before.
+
+    Attributes
+    ----------
+    outcomes : list of Outcome
+        Of this process.
+    """
+
+    def __init__(self, console: Console | None, file: Path, runs: int, done: int) -> None:
+        self.outcomes: list[Outcome] = []
+        self._console, self._file = console, file
+        self._runs, self._done = runs, done
+        self._running: dict[str, dict[str, Any]] = {}
+        self._tried: dict[str, list[str]] = {}
+        self._written_s = 0.0
+        self.write("running")
+
+    def started(self, report: Started) -> None:
+        """A run is being played."""
+        self._running[report.job.where] = {"pid": report.pid, "host": report.host}
+        self.write("running", at_once=True)
+
+    def progress(self, report: Progress) -> None:
+        """A run has come so far."""
+        if report.job.where in self._running:
+            share = report.virtual_s / report.horizon_s
+            self._running[report.job.where] |= {"share": round(share, 4)}
+            self.write("running")
+
+    def again(self, job: Job, why: str) -> None:
+        """A run is played once more: its process is gone."""
+        self._tried.setdefault(job.where, []).append(why)
+        self._running.pop(job.where, None)
+        self._say(Text(f"{job.where}  ") + Text(f"{why}; played again", style="yellow"))
+
+    def ended(self, outcome: Outcome) -> None:
+        """A run has ended for good."""
+        self.outcomes.append(outcome)
+        self._running.pop(outcome.job.where, None)
+        self.write("running")
+        how = Text("done", style="green")
+        if outcome.problem:
+            how = Text("failed", style="bold red")
+        elif outcome.pruned:
+            how = Text("pruned", style="yellow")
+        number = self._done + len(self.outcomes)
+        self._say(
+            Text(f"{number:>{len(str(self._runs))}} of {self._runs}  {outcome.job.where}  ") + how
+        )
+
+    def _say(self, text: Text) -> None:
+        if self._console is not None:
+            self._console.print(text)
+
+    @property
+    def tried_again(self) -> list[str]:
+        """The runs that were played more than once, and why."""
+        return [f"{where}: {'; '.join(reasons)}" for where, reasons in self._tried.items()]
+
+    def write(self, state: str, at_once: bool = False, done: int | None = None) -> None:
+        """Write the file, if the last time is long enough ago or this is the end.
+
+        Parameters
+        ----------
+        state : str
+            `running`, `done`, `failed` or `interrupted`.
+        at_once : bool
+            Write in any case.
+        done : int or None
+            Runs that are done, by the folder; None: by what has been told.
+        """
+        now_s = time.monotonic()
+        if state == "running" and not at_once and now_s < self._written_s + WRITTEN_EVERY_S:
+            return
+        self._written_s = now_s
+        write_json(self._file, self._content(state, done))
+
+    def digest(self, state: str, done: int | None = None) -> Digests:
+        """By the file's name the SHA-256 of what `write` is about to write."""
+        text = json_text(self._content(state, done))
+        return {self._file.name: hashlib.sha256(text.encode()).hexdigest()}
+
+    def _content(self, state: str, done: int | None) -> dict[str, Any]:
+        failed = [o for o in self.outcomes if o.problem]
+        good = [o for o in self.outcomes if not o.problem]
+        return {
+            "state": state,
+            "runs": self._runs,
+            "done": self._done + len(good) if done is None else done,
+            "failed": {o.job.where: o.problem for o in failed},
+            "played_again": self._tried,
+            "running": self._running if state == "running" else {},
+        }

@@ -3,14 +3,16 @@
 import os
 import re
 import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import typer
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook, RenderResult
+from rich.measure import Measurement
 from rich.segment import Segment
+from rich.table import Table
 from rich.text import Text
 
 from netsim.errors import NetsimError, ScenarioError, printable
@@ -55,6 +57,10 @@ class _Console(Console):
         self.wraps = self.is_terminal or (not stderr and "COLUMNS" in os.environ)
 
     def print(self, *objects: Any, **options: Any) -> None:
+        if len(objects) == 1 and isinstance(objects[0], Table):  # no name in it is cut
+            endless = self.options.update(max_width=10_000)
+            least = Measurement.get(self, endless, objects[0]).minimum
+            objects[0].width = least if least > self.width else objects[0].width
         if self.wraps and len(objects) == 1 and isinstance(objects[0], str | Text) and not options:
             objects = (_wrapped(objects[0], self.width),)
         super().print(*objects, **options)
@@ -63,6 +69,32 @@ class _Console(Console):
         """Print lines that somebody copies, such as commands: they are never broken."""
         for line in lines:
             self.print(Text(line), soft_wrap=True)
+
+    def print_beside(self, rows: Sequence[tuple[Text, Text]], most: int) -> None:
+        """Print names and, beside each, what it is; no name and no other word is broken.
+
+        Parameters
+        ----------
+        rows : sequence of (Text, Text)
+            A name with its indent, and a sentence.
+        most : int
+            Columns for names; where one has more, its sentence stands below it.
+        """
+        widest = max((len(name) for name, _ in rows if len(name) <= most), default=0)
+        for name, said in rows:
+            gap = widest + 2
+            if len(name) > widest and said:
+                self.print(_wrapped(name, self.width, len(name) - len(name.plain.lstrip()) + 2))
+                name = Text()
+            for line in _wrapped(said, max(20, self.width - gap)).split("\n", allow_blank=True):
+                first = Text.assemble(name, " " * (gap - len(name)), line)
+                first.rstrip()
+                super().print(first)
+                name = Text()
+
+    def warn(self, text: str) -> None:
+        """Print what a user should know."""
+        self.print(Text(text, style="yellow"))
 
     def print_item(self, mark: str, text: str) -> None:
         """Print a mark and a sentence whose other lines begin below its first word."""
@@ -119,6 +151,11 @@ def waiting(words: str, quiet: bool = False) -> Iterator[None]:
             yield
 
 
+def loading(quiet: bool = False) -> AbstractContextManager[None]:
+    """Say on a terminal that libraries are imported, for seconds."""
+    return waiting("loading PyTorch", quiet)
+
+
 @contextmanager
 def reported(debug: bool = False, title: str = "failed") -> Iterator[None]:
     """Turn what goes wrong inside into a message and the exit code that the README promises.
@@ -164,7 +201,7 @@ def problems(lines: list[str]) -> None:
 
 
 def _failure(error: Exception) -> str:
-    from netsim.engine.failures import failure_text  # here: it brings torch, which --help need not
+    from netsim.engine.playing import failure_text  # here: it brings torch, which --help need not
 
     return failure_text(error)
 

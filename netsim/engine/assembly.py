@@ -152,7 +152,7 @@ def open_learning(
     entry: AlgorithmEntry,
     timing_only: bool,
     now_ns: Callable[[], int],
-    past: Replay | None = None,
+    replay: Replay | None = None,
 ) -> Learning:
     """A new scheduler with its backend, and the initial models.
 
@@ -166,7 +166,7 @@ def open_learning(
         Without a backend for tensor work.
     now_ns : callable
         () -> virtual time [ns], for errors.
-    past : Replay or None
+    replay : Replay or None
         What stands in for tensor work at first.
 
     Raises
@@ -184,7 +184,7 @@ def open_learning(
             compare(architecture, shards, world.streams, optimizer, backend, routes)
     limits = Limits.of(world.scenario.nodes.count)
     backend_or_none = None if timing_only else backend
-    scheduler = Scheduler(backend_or_none, limits, now_ns, ReplaceColumns, past, Mix)
+    scheduler = Scheduler(backend_or_none, limits, now_ns, ReplaceColumns, replay, Mix)
     initial = _initial(world, scheduler)
     return Learning(
         shards, scheduler, routes, optimizer, training.learning_rate_schedule, initial,

@@ -1,28 +1,31 @@
-"""Apply a scenario's `[[changes]]` to a run: link, schedule, Params and training from then on."""
+"""Changes in mid-run: `[[changes]]` of link, schedule, Params and training, and drift of data."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from netsim.clock import BEFORE, Clock, then
 from netsim.engine.assembly import Learning, age_limit_s, optimizer_of
 from netsim.engine.network_assembly import Devices, exchange_interval_ns, round_times_ns
+from netsim.learning.shards import Shards
 from netsim.links.hybrid import HybridLink
 from netsim.links.link import Link
 from netsim.links.radio.link import RadioLink
 from netsim.links.wired.shared import SharedWiredLink
 from netsim.links.wired.wire import WiredLink
 from netsim.messaging.barrier import Barrier
+from netsim.node.internals import NodeInternals
 from netsim.node.node import Node
-from netsim.node.parts import NodeParts
 from netsim.node.wakeups import ClockWakeups
 from netsim.recording.recorder import Recorder
 from netsim.registry import Table
 from netsim.scenario.tables import AlgorithmEntry
 from netsim.units import dbm_to_w, to_ns
 from netsim.world.builder import World
+from netsim.world.drifting import DataChange
 
 
 class Changes:
@@ -39,15 +42,12 @@ class Changes:
     params : Table
         What the algorithm gets. Where there are changes it is a copy of the entry's, of which they
         replace fields: processes hold it by reference.
-    planned : int
-        How many changes are events of the clock already and still to come.
     """
 
     def __init__(self, world: World, entry: AlgorithmEntry) -> None:
         self._world, self._entry = world, entry
         self._unread: list[set[str]] = []
         self.params = self._watched(entry.params) if world.later else entry.params
-        self.planned = 0
 
     def plan(
         self,
@@ -57,7 +57,7 @@ class Changes:
         learning: Learning,
         barrier: Barrier | None,
         recorder: Recorder,
-        parts: Sequence[NodeParts],
+        parts: Sequence[NodeInternals],
         nodes: Sequence[Node],
     ) -> None:
         """Make each change when its time comes: the first of its instant; at 0 s now.
@@ -70,7 +70,7 @@ class Changes:
         learning : Learning
         barrier : Barrier or None
         recorder : Recorder
-        parts : sequence of NodeParts
+        parts : sequence of NodeInternals
         nodes : sequence of Node
         """
         self._link, self._devices, self._learning = link, devices, learning
@@ -78,19 +78,8 @@ class Changes:
         self._parts, self._nodes = parts, nodes
         before = self._world
         for at_ns, after in self._world.later:
-            if at_ns == 0:
-                self._change(before, after)
-            else:
-                self.planned += 1
-                then(clock.due(at_ns, BEFORE), self._due(before, after))
+            _make_at(clock, at_ns, partial(self._change, before, after))
             before = after
-
-    def _due(self, before: World, after: World) -> Any:
-        def make(_: object) -> None:
-            self.planned -= 1
-            self._change(before, after)
-
-        return make
 
     def _change(self, before: World, after: World) -> None:
         self._change_link(self._link, before, after)
@@ -203,7 +192,60 @@ class Changes:
         ]
 
 
+def _make_at(clock: Clock, at_ns: int, make: Callable[[], None]) -> None:
+    """Make a change before all else of its instant, at 0 s now."""
+    if at_ns == 0:
+        make()
+    else:
+        then(clock.due(at_ns, BEFORE), lambda _: make())
+
+
 def _wires_of(world: World) -> tuple[Any, ...]:
     """All of a scenario that its wires follow from."""
     nodes = world.scenario.nodes
     return world.scenario.link, nodes.of_groups("uplink_bps"), nodes.of_groups("downlink_bps")
+
+
+class Drifting:
+    """The changes of data in one run.
+
+    What nodes have asked for by then is done with the samples that they had: jobs name their
+    shard. Evaluations from then on are on the new ones.
+
+    Parameters
+    ----------
+    clock : Clock
+    shards : Shards
+        Of the run; says which shard each node has.
+    nodes : sequence of Node
+    changes : sequence of DataChange
+        Each is made before all else of its instant, at 0 s now.
+    """
+
+    def __init__(
+        self, clock: Clock, shards: Shards, nodes: Sequence[Node], changes: Sequence[DataChange]
+    ) -> None:
+        self._shards, self._nodes, self._changes = shards, nodes, changes
+        for change in changes:
+            _make_at(clock, change.at_ns, partial(self._make, change))
+
+    def _make(self, change: DataChange) -> None:
+        for node, shard in change.held.items():
+            self._shards.held[node] = shard
+            self._nodes[node].train_size = self._shards.train_size(shard)
+
+    def summary(self) -> list[dict[str, Any]]:
+        """The changes for the summary: `at_s kinds nodes train_samples`.
+
+        `nodes` are those that have other samples or labels from then on; of each of them, in this
+        order, `train_samples` says how many it has.
+        """
+        return [
+            {
+                "at_s": change.at_s,
+                "kinds": list(change.kinds),
+                "nodes": list(change.held),
+                "train_samples": [self._shards.train_size(s) for s in change.held.values()],
+            }
+            for change in self._changes
+        ]

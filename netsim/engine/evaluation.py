@@ -4,10 +4,12 @@ import hashlib
 import math
 import time
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from typing import Any
 from weakref import ref as weak
 
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from netsim.backends.plain import looking
@@ -17,7 +19,8 @@ from netsim.errors import ProtocolError
 from netsim.learning.minibatches import Rows
 from netsim.learning.refs import Ref
 from netsim.learning.scheduler import Scheduler
-from netsim.node.parts import NodeParts
+from netsim.learning.shards import Shards
+from netsim.node.internals import NodeInternals
 from netsim.node.publishing_verbs import LoggedWeights, Publication
 from netsim.recording.recorder import Recorder
 from netsim.recording.schema import RECORDED
@@ -44,7 +47,7 @@ class Evaluator:
 
     Parameters
     ----------
-    nodes : sequence of NodeParts
+    nodes : sequence of NodeInternals
     learning : Learning
     recorder : Recorder
         Where metrics and weights are written.
@@ -75,7 +78,7 @@ class Evaluator:
 
     def __init__(
         self,
-        nodes: Sequence[NodeParts],
+        nodes: Sequence[NodeInternals],
         learning: Learning,
         recorder: Recorder,
         bits_transmitted_by: Callable[[int], int],
@@ -160,7 +163,7 @@ class Evaluator:
             "evaluation_share": self.wall_s / run_wall_s,
         }
 
-    def _measured(self, shown: Sequence[tuple[NodeParts, Publication]]) -> list[Metrics]:
+    def _measured(self, shown: Sequence[tuple[NodeInternals, Publication]]) -> list[Metrics]:
         """Metrics of each published model.
 
         Where a node has the same model and the same samples as at the last evaluation they are
@@ -192,7 +195,7 @@ class Evaluator:
         return measured
 
     def _note_broken(
-        self, shown: Sequence[tuple[NodeParts, Publication]], measured: Sequence[Metrics]
+        self, shown: Sequence[tuple[NodeInternals, Publication]], measured: Sequence[Metrics]
     ) -> None:
         """Tell of nodes whose outputs are not finite; their training may have been sound."""
         backend = self._scheduler.backend
@@ -245,7 +248,7 @@ class Evaluator:
                 self._recorder.graph(time_ns, node, peer, float(weight), what)
         self._weights_due.clear()
 
-    def _published(self, node: NodeParts) -> list[Publication]:
+    def _published(self, node: NodeInternals) -> list[Publication]:
         """Return the publications of one node that are measured."""
         if not self._stages:
             last = node.publishing.last_published()
@@ -285,7 +288,7 @@ def _in_parts(passes: Sequence[Pass]) -> Iterator[list[Pass]]:
         yield some
 
 
-def parameters_sha256(nodes: Sequence[NodeParts], scheduler: Scheduler) -> str | None:
+def parameters_sha256(nodes: Sequence[NodeInternals], scheduler: Scheduler) -> str | None:
     """Digest of the models published last, node by node; None if there are none."""
     if scheduler.backend is None:
         return None
@@ -298,3 +301,46 @@ def parameters_sha256(nodes: Sequence[NodeParts], scheduler: Scheduler) -> str |
             digest.update(last.ref.tensor().detach().cpu().contiguous().numpy().tobytes())
             rows += 1
     return digest.hexdigest() if rows else None
+
+
+AT_ONCE = 256
+"""Samples of one forward pass."""
+
+
+@torch.no_grad()
+def kept_of(parts: NodeInternals, shards: Shards, keep: Collection[str]) -> dict[str, NDArray[Any]]:
+    """Arrays of one node's last model, by the name of the file that they go into.
+
+    Parameters
+    ----------
+    parts : NodeInternals
+        The node.
+    shards : Shards
+        The samples of all nodes.
+    keep : collection of {"theta", "features", "head"}
+
+    Returns
+    -------
+    dict of str to numpy.ndarray
+        `theta` (D,), the model as a row; `features` (n, F) of its test samples, what leaves the
+        model's features and its head takes, and their `labels` (n,); of the head each parameter,
+        such as `head.weight` (C, F). Nothing of a node that has no samples or has published
+        nothing.
+    """
+    last = parts.publishing.last_published()
+    if last is None or not shards.train_size(shards.held[parts.id]):
+        return {}
+    assert last.ref.architecture is not None
+    model: Any = last.ref.architecture.bind(last.ref.tensor())
+    found: dict[str, Any] = {}
+    if "theta" in keep:
+        found["theta"] = last.ref.tensor()
+    if "head" in keep:
+        found |= {f"head.{name}": p for name, p in model.head.named_parameters()}
+    if "features" in keep:
+        test = shards.split(shards.held[parts.id], "test")
+        with looking(last.ref.architecture):
+            some = [model.features(x) for x in torch.split(test.x, AT_ONCE)]
+        found["features"] = torch.cat(some)
+        found["labels"] = test.y
+    return {name: values.detach().cpu().numpy().copy() for name, values in found.items()}

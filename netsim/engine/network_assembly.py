@@ -12,8 +12,8 @@ from netsim.devices.speed import Speed
 from netsim.learning.flops import step_flops
 from netsim.links.hybrid import HybridLink
 from netsim.links.link import Link
-from netsim.links.radio.budget import LinkBudget
 from netsim.links.radio.link import RadioLink
+from netsim.links.radio.phy.budget import LinkBudget
 from netsim.links.wired.plan import Wiring
 from netsim.links.wired.shared import ChangingWiredLink, SharedWiredLink
 from netsim.links.wired.wire import WiredLink

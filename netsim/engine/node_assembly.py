@@ -16,20 +16,15 @@ from netsim.messaging.mailbox import Mailbox
 from netsim.node.adversary import Adversary
 from netsim.node.draws import Draws
 from netsim.node.evaluation_verbs import EvaluationVerbs
-from netsim.node.inbox import Inbox
+from netsim.node.internals import NodeInternals
 from netsim.node.live_model import Held
-from netsim.node.messaging_verbs import MessagingVerbs
-from netsim.node.mixing_check import MixingCheck
+from netsim.node.messaging import Delivery, Inbox, MessagingVerbs, Outbox, RequestReply
 from netsim.node.neighbourhood import Neighbourhood
 from netsim.node.node import Node
-from netsim.node.outbox import Delivery, Outbox
-from netsim.node.parts import NodeParts
 from netsim.node.processor import Processor
 from netsim.node.publishing_verbs import LoggedWeights, PublishingVerbs
-from netsim.node.request_reply import RequestReply
-from netsim.node.submission import Submission
+from netsim.node.submission import MixingCheck, Submission, TaskGuard
 from netsim.node.superposition import superposed
-from netsim.node.task_guard import TaskGuard
 from netsim.node.training_verbs import TrainingVerbs
 from netsim.node.value_verbs import ValueVerbs
 from netsim.node.wakeups import ClockWakeups, RoundWakeups, Wakeups
@@ -88,11 +83,11 @@ class NodeAssembly:
         self._servers = [i for i, role in enumerate(world.roles) if role == SERVER]
         learning.scheduler.sums.told = self._told_of_sum
 
-    def all_parts(self) -> list[NodeParts]:
+    def all_parts(self) -> list[NodeInternals]:
         """The parts of all nodes."""
         return [self._parts(i) for i in range(len(self._world.roles))]
 
-    def node(self, parts: NodeParts) -> Node:
+    def node(self, parts: NodeInternals) -> Node:
         """The node that its algorithm sees."""
         schedule = self._world.scenario.exchange
         return Node(
@@ -106,7 +101,7 @@ class NodeAssembly:
             self._max_age_s,
         )
 
-    def _parts(self, i: int) -> NodeParts:
+    def _parts(self, i: int) -> NodeInternals:
         world, clock, link, counts = self._world, self._clock, self._link, self._counts
         learning, availability = self._learning, self._devices.availability
         role, shards, scheduler = world.roles[i], learning.shards, learning.scheduler
@@ -151,7 +146,7 @@ class NodeAssembly:
         )
         requests = RequestReply(i, role, clock, link, outbox, availability, counts)
         neighbourhood = self._neighbourhood(i, requests)
-        mailbox, latest = Mailbox(i, clock), LatestMessages(i)
+        mailbox, latest = Mailbox(i, clock, world.streams), LatestMessages(i)
         inbox = Inbox(
             i,
             self._barrier,
@@ -177,7 +172,7 @@ class NodeAssembly:
             neighbourhood.peers,
             world.architectures[i].num_parameters * learning.parameter_bits,
         )
-        return NodeParts(
+        return NodeInternals(
             id=i,
             role=role,
             wakeups=wakeups,

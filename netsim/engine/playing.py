@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
@@ -10,15 +11,15 @@ from typing import Any
 
 from netsim.engine import process_settings, step_watchdog
 from netsim.engine.checkpoints.journal import Ended, Journal
-from netsim.engine.failures import failure_text
+from netsim.engine.checkpoints.replay import CheckpointReplay
 from netsim.engine.interruption import Interruption, asked_by_signals
 from netsim.engine.progress import Watcher
-from netsim.engine.replay import Past
 from netsim.engine.simulation import Simulation
-from netsim.errors import AlteredError, ReplayError, ScenarioError
+from netsim.errors import AlteredError, NetsimError, ReplayError, ScenarioError
 from netsim.recording import checksums, folder_lock, status
 from netsim.recording.observers import Observers
 from netsim.recording.whole_files import make_folder, recorded, written_into
+from netsim.scenario.component_files import author_line
 from netsim.scenario.tables import AlgorithmEntry
 from netsim.units import to_s
 from netsim.world.builder import World
@@ -36,7 +37,7 @@ def play(
     folder: Path | None = None,
     timing_only: bool = False,
     on_progress: Watcher | None = None,
-    past: Past | None = None,
+    replay: CheckpointReplay | None = None,
     check: bool = False,
     observers: Observers | None = None,
     ending: Ending = _nothing_more,
@@ -56,8 +57,8 @@ def play(
         Without tensor work: what is asked is in seconds, bits and losses.
     on_progress : callable
         Told now and then.
-    past : Past or None
-        What the run in `folder` has behind it, if it goes on; None: it begins.
+    replay : CheckpointReplay or None
+        Of the past of the run in `folder`, if it goes on; None: it begins.
     check : bool
         Whether to check the invariants (`netsim.engine.invariants`) while the run goes on, too.
     observers : Observers or None
@@ -90,7 +91,7 @@ def play(
     with _owned(folder):
         with process_settings.of_runs(world.scenario.run.tf32):
             found, left_behind = _played_alone(
-                world, entry, folder, timing_only, on_progress, past, check, observers
+                world, entry, folder, timing_only, on_progress, replay, check, observers
             )
         ended = None if folder is None else Journal(folder).ended()
         if ended is None:
@@ -157,7 +158,7 @@ def _played_alone(
     folder: Path | None,
     timing_only: bool,
     on_progress: Watcher | None,
-    past: Past | None,
+    replay: CheckpointReplay | None,
     check: bool,
     observers: Observers | None,
 ) -> tuple[dict[str, Any], Sequence[Callable[[], None]]]:
@@ -169,9 +170,11 @@ def _played_alone(
     with (
         _asked(folder) as interruption,
         step_watchdog.watched(),
-        _same_course(folder, past),
+        _same_course(folder, replay),
     ):
-        run = Simulation(world, entry, folder, timing_only, on_progress, interruption, past, check)
+        run = Simulation(
+            world, entry, folder, timing_only, on_progress, interruption, replay, check
+        )
         if observers is not None:
             observers.watch(run.recorder, run.evaluator.values_told, entry.name)
         return _played(run, folder), run.checks.left_behind()
@@ -194,14 +197,14 @@ def _owned(folder: Path | None) -> Iterator[None]:
 
 
 @contextmanager
-def _same_course(folder: Path | None, past: Past | None) -> Iterator[None]:
+def _same_course(folder: Path | None, replay: CheckpointReplay | None) -> Iterator[None]:
     """Say so if a run that goes on can't come to where it was."""
     try:
         yield
     except Exception as error:
-        if past is None or past.is_over:
+        if replay is None or replay.is_over:
             raise
-        because = ", ".join(past.changed) or "the algorithm draws random numbers of its own"
+        because = ", ".join(replay.changed) or "the algorithm draws random numbers of its own"
         raise ReplayError(
             f"{folder}: does not replay, nothing was written; the reason may be: {because}: "
             f"{failure_text(error)}"
@@ -211,10 +214,10 @@ def _same_course(folder: Path | None, past: Past | None) -> Iterator[None]:
 def _played(run: Simulation, folder: Path | None) -> dict[str, Any]:
     """The summary of a run, which goes to its folder with all else."""
     try:
-        if folder is not None and run.past is None:
+        if folder is not None and run.replay is None:
             run.write_inputs(folder)
             status.write(folder, {"state": "running"})
-        run.tell("first evaluation" if run.past is None else "replaying what is kept")
+        run.tell("first evaluation" if run.replay is None else "replaying what is kept")
         run.to_horizon()
         run.tell("writing tables and summary")
         found = run.finish(folder)
@@ -223,7 +226,7 @@ def _played(run: Simulation, folder: Path | None) -> dict[str, Any]:
             run.tell("drawing figures")
         return found
     except BaseException as error:
-        if folder is not None and run.past is None:
+        if folder is not None and run.replay is None:
             _leave(run, folder, error)
         raise
 
@@ -247,3 +250,30 @@ def _leave(run: Simulation, folder: Path, error: BaseException) -> None:
         error.add_note(f"it had come to {virtual_s:g} s of virtual time and written {rows}")
         if not told and folder.exists():
             error.add_note(f"{folder / 'status.json'} could not be written and does not say so")
+
+
+def failure_text(error: BaseException) -> str:
+    """An error of a run in short: what it is, the algorithm's line that led to it, and its notes.
+
+    Returns
+    -------
+    str
+        One or several lines. The line of code is the last one of an algorithm; where no algorithm
+        is involved and the error is none of netsim's own, the one that raised it.
+    """
+    text, line = str(error), author_line(error)
+    if not isinstance(error, NetsimError):
+        text = f"{type(error).__name__}: {text}" if text else type(error).__name__
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        line = line or f"at {frame.filename}:{frame.lineno} in {frame.name}: {frame.line}"
+    if is_out_of_memory(error) and "out of memory" not in text.lower():
+        text = f"out of memory: {text}"
+    notes = getattr(error, "__notes__", [])
+    return "\n".join([text, *([line] if line else []), *notes])
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Return whether an error says that Python, NumPy, PyTorch or Arrow could not get memory."""
+    text = str(error).lower()
+    said = ("allocate memory", "out of memory", "std::bad_alloc", "malloc of size", "alloc_cpu")
+    return isinstance(error, MemoryError) or any(words in text for words in said)

@@ -473,7 +473,9 @@ def play_each(
     for entry, other in others:
         cause.add_note(f"{entry.name} failed, too: {type(other).__name__}: {one_line(other)}")
     if played:
-        cause.add_note(f"the others were played to their end: {', '.join(played)}")
+        cause.add_note(
+            f"the others were played to their end: {', '.join(played)}; netsim compare shows them"
+        )
     raise cause
 
 

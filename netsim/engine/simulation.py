@@ -19,15 +19,14 @@ from netsim.engine.assembly import (
     open_recorder,
     wakeup_times,
 )
-from netsim.engine.changing import Changes
-from netsim.engine.checkpointing import Checkpointing
-from netsim.engine.checkpoints.contents import Moment
+from netsim.engine.changing import Changes, Drifting
+from netsim.engine.checkpoints.checkpoint import Moment
 from netsim.engine.checkpoints.journal import Journal
-from netsim.engine.drifting import Drifting
-from netsim.engine.evaluation import Evaluator, parameters_sha256
+from netsim.engine.checkpoints.replay import CheckpointReplay
+from netsim.engine.checkpoints.writing import Checkpointing
+from netsim.engine.evaluation import Evaluator, kept_of, parameters_sha256
 from netsim.engine.interruption import Interruption
 from netsim.engine.invariants import Observed
-from netsim.engine.last_models import kept_of
 from netsim.engine.network_assembly import open_barrier, open_network
 from netsim.engine.node_assembly import NodeAssembly
 from netsim.engine.progress import Progress, Watcher
@@ -39,7 +38,6 @@ from netsim.engine.provenance import (
     node_table,
     task_summary,
 )
-from netsim.engine.replay import Past
 from netsim.engine.run_checks import RunChecks
 from netsim.errors import ReplayError
 from netsim.messaging.barrier import Barrier
@@ -75,18 +73,18 @@ class Simulation:
         Told now and then.
     interruption : Interruption or None
         What may ask the run to end early.
-    past : Past or None
-        What the run has behind it, if it goes on; None: it begins.
+    replay : CheckpointReplay or None
+        Of the run's past, if it goes on; None: it begins.
     check : bool
         Whether to check the invariants while the run goes on, too.
 
     Attributes
     ----------
-    past : Past or None
+    replay : CheckpointReplay or None
         None once the run is where it was broken off.
     nodes : list of Node
         As the algorithm sees them.
-    parts : list of NodeParts
+    parts : list of NodeInternals
         As the engine sees them.
     counts : Counter
         What nodes counted for the summary: skipped wake-ups, late replies, overwritten trainings.
@@ -104,12 +102,12 @@ class Simulation:
         timing_only: bool,
         on_progress: Watcher | None,
         interruption: Interruption | None = None,
-        past: Past | None = None,
+        replay: CheckpointReplay | None = None,
         check: bool = False,
     ) -> None:
         self.world, self.entry = world, entry
         self.on_progress = on_progress
-        self.past, self._interruption = past, interruption or Interruption()
+        self.replay, self._interruption = replay, interruption or Interruption()
         self.started_s = time.perf_counter()
         self.events = self.evaluations = 0
         self.score: float | None = None
@@ -120,9 +118,11 @@ class Simulation:
 
         self.clock, self.changes = Clock(), Changes(world, entry)
         self._interruption.when_asked = self.clock.stop
-        self.recorder = open_recorder(world, entry, folder, is_replay=past is not None)
-        replay = None if past is None else past.replay
-        self.learning = open_learning(world, entry, timing_only, lambda: self.clock.now, replay)
+        self.recorder = open_recorder(world, entry, folder, is_replay=replay is not None)
+        for_scheduler = None if replay is None else replay.for_scheduler
+        self.learning = open_learning(
+            world, entry, timing_only, lambda: self.clock.now, for_scheduler
+        )
         self.membership = membership(world, algorithm)
         method_needs.require(world, entry, algorithm, self.membership.left_out)
         times = wakeup_times(world)
@@ -151,7 +151,7 @@ class Simulation:
         self._drifting = Drifting(self.clock, shards, self.nodes, world.data_changes)
         self._checkpointing = None
         if folder is not None and not timing_only:
-            journal = Journal(folder) if past is None else past.journal
+            journal = Journal(folder) if replay is None else replay.journal
             versions, scheduler = made_with(world, algorithm), self.learning.scheduler
             self._checkpointing = Checkpointing(journal, scheduler, self.recorder, versions)
         observed = Observed(
@@ -207,7 +207,7 @@ class Simulation:
             self._play(evaluation_ns)
             self._evaluate(evaluation_ns)
         self._play(horizon_ns)
-        if self.past is not None:
+        if self.replay is not None:
             raise ReplayError(f"it ended after {self.events} events")
         availability, meter = self.devices.availability, self.devices.meter
         if clock.waiting == availability.planned + meter.planned:
@@ -237,12 +237,12 @@ class Simulation:
 
     def _look(self) -> int:
         """See between two events what is due; how many events may happen until the next look."""
-        if self.past is not None:
+        if self.replay is not None:
             self._interruption.require_none()
-            ahead = self.past.ahead(self.events, self.evaluations)
+            ahead = self.replay.ahead(self.events, self.evaluations)
             if ahead:
                 return ahead
-            self._go_on(self.past)
+            self._go_on(self.replay)
         if self._checkpointing is None:
             self._interruption.require_none()
             return PROGRESS_EVERY
@@ -264,16 +264,16 @@ class Simulation:
             evaluation_wall_s=self.evaluator.wall_s,
         )
 
-    def _go_on(self, past: Past) -> None:
-        """Leave the past behind: from here on the run is played as any other."""
+    def _go_on(self, replay: CheckpointReplay) -> None:
+        """End the replay: from here on the run is played as any other."""
         device = self.world.shards.x.device
-        past.go_on(self._moment(), self.learning.scheduler, self.recorder, device)
-        then = past.checkpoint.moment
+        replay.go_on(self._moment(), self.learning.scheduler, self.recorder, device)
+        then = replay.checkpoint.moment
         self.score, self.evaluator.wall_s = then.accuracy, then.evaluation_wall_s
         self.started_s -= then.wall_s
         if self._checkpointing is not None:
-            self._checkpointing.go_on(past.checkpoint.numbers)
-        self.past = None
+            self._checkpointing.go_on(replay.checkpoint.numbers)
+        self.replay = None
 
     def _evaluate(self, time_ns: int, last: bool = False) -> None:
         if not (last and time_ns % to_ns(self.world.scenario.evaluate_every_s) == 0):

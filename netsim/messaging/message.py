@@ -347,11 +347,11 @@ class Envelope:
         """The message as the algorithm of `node` gets it at `now_ns`, with its age then."""
         message, sent_ns = self.message, self.sent_ns
         age_ns = now_ns - sent_ns
-        if self.ages is not None:
-            self.ages.add(type(message).__name__, age_ns)
         arrival = self.arrivals.get(node)
         if arrival is not None and arrival.handed_ns is None:
             arrival.handed_ns = now_ns
         mine = handed_to(message, node, arrival)
+        if self.ages is not None:
+            self.ages.add(type(message).__name__, age_ns)
         sent_s, age_s = sent_ns / NS_PER_S, age_ns / NS_PER_S
         return _received((mine, self.src, sent_s, age_s, self.round, self.arrived))

@@ -21,8 +21,8 @@ from netsim.learning.privacy import Privacy
 from netsim.learning.refs import Ref
 from netsim.learning.shards import Shards
 from netsim.messaging.message import Message, Received
+from netsim.node.internals import NodeInternals
 from netsim.node.live_model import Held
-from netsim.node.parts import NodeParts
 from netsim.node.wakeups import Condition
 from netsim.units import to_ns, to_s
 
@@ -41,7 +41,7 @@ class Node:
 
     Parameters
     ----------
-    parts : NodeParts
+    internals : NodeInternals
         What the verbs are handed to.
     clock : Clock
     num_nodes : int
@@ -81,7 +81,7 @@ class Node:
 
     def __init__(
         self,
-        parts: NodeParts,
+        internals: NodeInternals,
         clock: Clock,
         num_nodes: int,
         schedule: str,
@@ -90,20 +90,20 @@ class Node:
         learning_rate: float,
         max_age_s: float,
     ) -> None:
-        self.id, self.role, self.num_nodes = parts.id, parts.role, num_nodes
-        self.neighbours = parts.neighbourhood.neighbours
-        self.servers = parts.neighbourhood.servers
-        self.far_servers = parts.neighbourhood.far_servers
+        self.id, self.role, self.num_nodes = internals.id, internals.role, num_nodes
+        self.neighbours = internals.neighbourhood.neighbours
+        self.servers = internals.neighbourhood.servers
+        self.far_servers = internals.neighbourhood.far_servers
         self.schedule, self.slots_per_exchange = schedule, slots_per_exchange
-        self.train_size, self.batch_size = shards.train_size(parts.id), shards.batch_size
+        self.train_size, self.batch_size = shards.train_size(internals.id), shards.batch_size
         self.learning_rate, self.max_age_s = learning_rate, max_age_s
         self._clock, self._shards = clock, shards
-        self._hold, self._superposed = parts.hold, parts.superposed
-        self._wakeups, self._neighbourhood = parts.wakeups, parts.neighbourhood
-        self._messaging, self._requests = parts.messaging, parts.requests
-        self._training, self._values = parts.training, parts.values
-        self._evaluation, self._publishing = parts.evaluation, parts.publishing
-        self._draws, self._local_steps = parts.draws, parts.processor.steps_begun
+        self._hold, self._superposed = internals.hold, internals.superposed
+        self._wakeups, self._neighbourhood = internals.wakeups, internals.neighbourhood
+        self._messaging, self._requests = internals.messaging, internals.requests
+        self._training, self._values = internals.training, internals.values
+        self._evaluation, self._publishing = internals.evaluation, internals.publishing
+        self._draws, self._local_steps = internals.draws, internals.processor.steps_begun
 
     # -- time ------------------------------------------------------------------------------------
 

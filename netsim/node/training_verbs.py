@@ -20,10 +20,8 @@ from netsim.learning.jobs import Batches, BatchKey, Optimizer
 from netsim.learning.privacy import Privacy
 from netsim.learning.refs import Cell, Ref
 from netsim.learning.shards import Shards
-from netsim.node.mixing_check import MixingCheck
 from netsim.node.processor import Processor
-from netsim.node.submission import Submission, architecture_of
-from netsim.node.task_guard import TaskGuard
+from netsim.node.submission import MixingCheck, Submission, TaskGuard, architecture_of
 from netsim.units import to_s
 
 
@@ -139,8 +137,8 @@ class TrainingVerbs:
         if factor != 1.0:
             base = constants.learning_rate if learning_rate is None else learning_rate
             learning_rate = base * factor
-        architecture = architecture_of(theta)
         self._mixing.used(theta, "trained further")
+        architecture = architecture_of(theta)
         if batch is None:
             first = self._drawn(shard, stream, 1 if same_batch else total)
             batches = Batches(shard, stream, first, total, same_batch)

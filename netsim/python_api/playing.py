@@ -1,22 +1,33 @@
-"""Playing scenarios from Python: `netsim.run` and `netsim.sweep`."""
+"""Playing from Python: `netsim.run`, `netsim.sweep`, `netsim.resume`, with a line of progress."""
 
+import sys
+import time
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from netsim.campaign import resume as campaign_resume
 from netsim.console import sweeping
 from netsim.console.ending import RunEnding
-from netsim.engine import runner
+from netsim.console.progress import score_of, words_of
+from netsim.engine import component_record, runner
+from netsim.engine.runner import Watch
 from netsim.errors import ScenarioError
-from netsim.python_api import progress as shown
 from netsim.python_api.objects import Naming
-from netsim.python_api.opening import opened_run, opened_sweep
-from netsim.python_api.runs import Run, Sweep
+from netsim.python_api.runs import Run, Sweep, opened_run, opened_sweep
 from netsim.python_api.scenario import Scenario, as_scenario, changed, kinds_for, parts
 from netsim.recording import folder_lock
 from netsim.recording.observers import EvaluationEvent, MessageEvent, Observers, WakeupEvent
+from netsim.recording.summary import run_folders
+from netsim.scenario import AlgorithmEntry
+from netsim.scenario.kinds import kinds_of
 from netsim.scenario.sweep import Sweep as SweepTable
+
+if TYPE_CHECKING:
+    from netsim.engine.progress import Progress
 
 SWEEP = "netsim.sweep"
 """Name of the keywords of `sweep` in errors."""
@@ -93,7 +104,7 @@ def run(
         return made[0]
 
     try:
-        with kinds_for(chosen) as kinds, shown.line(progress) as watch:
+        with kinds_for(chosen) as kinds, _line(progress) as watch:
             _require(runner.machine_problems(chosen.tables, draft.path, kinds, timing_only), out)
             played = runner.play(
                 chosen.tables,
@@ -174,6 +185,56 @@ def sweep(
     return opened_sweep(top, chosen)
 
 
+def resume(
+    folder: str | Path,
+    scenario: Scenario | None = None,
+    *,
+    progress: bool = False,
+    tell: Callable[[str], object] | None = None,
+) -> Run:
+    """Go on with a run from its last checkpoint; the numbers are those of a run never interrupted.
+
+    A run that has ended is opened. A sweep goes on by `netsim.sweep` with the same `out`.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Of the run: what `out` named.
+    scenario : Scenario, optional
+        The one that was begun, if it has objects: the folder knows these by their names alone, and
+        takes from here what bears a name. Everything else is as the folder has it.
+    progress : bool
+        Show how it goes, in one line.
+    tell : callable, optional
+        Told in words from where it goes on, and of anything that has changed since: `print`.
+
+    Returns
+    -------
+    Run
+
+    Raises
+    ------
+    ScenarioError
+        If it can't go on; what was written stays as it was.
+    NetsimError
+        If it failed on its way.
+    """
+    path = Path(folder)
+    if campaign_resume.has_ended(path):
+        return opened_run(path, run_folders(path), scenario)
+    told = tell or _say_nothing
+    folders, changes = component_record.recall(path)
+    for change in changes if scenario is None else ():
+        told(change)
+    known = nullcontext(kinds_of(folders)) if scenario is None else kinds_for(scenario)
+    with known as kinds, _line(progress) as watch:
+        run = campaign_resume.found(path, kinds)
+        with folder_lock.held(path, take_over=True):
+            ending = RunEnding(run.scenario, run.command.figures, run.command.report)
+            played = campaign_resume.play(run, kinds, told, watch, ending=ending)
+    return opened_run(path, played, scenario)
+
+
 def _with_sweep(scenario: Scenario, stated: Mapping[str, Any]) -> Scenario:
     """The scenario with what is stated of `[sweep]` laid over its own.
 
@@ -216,3 +277,85 @@ def _require(problems: list[str], out: str | Path | None) -> None:
 
 def _path(out: str | Path | None) -> Path | None:
     return None if out is None else Path(out)
+
+
+def _say_nothing(text: str) -> None:
+    """Drop a sentence that nobody wants to read."""
+
+
+_WRITTEN_EVERY_S = 0.5
+"""Wall time between two writings of the line."""
+
+
+@contextmanager
+def _line(shows: bool) -> Iterator[Watch | None]:
+    """Open a line that shows progress, or give None if nothing is to be shown."""
+    if not shows:
+        yield None
+        return
+    write = _notebook_line() or _stderr_line()
+    told = _Told(write)
+    try:
+        yield told
+    finally:
+        told.end()
+
+
+class _Told:
+    """Writer of the progress line; algorithms that have ended stand before it."""
+
+    def __init__(self, write: Callable[[str, bool], None]) -> None:
+        self._write = write
+        self._ended: list[str] = []
+        self._last: tuple[str, Progress] | None = None
+        self._written_s = 0.0
+
+    def __call__(self, entry: AlgorithmEntry, step: "Progress") -> None:
+        if self._last is not None and self._last[0] != entry.name:
+            self._ended.append(_ending(*self._last))
+        self._last = entry.name, step
+        if time.monotonic() >= self._written_s + _WRITTEN_EVERY_S:
+            self._write(" | ".join([*self._ended, f"{entry.name}: {words_of(step)}"]), False)
+            self._written_s = time.monotonic()
+
+    def end(self) -> None:
+        """Write the line for the last time."""
+        if self._last is not None:
+            self._write(" | ".join([*self._ended, _ending(*self._last)]), True)
+
+
+def _ending(name: str, step: "Progress") -> str:
+    score = "" if step.score is None else f", {score_of(step)}"
+    return f"{name}: {step.virtual_s:,.4g} s in {step.wall_s:.1f} s{score}"
+
+
+def _notebook_line() -> Callable[[str, bool], None] | None:
+    """Return a writer into the output of the running notebook cell; None outside of notebooks."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    if shell is None or not hasattr(shell, "kernel"):
+        return None
+    display = import_module("IPython.display").display
+    shown: list[Any] = []
+
+    def write(text: str, last: bool) -> None:
+        told = {"text/plain": text}
+        if shown:
+            shown[0].update(told, raw=True)
+        else:
+            shown.append(display(told, raw=True, display_id=True))
+
+    return write
+
+
+def _stderr_line() -> Callable[[str, bool], None]:
+    width = 0
+
+    def write(text: str, last: bool) -> None:
+        nonlocal width
+        with suppress(OSError, ValueError, AttributeError):  # its reader has gone, or it is closed
+            sys.stderr.write("\r" + text.ljust(width) + ("\n" if last else ""))
+            sys.stderr.flush()
+        width = len(text)
+
+    return write

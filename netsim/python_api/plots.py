@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from netsim import views
-from netsim.console import sweep_tables
+from netsim.campaign import sweep_results
 from netsim.errors import ScenarioError
 from netsim.recording import metrics as measured
 from netsim.recording.summary_fields import MEASURES, named
@@ -246,7 +246,7 @@ class SweepPlots(Plots):
             raise ScenarioError(f"plot: {error}") from None
         sheet = _sheet(width)
         with plot_style.style(sheet):
-            way = sweep_tables.way(self._folder, paired_to or "")
+            way = sweep_results.way(self._folder, paired_to or "")
             found = pictures.of_sweep(lines, wanted, way, sheet)
         if found is None:
             known = [name for name in MEASURES if any(name in line.estimates for line in lines)]

@@ -113,6 +113,37 @@ class Cells:
 
 
 @dataclass(frozen=True)
+class Around:
+    """The meaning of what is drawn around means, in words.
+
+    Attributes
+    ----------
+    spread : str
+        Of bands and bars, and of what tables write behind "±".
+    seeds : str
+        Of single seeds, which are drawn where they are few; empty: none are.
+    is_mixed : bool
+        Whether others have bands or bars where some have single seeds.
+    """
+
+    spread: str
+    seeds: str = ""
+    is_mixed: bool = False
+
+    def drawn(self, seeds_as: str, spread_as: str) -> str:
+        """Words of a figure that draws single seeds as `dots`, and the spread as `bars`."""
+        if not self.seeds:
+            return f"{spread_as}: {self.spread}"
+        more = f"; {spread_as}: {self.spread}, of four seeds and more" if self.is_mixed else ""
+        return f"{seeds_as}: {self.seeds}{more}"
+
+    @property
+    def printed(self) -> str:
+        """Words of a table."""
+        return f"±: {self.spread.removeprefix('± ')}"
+
+
+@dataclass(frozen=True)
 class Lines:
     """Curves over a common axis, with bands where there are any.
 
@@ -132,6 +163,10 @@ class Lines:
         What is said of a curve that ends near x = 0, which is drawn as a level; empty: none is.
     told : mapping of str to str
         What the legend says of a curve beside its name.
+    each : mapping of str to (S, T) array
+        Values of single seeds by curve, in the order of its rows, drawn in place of its band.
+    around : Around, optional
+        None where nothing is drawn around curves.
     """
 
     x: Quantity
@@ -143,6 +178,8 @@ class Lines:
     is_log: bool = False
     silent: str = ""
     told: Mapping[str, str] = field(default_factory=dict)
+    each: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    around: Around | None = None
 
 
 @dataclass(frozen=True)
@@ -243,6 +280,10 @@ class Response:
     joined : bool
         Whether lines join the marks.
     is_difference : bool
+    each : sequence of sequence of float
+        Values of single seeds by row of the table, drawn in place of its interval; empty: none are.
+    around : Around, optional
+        None where nothing is drawn around means.
     """
 
     x: Quantity
@@ -253,6 +294,8 @@ class Response:
     scale: Literal["linear", "log", "symlog"]
     joined: bool
     is_difference: bool
+    each: Sequence[Sequence[float]]
+    around: Around | None
 
 
 @dataclass(frozen=True)
@@ -391,6 +434,18 @@ class Shown:
     about: str = ""
     short: Sequence[Mapping[str, Any]] = ()
     printed: Printed | None = None
+
+    def told(self, words: Sequence[str]) -> str:
+        """Return `about` with more words in its first line, each of them once."""
+        first, line, rest = self.about.partition("\n")
+        return "; ".join(filter(None, dict.fromkeys([first, *words]))) + line + rest
+
+    @property
+    def about_printed(self) -> str:
+        """The meaning of the numbers in a table."""
+        marks = [panel.mark for panel in self.panels]
+        around = [mark.around for mark in marks if isinstance(mark, Lines | Response)]
+        return self.told([one.printed for one in around if one is not None])
 
     def frame(self) -> "pd.DataFrame":
         """The tables of all panels below each other; `panel` is a column where there are several.

@@ -10,9 +10,10 @@ from netsim.recording import metrics as measured
 from netsim.recording import run_folder
 from netsim.recording.main_metric import is_share
 from netsim.recording.summary_fields import Measure
-from netsim.views import Ask, Lines, Panel, Row, Shown
+from netsim.views import Around, Ask, Lines, Panel, Row, Shown
 from netsim.views.gathering import names
 from netsim.views.gathering import runs as of_several
+from netsim.views.gathering.comparison import around
 from netsim.views.gathering.estimates import (
     AGAINST,
     BANDS,
@@ -64,8 +65,9 @@ def recorded(runs: Sequence[Run]) -> list[str]:
 def of_runs(runs: Sequence[Run], ask: Ask) -> Shown | None:
     """Return metrics of one run, or of several over each other; None: one evaluation alone.
 
-    Of several seeds bands span the standard deviation over them on a screen, the interval on paper;
-    of one seed the spread over nodes.
+    Of four seeds and more bands span the standard deviation over them on a screen, the interval on
+    paper; two or three seeds are drawn themselves, unless a band is asked for; of one seed the band
+    spans the spread over nodes.
 
     Raises
     ------
@@ -118,9 +120,14 @@ def gather(runs: Sequence[Run], ask: Ask, against: Sequence[str]) -> Shown | Non
             drawn.append(Curves(metric, "time", lines, minus))
     if max((float(line.x.max()) for one in drawn for line in one.lines), default=0.0) == 0:
         return None
-    about = _about(seeds, band, ask.paired_to is not None)
+    about = _about(seeds, ask.paired_to is not None)
     short = [row for one in drawn for row in _short(one)]
-    return Shown([_panel(one, band) for one in drawn], about, short)
+    has_bands = any(line.half is not None for one in drawn for line in one.lines)
+    told = Around(BANDS[band]) if has_bands else None
+    has_seeds = ask.band is None and seeds[-1] > 1
+    if has_seeds:
+        told = around([line.seeds for one in drawn for line in one.lines], BANDS[band])
+    return Shown([_panel(one, band, told, has_seeds) for one in drawn], about, short)
 
 
 def _main(run: Run, ask: Ask) -> list[str]:
@@ -139,20 +146,22 @@ def _single(run: Run, metric: str, against: str, band: Band) -> list[Line]:
     return [line, worst("worst 10 % of nodes", run, metric, against)]
 
 
-def _about(seeds: Sequence[int], band: Band, is_paired: bool) -> str:
-    """The meaning of lines and bands."""
+def _about(seeds: Sequence[int], is_paired: bool) -> str:
+    """The meaning of lines."""
     count = f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else str(seeds[0])
     over = "mean over nodes" if seeds[-1] == 1 else f"mean over nodes and {count} seeds"
-    told = f"{over}; band: {BANDS[band]}" if BANDS[band] else over
     by = "node" if seeds[-1] == 1 else "seed"
-    return f"{told}; differences paired by {by}" if is_paired else told
+    return f"{over}; differences paired by {by}" if is_paired else over
 
 
-def _panel(curves: Curves, band: Band) -> Panel:
+def _panel(curves: Curves, band: Band, told: Around | None, has_seeds: bool) -> Panel:
+    """Curves with their bands, or, where it has them, with their seeds."""
     rows = [row for line in curves.lines for row in _rows(curves, line, band)]
     table = {name: np.array([row[name] for row in rows]) for name in rows[0]}
     label, kind = names.metric(curves.metric), "share" if is_share(curves.metric) else "value"
     axis: Any = kind
+    lines = curves.lines if has_seeds else ()
+    each = {line.label: line.each for line in lines if line.each is not None}
     if curves.minus:
         label, axis = names.difference(label, curves.minus), "difference"
     mark = Lines(
@@ -163,6 +172,8 @@ def _panel(curves: Curves, band: Band) -> Panel:
         "high",
         axis,
         silent="" if curves.against == "time" else _SILENT,
+        each=each,
+        around=told,
     )
     return Panel(mark, table)
 

@@ -11,6 +11,8 @@ from netsim.views.gathering.comparison import (
     Estimate,
     PointResult,
     SweepDesign,
+    are_few,
+    around,
     measures_to_show,
 )
 from netsim.views.gathering.numbers import short
@@ -32,10 +34,11 @@ def of_sweep(sweep: SweepTables) -> Shown | None:
 def gather(sweep: SweepTables) -> dict[str, Any]:
     """By point and algorithm: means, differences to the first point and to the first algorithm.
 
-    A triple is mean, half its interval (None: one seed) and how many seeds.
+    A cell is mean, half its interval (None: one seed), how many seeds, and, where they are few,
+    each of them: they are drawn in place of the interval.
     """
     shown, first = sweep.measures, sweep.algorithms[0]
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "point": sweep.point_names[line.point],
             "algorithm": names.method(line.algorithm),
@@ -45,28 +48,40 @@ def gather(sweep: SweepTables) -> dict[str, Any]:
         }
         for line, beside in zip(sweep.lines, sweep.lines_to(first), strict=True)
     ]
+    views = ("mean", "to_point", "to_algorithm")
+    counts = {view: [cell[2] for row in rows for cell in row[view] if cell] for view in views}
+    told = {view: around(seeds, f"{100 * LEVEL:g} % interval") for view, seeds in counts.items()}
     return {
         "measures": [described(name) for name in shown],
         "first_point": sweep.point_names[next(iter(sweep.design.points))],
         "first_algorithm": names.method(first),
         "algorithms": [names.method(name) for name in sweep.algorithms],
-        "level": LEVEL,
+        "around": {
+            view: {
+                "drawn": "" if one is None else one.drawn("dots", "bars"),
+                "has_bars": one is not None and (one.is_mixed or not one.seeds),
+                "printed": "" if one is None else f"±: half the {one.spread}",
+            }
+            for view, one in told.items()
+        },
         "rows": rows,
     }
 
 
 def _mean(cell: Estimate | None) -> list[Any] | None:
-    return None if cell is None else _triple(cell.mean, cell.half_width, cell.seeds)
+    return None if cell is None else _cell(cell.mean, cell.half_width, cell.values)
 
 
 def _diff(cell: Estimate | None) -> list[Any] | None:
     if cell is None or cell.diff is None:
         return None
-    return _triple(cell.diff, cell.diff_half_width, cell.pairs)
+    return _cell(cell.diff, cell.diff_half_width, cell.diff_values)
 
 
-def _triple(mean: float, half: float | None, seeds: int) -> list[Any]:
-    return [*short([mean], 6), None if half is None else short([half])[0], seeds]
+def _cell(mean: float, half: float | None, values: Sequence[float]) -> list[Any]:
+    seeds = len(values)
+    each = short(values) if are_few(seeds) else None
+    return [*short([mean], 6), None if half is None else short([half])[0], seeds, each]
 
 
 def printed(lines: Sequence[PointResult], show: Sequence[str], swept: SweepDesign) -> Printed:

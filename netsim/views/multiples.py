@@ -8,7 +8,8 @@ from netsim.errors import ScenarioError
 from netsim.recording.main_metric import is_share
 from netsim.recording.metrics import names
 from netsim.views import OnPage, Panel, Shown
-from netsim.views.gathering.estimates import Line, over_seeds
+from netsim.views.gathering.comparison import around
+from netsim.views.gathering.estimates import BANDS, Line, over_seeds
 from netsim.views.gathering.names import method
 from netsim.views.gathering.numbers import evenly, short
 from netsim.views.gathering.runs import Run
@@ -28,7 +29,10 @@ def of_sweep(sweep: SweepTables) -> Shown | None:
 
 
 def gather(sweep: SweepTables) -> dict[str, Any] | None:
-    """By point and algorithm the mean over seeds of the mean over nodes; spread over seeds."""
+    """By point and algorithm the mean over seeds of the mean over nodes; spread over seeds.
+
+    Few seeds are there themselves, see `comparison.FEWEST`.
+    """
     metric = sweep.main.name
     shown = list(sweep.design.points)[:MOST_POINTS]
     points: list[dict[str, Any]] = []
@@ -50,15 +54,19 @@ def gather(sweep: SweepTables) -> dict[str, Any] | None:
                     "t_s": short(found.x[kept], 6),
                     "mean": short(found.y[kept]),
                 }
-                if found.half is not None:
+                if found.each is not None:
+                    line["each"] = short(found.each[:, kept])
+                elif found.half is not None:
                     line["std"] = short(found.half[kept], 3)
                 lines.append(line)
         if lines:
             points.append({"point": sweep.point_names[point], "lines": lines})
     if not points or all(len(line["t_s"]) < 2 for one in points for line in one["lines"]):
         return None
+    told = around([line["seeds"] for one in points for line in one["lines"]], BANDS["std"])
     return {
         "metric": metric,
+        "around": "" if told is None else told.drawn("thin lines", "band"),
         "is_share": is_share(metric),
         "algorithms": [method(name) for name in sweep.algorithms],
         "points": points,

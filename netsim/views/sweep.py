@@ -1,9 +1,9 @@
 """The figure of a sweep: a panel a measure, its mean against the swept key, a line an algorithm.
 
-Bars are the 95 % intervals over seeds. The horizontal axis is the swept key with the most values;
-where a grid has further keys, each of their combinations is a line of its own. Of a search each
-trial is a mark, and each key that it drew has panels of its own. An axis is logarithmic where what
-it shows spans decades.
+Bars are the 95 % intervals over seeds; two or three seeds are drawn themselves. The horizontal axis
+is the swept key with the most values; where a grid has further keys, each of their combinations is
+a line of its own. Of a search each trial is a mark, and each key that it drew has panels of its
+own. An axis is logarithmic where what it shows spans decades.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,9 +12,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from netsim.recording.summary_fields import MEASURES, definitions
-from netsim.views import Panel, Response, Row, Shown
+from netsim.views import Around, Panel, Response, Row, Shown
 from netsim.views.gathering import names, swept
-from netsim.views.gathering.comparison import LEVEL, Estimate, PointResult, tidy_rows
+from netsim.views.gathering.comparison import (
+    LEVEL,
+    Estimate,
+    PointResult,
+    are_few,
+    around,
+    tidy_rows,
+)
 from netsim.views.gathering.sweep_tables import SweepTables
 from netsim.views.gathering.swept import SweptAxis, swept_key
 
@@ -72,13 +79,16 @@ def gather(lines: Sequence[PointResult], show: Sequence[str], way: Way) -> Shown
         return None
     keys = [k for k in lines[0].values if _varies(lines, k)] if way.is_search else [key]
     groups = _groups(lines, keys)
+    sides = ("", way.minus) if way.minus else ("",)
+    cells = [line.estimates[name] for line in lines for name in shown if name in line.estimates]
+    counts = [len(cell.diff_values if minus else cell.values) for cell in cells for minus in sides]
+    told = around(counts, f"{100 * LEVEL:g} % interval")
+    axes = {key: SweptAxis.of(key, [line.values[key] for line in lines]) for key in keys}
     panels = [
-        _panel(
-            groups, name, SweptAxis.of(along, [m.values[along] for m in lines]), lines, minus, way
-        )
+        _panel(groups, name, axis, lines, minus, way, told)
         for name in shown
-        for along in keys
-        for minus in (("", way.minus) if way.minus else ("",))
+        for axis in axes.values()
+        for minus in sides
     ]
     about = "\n".join(filter(None, [_about(lines, way), definitions(shown)]))
     return Shown(panels, about, _short(groups, keys, shown, way))
@@ -108,6 +118,7 @@ def _panel(
     lines: Sequence[PointResult],
     minus: str,
     way: Way,
+    told: Around | None,
 ) -> Panel:
     """One measure over one key.
 
@@ -123,16 +134,17 @@ def _panel(
     minus : str
         What is subtracted; empty: nothing is.
     way : Way
+    told : Around, optional
     """
     places = {id(line): x for line, x in zip(lines, axis.at, strict=True)}
-    rows = [
-        (label, line.point, places[id(line)], *seen, line.seeds)
+    seen_here = [
+        ((label, line.point, places[id(line)], *seen[:2], len(seen[2])), seen[2])
         for label, group in groups.items()
         for line in group
         if (seen := _seen(line.estimates.get(name), bool(minus))) is not None
     ]
     columns = ("curve", "point", "x", "mean", "half_width", "seeds")
-    cells = list(zip(*rows, strict=True)) or [()] * len(columns)
+    cells = list(zip(*(row for row, _ in seen_here), strict=True)) or [()] * len(columns)
     table = {c: np.array(one) for c, one in zip(columns, cells, strict=True)}
     label, measure = names.measure(name), MEASURES[name]
     if minus:
@@ -147,6 +159,8 @@ def _panel(
         axis.scale,
         joined=axis.is_number and not way.is_search,  # kinds have no order
         is_difference=bool(minus) or measure.unit == "pp",
+        each=[values if are_few(len(values)) else () for _, values in seen_here],
+        around=told,
     )
     return Panel(mark, table)
 
@@ -170,22 +184,26 @@ def _groups(lines: Sequence[PointResult], keys: Sequence[str]) -> dict[str, list
     return found
 
 
-def _seen(cell: Estimate | None, is_difference: bool) -> tuple[float, float] | None:
-    """A mean, or a difference, and half its interval; None where there is none."""
+def _seen(
+    cell: Estimate | None, is_difference: bool
+) -> tuple[float, float, tuple[float, ...]] | None:
+    """A mean, or a difference, half its interval, and its seeds; None where there is none."""
     if cell is None or not is_difference:
-        return None if cell is None else (cell.mean, cell.half_width or 0.0)
-    return None if cell.diff is None else (cell.diff, cell.diff_half_width or 0.0)
+        return None if cell is None else (cell.mean, cell.half_width or 0.0, cell.values)
+    if cell.diff is None:
+        return None
+    return cell.diff, cell.diff_half_width or 0.0, cell.diff_values
 
 
 def _about(lines: Sequence[PointResult], way: Way) -> str:
-    """Return the words that explain marks and bars."""
+    """Return the words that explain marks."""
     counts = sorted({line.seeds for line in lines})
     seeds = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else str(counts[0])
     what = "each mark a trial: " if way.is_search else ""
     if counts[-1] == 1:
         return f"{what}one seed"
-    bars = f"{what}mean over {seeds} seeds; bars: {100 * LEVEL:g} % interval"
-    return f"{bars}; differences paired by seed" if way.minus else bars
+    over = f"{what}mean over {seeds} seeds"
+    return f"{over}; differences paired by seed" if way.minus else over
 
 
 def _short(

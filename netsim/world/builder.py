@@ -20,7 +20,7 @@ from netsim.devices.energy.harvest import Supply, supply
 from netsim.errors import ScenarioError
 from netsim.learning.architecture import Architecture
 from netsim.learning.shards import Shards
-from netsim.links.radio.budget import LinkBudget
+from netsim.links.radio.phy.budget import LinkBudget
 from netsim.links.wired.plan import Wiring
 from netsim.rng import Streams
 from netsim.scenario.nodes import SERVER

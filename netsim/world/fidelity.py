@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.links.radio.budget import LinkBudget
+from netsim.links.radio.phy.budget import LinkBudget
 from netsim.links.radio.table import Radio
 from netsim.scenario.tables import Scenario
 from netsim.units import to_ns

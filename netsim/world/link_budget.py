@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netsim.errors import ScenarioError
-from netsim.links.radio.budget import LinkBudget
-from netsim.links.radio.mean_snr import GivenMeanSnr, IidMeanSnr, PlacedMeanSnr
+from netsim.links.radio.phy.budget import LinkBudget
+from netsim.links.radio.phy.mean_snr import GivenMeanSnr, IidMeanSnr, PlacedMeanSnr
 from netsim.links.radio.table import Radio
 from netsim.rng import Streams
 from netsim.scenario.tables import Scenario

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from netsim.channels.rate.minstrel import Minstrel
 from netsim.channels.sleep import Rhythm, rhythms
 from netsim.errors import ScenarioError
-from netsim.links.radio.budget import LinkBudget
+from netsim.links.radio.phy.budget import LinkBudget
 from netsim.links.radio.table import Radio
 from netsim.rng import Streams
 from netsim.scenario.nodes import SERVER

@@ -189,7 +189,8 @@ def estimated_s(
     rounds : int or None
     """
     from netsim.console import papers
-    from netsim.engine import estimate, step_times
+    from netsim.engine import rates as machine
+    from papers import work
 
     shipped = papers.shipped()
     rates = papers.kept(papers.kept_rates(), shipped) or shipped.rates
@@ -198,8 +199,8 @@ def estimated_s(
         run = run_of(table, cell, cell.seeds[0], rounds, runs)
         key = estimate_key(table, cell, rounds)
         seconds = 0.0
-        for form, trained, looked in estimate.counted(wanted(table, run)):
-            train, look = rates.get(form.name) or astuple(step_times.rates(form))
+        for form, trained, looked in work.counted(wanted(table, run)):
+            train, look = rates.get(form.name) or astuple(machine.measured(form))
             seconds += trained / train + looked / look
         found[key] = round(seconds, 1)
     records.keep_estimates(table, runs, found)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from netsim import scenario
-from netsim.console.sweep_tables import design
+from netsim.campaign.sweep_results import design
 from netsim.recording.summary_fields import MEASURES
 from netsim.views.gathering.comparison import (
     PointResult,

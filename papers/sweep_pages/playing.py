@@ -9,7 +9,7 @@ from typing import Any
 
 from netsim import scenario
 from netsim.console import sweeping
-from netsim.console.sweep_session import Where
+from netsim.console.sweeping import Where
 from netsim.engine.runner import RunFailedError
 from netsim.errors import ScenarioError
 from papers.results.records import commit

@@ -14,7 +14,7 @@ import pytest
 
 from netsim import engine, world
 from netsim.campaign import resume as resuming
-from netsim.engine.checkpoints import pace
+from netsim.engine.checkpoints import writing
 from netsim.engine.checkpoints.command import Command
 from netsim.engine.checkpoints.journal import Journal
 from netsim.engine.interruption import Interrupted
@@ -144,11 +144,11 @@ def resume(folder):
 @pytest.fixture
 def often(monkeypatch):
     """Checkpoints at nearly every look."""
-    monkeypatch.setattr(pace, "MOST_EVENTS", 32)
-    monkeypatch.setattr(pace, "LEAST_S", 0.05)
+    monkeypatch.setattr(writing, "MOST_EVENTS", 32)
+    monkeypatch.setattr(writing, "LEAST_S", 0.05)
     for name in ("FIRST_S", "SHARE_LOST", "FIRST_COST_S"):
-        monkeypatch.setattr(pace, name, 0.0)
-    monkeypatch.setattr(pace, "SHARE_SPENT", 1e9)
+        monkeypatch.setattr(writing, name, 0.0)
+    monkeypatch.setattr(writing, "SHARE_SPENT", 1e9)
 
 
 def require_same(one, other):
@@ -247,7 +247,7 @@ def contents(folder):
 @pytest.mark.slow
 def test_a_damaged_checkpoint_gives_way_to_the_one_before(play, resume, folder, often, monkeypatch):
     play("whole")
-    monkeypatch.setattr(pace, "LEAST_S", 0.0)
+    monkeypatch.setattr(writing, "LEAST_S", 0.0)
     with pytest.raises(Exception, match="on purpose"):
         play("cut", "1 4", "error")
     newest = max((folder / "cut/journal").glob("checkpoint-*.cells"))

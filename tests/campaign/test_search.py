@@ -6,10 +6,10 @@ import sys
 import pytest
 
 from netsim.campaign import grid as sweep
-from netsim.campaign import search, trials
+from netsim.campaign import search, sweep_results
 from netsim.campaign.grid import Outcome
 from netsim.campaign.play_job import Evaluation
-from netsim.campaign.trials import best_trials
+from netsim.campaign.sweep_results import best_trials
 from netsim.errors import ScenarioError
 from netsim.scenario import algorithm_files, check
 from netsim.scenario.draft import Draft
@@ -73,11 +73,11 @@ def test_each_trial_plays_its_seeds_and_is_judged_by_their_mean(begun, play, tmp
     ]
     assert all(j.folder == tmp_path / j.point.label / f"seed-{j.seed}" for j in jobs)
     assert all(j.draft.raw["training"]["learning_rate"] == j.point.values[RATE] for j in jobs)
-    recorded = trials.recorded(tmp_path)
+    recorded = sweep_results.recorded(tmp_path)
     assert [t["state"] for t in recorded] == ["done"] * 3
     assert recorded[0]["score"] == pytest.approx(goodness(jobs[0]) + 0.005)
     best = best_trials(
-        trials.played_points(tmp_path), (0, 1), ("local",), "accuracy_validation", tmp_path
+        sweep_results.played_points(tmp_path), (0, 1), ("local",), "accuracy_validation", tmp_path
     )
     assert best["local"]["score"] == pytest.approx(max(t["score"] for t in recorded))
 
@@ -102,7 +102,7 @@ def test_a_search_that_was_interrupted_goes_on_as_it_would_have(begun, play, tmp
         journal.write('{"op_code": 5, "wor')  # killed while it wrote
     after = play(begun(14, search=way))
     assert [(j.point, j.seed) for j in (*before, *after)] == whole
-    assert [t["state"] for t in trials.recorded(tmp_path)] == ["done"] * 14
+    assert [t["state"] for t in sweep_results.recorded(tmp_path)] == ["done"] * 14
     assert begun(14, search=way).next_job() is None
 
 
@@ -116,7 +116,7 @@ def test_a_trial_that_is_worse_than_half_before_it_is_ended(begun, write_run, tm
         assert goes_on == (k < 6)
         write_run(job.folder / "local", accuracy_validation={"mean": value})
         found.ended(Outcome(job, pruned=not goes_on))
-    assert [t["state"] for t in trials.recorded(tmp_path)] == ["done"] * 6 + ["pruned"]
+    assert [t["state"] for t in sweep_results.recorded(tmp_path)] == ["done"] * 6 + ["pruned"]
 
 
 def test_a_trial_that_fails_or_measures_nothing_has_no_score(begun, write_run, tmp_path):
@@ -126,7 +126,9 @@ def test_a_trial_that_fails_or_measures_nothing_has_no_score(begun, write_run, t
     write_run(job.folder / "local", accuracy={"mean": 0.5})
     found.ended(Outcome(job))
     assert found.next_job() is None
-    assert [(t["state"], t["score"]) for t in trials.recorded(tmp_path)] == [("failed", None)] * 2
+    assert [(t["state"], t["score"]) for t in sweep_results.recorded(tmp_path)] == [
+        ("failed", None)
+    ] * 2
 
 
 def test_each_algorithm_at_each_point_of_a_grid_has_a_search_of_its_own(begun, play, tmp_path):

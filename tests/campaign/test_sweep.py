@@ -6,7 +6,7 @@ import pytest
 
 from netsim.campaign import grid as sweep
 from netsim.campaign.grid import points
-from netsim.campaign.trials import score
+from netsim.campaign.sweep_results import score
 from netsim.errors import ScenarioError
 from netsim.scenario import Sweep, algorithm_files, check, from_dict
 from netsim.scenario.draft import Draft

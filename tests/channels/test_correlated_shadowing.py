@@ -8,7 +8,7 @@ import pytest
 from netsim.channels.shadowing.correlated_ends import CorrelatedEnds
 from netsim.channels.shadowing.nesh import NetworkShadowing, variance_of_mean
 from netsim.errors import ScenarioError
-from netsim.links.radio.mean_snr import PlacedMeanSnr
+from netsim.links.radio.phy.mean_snr import PlacedMeanSnr
 from netsim.links.radio.table import Radio
 from netsim.rng import Streams
 

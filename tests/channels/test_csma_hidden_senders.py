@@ -6,8 +6,8 @@ import random
 import numpy as np
 import pytest
 
-from netsim.channels.mac import _dcf, _pair
-from netsim.channels.mac.csma import Csma, Hidden, Sender, Situation
+from netsim.channels.mac._dcf import fixed_point, two_hidden_senders
+from netsim.channels.mac.csma import ContentionProblem, Csma, Hidden, Sender
 
 MAC = Csma()
 ACK_S, LIMIT = 44e-6, 7
@@ -56,14 +56,14 @@ def simulated(frames_s, earlier, later, error, attempts, seed=0, endless=False):
 
 
 def apart(frames_s, earlier, later, error=0.0):
-    """A situation of senders that are all hidden from each other."""
+    """A problem of senders that are all hidden from each other."""
     n = len(frames_s)
     hidden = tuple(
         (tuple(Hidden(j, earlier[i], later[i], False) for j in range(n) if j != i and earlier[i]),)
         for i in range(n)
     )
     senders = tuple(Sender(frame_s, ACK_S, False, LIMIT, error) for frame_s in frames_s)
-    return Situation(senders, ((),) * n, (), hidden)
+    return ContentionProblem(senders, ((),) * n, (), hidden)
 
 
 def through_hz(access, error=0.0):
@@ -89,9 +89,9 @@ CASES = [  # packets [s], y and z of both, e, by how much throughput may be off
 @pytest.mark.parametrize(("frames_s", "y", "z", "error", "within"), CASES)
 def test_two_hidden_senders(frames_s, y, z, error, within):
     """Attempts and throughput of both, and losses at each stage."""
-    situation = apart(frames_s, (y, y), (z, z), error)
-    assert _pair.applies(MAC, situation)
-    access = _dcf.solve(MAC, situation)
+    problem = apart(frames_s, (y, y), (z, z), error)
+    assert two_hidden_senders.applies(MAC, problem)
+    access = fixed_point.solve(MAC, problem)
     attempts_hz, by_stage = simulated(frames_s, (y, y), (z, z), error, 120_000)
     for one, true_hz in zip(access, attempts_hz, strict=True):
         assert 1 / one.attempt_s == pytest.approx(true_hz, rel=0.04)
@@ -137,39 +137,39 @@ def by_attempts(by_stage):
 )
 def test_hidden_senders_that_spoil_a_packet_in_part(frames_s, y, z, within):
     """Stages taken as independent; one on the air begins anew while the same packet is sent."""
-    situation = apart(frames_s, y, z)
-    assert not _pair.applies(MAC, situation)
+    problem = apart(frames_s, y, z)
+    assert not two_hidden_senders.applies(MAC, problem)
     attempts_hz, by_stage = simulated(frames_s, y, z, 0.0, 150_000)
     true_hz = attempts_hz * (1 - np.array([mean for mean, _ in by_attempts(by_stage)]))
-    access = _dcf.solve_many(MAC, situation)
+    access = fixed_point.solve_many(MAC, problem)
     assert through_hz(access) == pytest.approx(true_hz, rel=within + 0.015)
 
 
 def test_the_chain_is_for_two_unicasts_that_spoil_each_other():
     frames_s, one = (1e-3, 1e-3), (1.0, 1.0)
     two = apart(frames_s, one, one)
-    assert _pair.applies(MAC, two)
-    assert not _pair.applies(MAC, apart((1e-3,) * 3, (1.0,) * 3, (1.0,) * 3))
-    assert not _pair.applies(MAC, apart(frames_s, one, (1.0, 0.25)))
-    assert not _pair.applies(MAC, apart(frames_s, one, one, error=0.6))
-    assert not _pair.applies(MAC, two._replace(contenders=((1,), (0,))))
-    assert not _pair.applies(MAC, apart((1e-3, 0.15e-3), one, one))
-    assert not _pair.applies(MAC, apart((10e-3, 10e-3), one, one))
+    assert two_hidden_senders.applies(MAC, two)
+    assert not two_hidden_senders.applies(MAC, apart((1e-3,) * 3, (1.0,) * 3, (1.0,) * 3))
+    assert not two_hidden_senders.applies(MAC, apart(frames_s, one, (1.0, 0.25)))
+    assert not two_hidden_senders.applies(MAC, apart(frames_s, one, one, error=0.6))
+    assert not two_hidden_senders.applies(MAC, two._replace(contenders=((1,), (0,))))
+    assert not two_hidden_senders.applies(MAC, apart((1e-3, 0.15e-3), one, one))
+    assert not two_hidden_senders.applies(MAC, apart((10e-3, 10e-3), one, one))
     for change in ({"rts": True}, {"ack_s": None}, {"limit": 40}):
         senders = tuple(sender._replace(**change) for sender in two.senders)
-        assert not _pair.applies(MAC, two._replace(senders=senders))
+        assert not two_hidden_senders.applies(MAC, two._replace(senders=senders))
 
 
 def test_which_of_the_two_comes_first_does_not_matter():
-    one = _pair.solve(MAC, apart((0.5e-3, 2e-3), (1.0, 0.75), (0.5, 0.75), 0.1))
-    other = _pair.solve(MAC, apart((2e-3, 0.5e-3), (0.75, 1.0), (0.75, 0.5), 0.1))
+    one = two_hidden_senders.solve(MAC, apart((0.5e-3, 2e-3), (1.0, 0.75), (0.5, 0.75), 0.1))
+    other = two_hidden_senders.solve(MAC, apart((2e-3, 0.5e-3), (0.75, 1.0), (0.75, 0.5), 0.1))
     for a, b in zip(one, reversed(other), strict=True):
         assert a.attempt_s == pytest.approx(b.attempt_s, rel=1e-6)
         assert a.by_attempt == pytest.approx(b.by_attempt, abs=1e-6)
 
 
 def test_two_that_are_alike_have_the_same():
-    first, second = _pair.solve(MAC, apart((1e-3, 1e-3), (1.0, 1.0), (0.75, 0.75)))
+    first, second = two_hidden_senders.solve(MAC, apart((1e-3, 1e-3), (1.0, 1.0), (0.75, 0.75)))
     assert first.attempt_s == pytest.approx(second.attempt_s, rel=1e-9)
     assert first.losses == pytest.approx(second.losses, rel=1e-9)
 
@@ -181,15 +181,15 @@ def test_what_it_says_can_be_whatever_the_senders(seed):
     mac = Csma(cw_min=draw.choice([16, 32, 64]), stages=draw.choice([4, 6]))
     later = [draw.randint(5, 16) / 16 for _ in range(2)]
     longest_s = 10 ** draw.uniform(-4, -2.7)
-    situation = apart(
+    problem = apart(
         [longest_s, longest_s * draw.uniform(0.2, 1.0)],
         [max(z, draw.random()) for z in later], later, draw.choice([0.0, 0.1, 0.5]),
     )  # fmt: skip
     limits = [draw.choice([5, 7, None]) for _ in range(2)]
-    senders = zip(situation.senders, limits, strict=True)
-    situation = situation._replace(senders=tuple(one._replace(limit=k) for one, k in senders))
-    assert _pair.applies(mac, situation)
-    for sender, access in zip(situation.senders, _pair.solve(mac, situation), strict=True):
+    senders = zip(problem.senders, limits, strict=True)
+    problem = problem._replace(senders=tuple(one._replace(limit=k) for one, k in senders))
+    assert two_hidden_senders.applies(mac, problem)
+    for sender, access in zip(problem.senders, two_hidden_senders.solve(mac, problem), strict=True):
         assert access.attempt_s >= 0.99 * (sender.frame_s + mac.difs_s)
         assert 0 <= access.losses[0] <= 1
         if sender.limit is not None:
@@ -198,9 +198,9 @@ def test_what_it_says_can_be_whatever_the_senders(seed):
 
 
 def test_without_a_limit_there_is_no_last_attempt():
-    situation = apart((0.5e-3, 0.5e-3), (1.0, 1.0), (1.0, 1.0))
-    endless = tuple(one._replace(limit=None) for one in situation.senders)
-    found = _pair.solve(MAC, situation._replace(senders=endless))
+    problem = apart((0.5e-3, 0.5e-3), (1.0, 1.0), (1.0, 1.0))
+    endless = tuple(one._replace(limit=None) for one in problem.senders)
+    found = two_hidden_senders.solve(MAC, problem._replace(senders=endless))
     assert all(one.by_attempt is None for one in found)
     attempts_hz, _ = simulated((0.5e-3, 0.5e-3), (1, 1), (1, 1), 0.0, 200_000, endless=True)
     assert 2 / found[0].attempt_s == pytest.approx(attempts_hz.sum(), rel=0.04)

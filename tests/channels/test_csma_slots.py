@@ -4,10 +4,10 @@ import random
 
 import pytest
 
-from netsim.channels.mac import _dcf
-from netsim.channels.mac._hidden import Others
-from netsim.channels.mac._stations import Stations
-from netsim.channels.mac.csma import Csma, Hidden, Sender, Situation
+from netsim.channels.mac._dcf import fixed_point
+from netsim.channels.mac._dcf.other_senders import Others
+from netsim.channels.mac._dcf.stations import Stations
+from netsim.channels.mac.csma import ContentionProblem, Csma, Hidden, Sender
 
 ACK_S, NO_ANSWER_S = 44e-6, 45e-6  # SIFS, a slot and a preamble
 
@@ -51,10 +51,10 @@ def simulated(mac, n, frame_s, limit, seconds, error=0.0, seed=0):
 
 
 def domain(n, frame_s, limit, error=0.0):
-    """A situation of equal senders that all hear each other."""
+    """A problem of equal senders that all hear each other."""
     one = Sender(frame_s, ACK_S, False, limit, error)
     heard = tuple(tuple(j for j in range(n) if j != i) for i in range(n))
-    return Situation((one,) * n, heard, (), (((),),) * n)
+    return ContentionProblem((one,) * n, heard, (), (((),),) * n)
 
 
 @pytest.mark.parametrize("cw_min", [16, pytest.param(8, marks=pytest.mark.slow)])
@@ -101,14 +101,14 @@ def test_where_nobody_is_heard_no_slot_is_anybody_s_own():
     hidden = tuple(
         (tuple(Hidden(j, 0.5, 0.5, False) for j in range(3) if j != i),) for i in range(3)
     )
-    situation = Situation((one,) * 3, ((),) * 3, (), hidden)
-    found, plain = (Csma(anomalous_slots=own).access(situation)[0] for own in (True, False))
+    problem = ContentionProblem((one,) * 3, ((),) * 3, (), hidden)
+    found, plain = (Csma(anomalous_slots=own).access(problem)[0] for own in (True, False))
     assert found.losses == pytest.approx(plain.losses, rel=0.02)
     assert found.attempt_s == pytest.approx(plain.attempt_s, rel=0.05)
     assert found.attempt_s > plain.attempt_s
 
 
-def situation(draw, n):
+def problem(draw, n):
     """Senders of any kind: unicasts with and without RTS, broadcasts, hidden from some others."""
     hearing, limit = draw.choice([1.0, 0.8, 0.5, 0.2]), draw.choice([None, 1, 7])
     pairs = [(i, j) for i in range(n) for j in range(i)]
@@ -124,7 +124,7 @@ def situation(draw, n):
         apart = [j for j in range(n) if j != i and j not in heard[i] and draw.random() < 0.7]
         at = [Hidden(j, draw.random(), draw.random(), draw.random() < 0.5) for j in apart]
         hidden.append((tuple(at),))
-    return Situation(tuple(senders), heard, (), tuple(hidden))
+    return ContentionProblem(tuple(senders), heard, (), tuple(hidden))
 
 
 @pytest.mark.parametrize("seeds", [15, pytest.param(400, marks=pytest.mark.slow)])
@@ -133,17 +133,17 @@ def test_every_situation_converges_to_something_that_can_be(seeds):
         draw = random.Random(seed)
         eifs_s, cw_min = draw.choice([None, 94e-6]), draw.choice([1, 2, 16, 32])
         mac = Csma(eifs_s=eifs_s, cw_min=cw_min, stages=draw.choice([3, 6]))
-        found = situation(draw, draw.randint(1, 12))
+        found = problem(draw, draw.randint(1, 12))
         stations = Stations(mac, found)
         others = Others(mac, found, stations)
-        for _ in range(_dcf.ROUNDS):
+        for _ in range(fixed_point.ROUNDS):
             stations.wait()
             lost = others.losses()
             apart = lost[others.first], others.collided[others.first]
-            if stations.learn(*apart, _dcf.CLOSE) < _dcf.CLOSE:
+            if stations.learn(*apart, fixed_point.CLOSE) < fixed_point.CLOSE:
                 break
         else:
             raise AssertionError(f"seed {seed} does not converge")
-        for one, sender in zip(_dcf.solve_many(mac, found), found.senders, strict=True):
+        for one, sender in zip(fixed_point.solve_many(mac, found), found.senders, strict=True):
             assert all(0.0 <= loss <= 1.0 for loss in one.losses), seed
             assert one.attempt_s >= min(sender.frame_s, mac.rts_s), seed

@@ -8,7 +8,7 @@ from netsim.channels.mac import ALONE
 from netsim.channels.presets.ble import BlePreset
 from netsim.channels.rate.lora import Lora
 from netsim.errors import ScenarioError
-from netsim.links.radio.channel import RadioChannel
+from netsim.links.radio.phy.channel import RadioChannel
 from netsim.links.radio.table import Radio
 from netsim.registry import family
 from netsim.rng import Streams

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from netsim.links.radio.budget import LinkBudget
-from netsim.links.radio.channel import RadioChannel
-from netsim.links.radio.mean_snr import IidMeanSnr, PlacedMeanSnr
+from netsim.links.radio.phy.budget import LinkBudget
+from netsim.links.radio.phy.channel import RadioChannel
+from netsim.links.radio.phy.mean_snr import IidMeanSnr, PlacedMeanSnr
 from netsim.links.radio.table import Radio
 from netsim.rng import Streams
 from netsim.units import NS_PER_S, db_to_linear, linear_to_db

@@ -16,7 +16,7 @@ from netsim.channels.path_loss.inh import IndoorOffice
 from netsim.channels.path_loss.umi import UrbanMicro
 from netsim.channels.rate.shannon_gap import ShannonGap
 from netsim.channels.shadowing.log_normal import LogNormal
-from netsim.links.radio.channel import RadioChannel
+from netsim.links.radio.phy.channel import RadioChannel
 from netsim.rng import Streams
 from netsim.units import db_to_linear
 from netsim.world import coverage

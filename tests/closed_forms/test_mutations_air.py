@@ -13,11 +13,12 @@ from netsim.channels.arq.harq_chase import HarqChase
 from netsim.channels.arq.unlimited import Unlimited
 from netsim.channels.mac.csma import Csma
 from netsim.channels.mac.shared import Shared
-from netsim.links.radio import background, interference
-from netsim.links.radio.budget import LinkBudget
-from netsim.links.radio.channel import RadioChannel
-from netsim.links.radio.flight import Flight, Reception, interferers_at
-from netsim.links.radio.mean_snr import MeanSnr
+from netsim.links.radio.mac import interference
+from netsim.links.radio.mac.flight import Flight, Reception, interferers_at
+from netsim.links.radio.phy import background
+from netsim.links.radio.phy.budget import LinkBudget
+from netsim.links.radio.phy.channel import RadioChannel
+from netsim.links.radio.phy.mean_snr import MeanSnr
 from netsim.links.radio.table import Radio
 from netsim.rng import Streams
 

@@ -18,7 +18,7 @@ from netsim.channels.packet_error.uncoded_bpsk import BpskPacketError
 from netsim.channels.path_loss.free_space import FreeSpace
 from netsim.channels.rate.shannon_gap import ShannonGap
 from netsim.channels.shadowing.log_normal import LogNormal
-from netsim.links.radio.channel import RadioChannel
+from netsim.links.radio.phy.channel import RadioChannel
 from netsim.links.radio.table import Radio
 
 _spec = importlib.util.spec_from_file_location(

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from netsim.errors import ScenarioError
-from netsim.links.radio.channel import RadioChannel
+from netsim.links.radio.phy.channel import RadioChannel
 from netsim.rng import Streams
 from netsim.scenario import from_dict
 from netsim.world.link_budget import open_budget

@@ -15,7 +15,7 @@ import torch
 from netsim import world
 from netsim.engine.simulation import Simulation
 from netsim.messaging.message import Envelope
-from netsim.node.outbox import Outbox
+from netsim.node.messaging import Outbox
 from netsim.scenario import algorithm_files, from_dict
 
 TOYS = Path(__file__).parent / "toys"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from netsim.messaging.message import Envelope
-from netsim.node.request_reply import ProbeReply
+from netsim.node.messaging import ProbeReply
 
 STILL = {
     "fading": {"kind": "none"},

@@ -130,7 +130,7 @@ def test_no_module_lies_loose_at_the_top():
 
 
 def test_modules_can_be_imported_on_every_system():
-    """Modules that Unix alone has are imported where they are used, or in a `try`."""
+    """Modules of Unix alone are imported where they are used, or in a `try`."""
     unix = {"fcntl", "grp", "pty", "pwd", "resource", "termios", "tty"}
     found = [
         f"{module}: {name}"

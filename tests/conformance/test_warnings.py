@@ -6,7 +6,7 @@ import pytest
 
 from netsim import engine, world
 from netsim.engine import deadlock, step_watchdog
-from netsim.engine.failures import failure_text
+from netsim.engine.playing import failure_text
 from netsim.errors import ComputeError, NetsimError, ProtocolError
 from netsim.scenario import from_dict
 

@@ -180,7 +180,7 @@ def prepared():
     """
     from matplotlib.figure import Figure
 
-    from netsim.engine.checkpoints import journal, pace
+    from netsim.engine.checkpoints import journal, writing
     from netsim.views.render import pictures as figures
     from netsim.views.render.figure import style as plot_style
 
@@ -188,10 +188,10 @@ def prepared():
         looks.append(0)
         return 10
 
-    pace.Pace.events = events
-    pace.Pace.is_due = lambda self: len(looks) in (2, 3)
+    writing.Pace.events = events
+    writing.Pace.is_due = lambda self: len(looks) in (2, 3)
     journal.KEPT = 1
-    pace.Pace.postponed = lambda self, size_bytes: False
+    writing.Pace.postponed = lambda self, size_bytes: False
 
     def draw(folder, *_):
         picture = Figure()

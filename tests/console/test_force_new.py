@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from netsim.campaign import force_new as moving_aside
+from netsim.campaign import moving_aside
 from netsim.errors import ScenarioError
 from netsim.recording import folder_lock
 
@@ -40,7 +40,7 @@ for line in sys.stdin:
 MOVE = """
 import sys
 from pathlib import Path
-from netsim.campaign import force_new as moving_aside
+from netsim.campaign import moving_aside
 from netsim.engine import runner
 from netsim.errors import FolderBusyError, ScenarioError
 for line in sys.stdin:

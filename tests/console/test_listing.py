@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from netsim.console import listing
+from netsim.console.commands import list as listing
 from netsim.scenario import json_schema
 from netsim.scenario.kinds import kinds_of
 

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from rich.text import Text
 
-from netsim.console import terminal
+from netsim.console import papers, terminal
+from netsim.console.commands import list as listing
 from netsim.scenario import shipped
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -49,10 +50,28 @@ def test_no_sentence_of_a_scenario_is_cut(netsim, narrow):
     assert unended == []
 
 
-def test_no_name_in_any_list_is_broken(netsim, narrow):
+@pytest.mark.parametrize("columns", ["40", "80"])
+def test_no_name_in_any_list_is_broken(netsim, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", columns)
     text = netsim("list", "all", algorithms=False).stdout
     names = {line.split()[0] for line in text.splitlines() if re.match(r" {3}\S", line)}
-    assert {*shipped.scenarios(shipped.scenarios_folder())} <= names
+    of_all = {c.name for group in listing.names_alone().values() for c in group() if c.about}
+    assert of_all <= names
+    text = netsim("list", "papers", algorithms=False).stdout
+    assert {entry.scenario for entry in papers.shipped().entries} <= set(text.split())
+    assert len(re.findall(r"(?:Table|Appendix|Fig\.)", text)) > 50, "no column has gone"
+
+
+@pytest.mark.parametrize("what", ["fading", "radio", "algorithms", "scenarios"])
+def test_lists_of_keys_fill_their_columns_and_break_no_word(netsim, monkeypatch, what):
+    said = {}
+    for columns in ("80", "1000"):
+        monkeypatch.setenv("COLUMNS", columns)
+        said[columns] = netsim("list", what, "--keys", algorithms=False).stdout
+    assert said["80"].split() == said["1000"].split()
+    assert max(map(len, said["80"].splitlines())) <= 80
+    below = [len(line) - len(line.lstrip()) for line in said["80"].splitlines() if line.strip()]
+    assert max(below) <= listing.MOST_NAME + 2, "descriptions have 48 columns of 80 at least"
 
 
 def test_sentences_break_between_words_and_commands_do_not(netsim, here, monkeypatch):

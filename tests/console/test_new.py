@@ -3,7 +3,7 @@
 import pytest
 
 from netsim import testing
-from netsim.console import starting
+from netsim.console.commands import new as starting
 from netsim.registry import Choice
 from netsim.scenario import Scenario
 from netsim.scenario.file_paths import marked_keys

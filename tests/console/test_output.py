@@ -46,7 +46,10 @@ COMMANDS = sorted(str(c.name or c.callback.__name__) for c in app.registered_com
 pytestmark = pytest.mark.skipif(not os.path.exists(FULL), reason="there is no /dev/full")
 
 
-LIBRARIES = "import netsim.console.commands, netsim.engine, netsim.views.render.pictures, pandas\n"
+LIBRARIES = (
+    "import netsim.console.app, netsim.console.sweeping, netsim.engine\n"
+    "import netsim.views.render.pictures, pandas\n"
+)
 
 
 def codes(cases, folder=None):

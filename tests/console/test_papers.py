@@ -1,9 +1,7 @@
 """`netsim list papers`."""
 
 import json
-import sys
 import tomllib
-from pathlib import Path
 
 import pytest
 
@@ -12,23 +10,14 @@ from netsim.errors import ScenarioError
 from netsim.scenario import draft_of
 from netsim.scenario import file as scenario_file
 from netsim.scenario.kinds import kinds_of
-
-TOOLS = Path(__file__).resolve().parents[2] / "tools"
+from papers import hours as paper_hours
+from papers import work
 
 
 @pytest.fixture
 def cache(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     return tmp_path / "netsim" / "rates.json"
-
-
-@pytest.fixture
-def paper_hours(monkeypatch):
-    monkeypatch.syspath_prepend(str(TOOLS))
-    import paper_hours
-
-    yield paper_hours
-    sys.modules.pop("paper_hours")
 
 
 def test_the_shipped_table_has_every_scenario_that_plays_something_of_a_paper():
@@ -45,22 +34,22 @@ def test_the_shipped_table_has_every_scenario_that_plays_something_of_a_paper():
 
 
 @pytest.mark.parametrize("name", ["paper_dpfl_period", "kd_pdfl_iot"])
-def test_its_operations_are_those_that_are_counted_now(paper_hours, name):
+def test_its_operations_are_those_that_are_counted_now(name):
     shipped = tomllib.loads(papers.SHIPPED.read_text())["scenarios"]
     assert paper_hours.counted(name, kinds_of()) == shipped[name]
 
 
 @pytest.mark.slow
-def test_all_of_its_operations_are_those_that_are_counted_now(paper_hours):
+def test_all_of_its_operations_are_those_that_are_counted_now():
     assert paper_hours.table() == tomllib.loads(papers.SHIPPED.read_text())["scenarios"]
 
 
-def test_operations_are_of_all_points_seeds_and_algorithms(paper_hours):
+def test_operations_are_of_all_points_seeds_and_algorithms():
     """Table 3 of DPFL: 16 points, one seed, 100 nodes, 100 rounds of 5 epochs of 400 in 16."""
-    from netsim.engine import estimate
+    from netsim.engine.rates import flops
     from netsim.scenario import load
 
-    step, _ = estimate.flops(estimate.counted(load("paper_dpfl_period"))[0][0])
+    step, _ = flops(work.counted(load("paper_dpfl_period"))[0][0])
     [(trained, _)] = paper_hours.counted("paper_dpfl_period", kinds_of())["flop"].values()
     assert trained == pytest.approx(16 * 100 * 100 * 5 * 25 * step, rel=1e-3)
 

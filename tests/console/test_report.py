@@ -5,7 +5,7 @@ import gzip
 import json
 import re
 
-from netsim.console import reporting
+from netsim.console import ending
 
 RUN = ("run", "s.toml", "--out", "out", "-q", "--no-figures")
 MOVING = """
@@ -71,7 +71,7 @@ def test_a_sweep_has_one_page_and_its_runs_none(netsim, here):
 
 
 def test_the_end_of_a_large_sweep_does_not_wait_for_its_page(netsim, here, monkeypatch):
-    monkeypatch.setattr(reporting, "MOST_RUNS", 1)
+    monkeypatch.setattr(ending, "MOST_RUNS", 1)
     swept = ("sweep", "s.toml", "--seeds", "0,1", "--jobs", "1", "--out", "out")
     result = netsim(*swept)
     assert result.exit_code == 0, result.output

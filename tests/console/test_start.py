@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from netsim.console import listing, outline, stand_ins
+from netsim.console import stand_ins
+from netsim.console.commands import list as listing
 from netsim.registry import shipped_family, tag_of
 from netsim.scenario import component_files
 
@@ -29,7 +30,8 @@ main()
 """
 
 ALL = """
-from netsim.console import listing, stand_ins, validating
+from netsim.console import stand_ins
+from netsim.console.commands import list as listing, validate as validating
 from netsim.scenario import shipped
 stand_ins.this_process_is_the_commands()
 assert stand_ins.in_their_place()
@@ -116,7 +118,7 @@ def test_own_components_are_read_for_what_they_are(netsim, here):
 
 def test_names_read_from_files_are_those_of_the_classes():
     names = listing.names_alone()
-    for name, package in outline.families().items():
+    for name, package in listing.families().items():
         members = shipped_family(package, tag_of(package))
         abouts = [listing.about(sys.modules[c.__module__]) for c in members.values()]
         assert [(c.name, c.about) for c in names[name]()] == list(
@@ -143,7 +145,7 @@ def test_every_family_is_listed():
             for value in vars(importlib.import_module(info.name)).values():
                 own = inspect.isclass(value) and value.__module__ == info.name
                 found |= {info.name} if own and issubclass(value, Component) else set()
-    assert set(outline.families().values()) == found
+    assert set(listing.families().values()) == found
 
 
 TORCH = stand_ins._StandIn("torch")

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from netsim.campaign import verify as verification
-from netsim.console import verifying
+from netsim.campaign import verify as verifying
 from netsim.recording import checksums
 
 RUN = ("run", "s.toml", "--out", "out", "-q", "--no-figures")

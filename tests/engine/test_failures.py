@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from netsim.engine.failures import failure_text
+from netsim.engine.playing import failure_text
 from netsim.errors import ComputeError
 
 

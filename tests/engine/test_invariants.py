@@ -12,9 +12,9 @@ from netsim.engine.invariants.airtime import Airtime
 from netsim.engine.invariants.energy import Energy
 from netsim.errors import InvariantError
 from netsim.links.link import PhysicalLink
-from netsim.links.radio.admission import RadioQueue
-from netsim.links.radio.channel import RadioChannel
-from netsim.links.radio.energy_accounting import EnergyAccounting
+from netsim.links.radio.accounting.energy import EnergyAccounting
+from netsim.links.radio.mac.admission import RadioQueue
+from netsim.links.radio.phy.channel import RadioChannel
 from netsim.recording.message_log import MessageLog
 from netsim.recording.traffic_stats import Traffic
 from netsim.scenario import from_dict

@@ -5,13 +5,13 @@ import pytest
 import torch
 
 from netsim import engine, world
-from netsim.engine import last_models
+from netsim.engine import evaluation
 from netsim.scenario import from_dict
 
 
 @pytest.fixture(autouse=True)
 def small_passes(monkeypatch):
-    monkeypatch.setattr(last_models, "AT_ONCE", 64)
+    monkeypatch.setattr(evaluation, "AT_ONCE", 64)
 
 
 def kept(folder, keep, algorithm="local", timing_only=False, **tables):

@@ -9,7 +9,7 @@ from netsim.channels.packet_error.table import TabledPacketError
 from netsim.channels.path_loss.gains import MeasuredGains
 from netsim.errors import ScenarioError
 from netsim.export import formats
-from netsim.links.radio.channel import RadioChannel
+from netsim.links.radio.phy.channel import RadioChannel
 from netsim.rng import Streams
 from netsim.scenario import from_dict
 from netsim.topology.mobility.bonnmotion import BonnMotion

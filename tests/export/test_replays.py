@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from netsim import engine, world
-from netsim.console.exporting import export
+from netsim.console.commands.export import export
 from netsim.errors import ScenarioError
 from netsim.export import replays
 from netsim.recording import run_folder

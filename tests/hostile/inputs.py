@@ -20,9 +20,9 @@ import tomli_w
 from hypothesis import strategies as st
 
 from netsim import scenario
+from netsim.campaign import sweep_results
 from netsim.campaign import verify as verification
-from netsim.console import sweep_tables
-from netsim.console.sweep_options import options
+from netsim.console.commands.sweep import options
 from netsim.engine import runner
 from netsim.engine.checkpoints import journal
 from netsim.errors import AlteredError, ScenarioError, printable
@@ -32,6 +32,7 @@ from netsim.scenario import algorithm_files, json_schema
 from netsim.scenario.file import shipped
 from netsim.traces.bounded_toml import read_toml
 from netsim.views.compare import table
+from netsim.views.gathering.comparison import compare_points
 
 from . import seeds
 
@@ -418,8 +419,8 @@ def play_run(case: tuple[bytes, bytes], folder: Path) -> None:
 def play_sweep_folder(content: bytes, folder: Path) -> None:
     """Compare the runs of a sweep whose scenario this is."""
     (folder / "scenario.toml").write_bytes(content)
-    if sweep_tables.is_sweep(folder):
-        sweep_tables.compared(folder, None, None, None)
+    if sweep_results.is_sweep(folder):
+        compare_points(folder, sweep_results.design_of(folder))
 
 
 CHECKSUMS = json.dumps({"sha256": {"summary.json": "0" * 64, "metrics/part-00000.parquet": "1"}})

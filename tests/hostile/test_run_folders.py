@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
+from netsim.campaign import sweep_results
 from netsim.campaign import verify as verification
-from netsim.console import comparing
 from netsim.console.app import app
 from netsim.recording import checksums
 
@@ -62,7 +62,7 @@ def test_what_goes_wrong_is_found(readers, monkeypatch):
         sys.stdout.write("\x1b[2J")
 
     for wrong, found in ((crashes, ["ZeroDivisionError"]), (executes, ["controls", "a payload"])):
-        monkeypatch.setattr(comparing, "compare", wrong)
+        monkeypatch.setattr(sweep_results, "is_sweep", wrong)
         told = readers._command(["compare", "."])
         assert all(what.startswith(word) for what, word in zip(told, found, strict=True))
 

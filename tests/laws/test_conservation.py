@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from netsim.links.radio.channel import RadioChannel
+from netsim.links.radio.phy.channel import RadioChannel
 from netsim.scenario import from_dict
 
 from .media import FAMILY, MEDIA, named, of_cells, radio, to_one

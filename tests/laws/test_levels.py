@@ -9,6 +9,8 @@ import math
 import numpy as np
 import pytest
 
+from netsim.channels.mac._dcf import fixed_point
+
 from .bianchi import throughput_bps
 from .media import FAMILY, MEDIA, named, of_cells, radio, to_one
 
@@ -85,6 +87,57 @@ def test_saturated_senders_carry_as_much_frame_by_frame(ether, senders, limit, m
     one = saturated_bps(ether, senders, mbps, limit, "message", 100.0 if mbps == 6 else 10.0)
     each = saturated_bps(ether, senders, mbps, limit, "packet", 20.0 if mbps == 6 else 2.0)
     assert one == pytest.approx(each, rel=0.03)
+
+
+@pytest.mark.parametrize("senders", [1, 2, pytest.param(5, marks=pytest.mark.slow)])
+def test_radios_listen_for_as_long(ether, senders):
+    """Packets that collide are found by none, and answers are sent and heard, at both levels."""
+    found = []
+    for fidelity, seconds in zip(BOTH, (20.0, 5.0), strict=True):
+        e = ether(dcf(6, 7, fidelity, ttl_s=seconds), nodes=senders + 1)
+        for node in range(1, senders + 1):
+            e.send(node, 0, round(500 * seconds) * 12_000, parts=True)
+        e.run()
+        spent = e.spent
+        hears = np.add(spent.receiving_ns, spent.overheard_ns) / seconds
+        found.append((hears[0], hears[1:].mean(), spent.sending_ns[0] / seconds))
+    assert found[0] == pytest.approx(found[1], rel=0.04)
+
+
+def test_answers_collide_where_both_packets_are_received(ether):
+    """Of two that hear each other one hears both answers alike: its collisions cost attempts."""
+    at_m = np.array([[0.0, 0.0], [10.0, 0.0], [-13.0, 0.0], [-13.0, 9.0]])
+    apart_m = np.linalg.norm(at_m[:, None] - at_m[None], axis=2) + np.eye(4)
+    found = []
+    for fidelity in BOTH:
+        keys = dcf(6, 7, fidelity, ttl_s=10.0, mac={"kind": "csma", "capture": True})
+        e = ether(keys, mean_snr=1e8 / apart_m**3, nodes=4)
+        e.send(0, 1, 5_000 * 12_000, parts=True)
+        e.send(3, 2, 5_000 * 12_000, parts=True)
+        tried = {x.src: x.attempts / x.arrived.sum() for x in e.run()}
+        found.append((tried[0], tried[3]))
+    (one, other), each = found
+    assert one > 1.05 > 1.001 > other
+    assert found[0] == pytest.approx(each, abs=0.04)  # four standard errors of 2,200 packets
+
+
+def test_a_run_says_that_its_contention_was_not_solved(ether, monkeypatch):
+    monkeypatch.setattr(fixed_point, "ROUNDS", 1)
+    fixed_point.solve.cache_clear()
+    e = ether(dcf(6, 7, "message"), nodes=6)
+    for node in range(1, 6):
+        e.send(node, 0, 120_000)
+    e.run()
+    fixed_point.solve.cache_clear()
+    (told,) = e.recorder.warnings.texts
+    assert "senders" in told
+    assert 'radio.fidelity = "packet"' in told
+    monkeypatch.undo()
+    e = ether(dcf(6, 7, "message"), nodes=6)
+    for node in range(1, 6):
+        e.send(node, 0, 120_000)
+    e.run()
+    assert not e.recorder.warnings.texts
 
 
 @pytest.mark.parametrize("fidelity", BOTH)

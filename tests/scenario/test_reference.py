@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from netsim.console.listing import with_keys
+from netsim.console.commands.list import with_keys
 from netsim.scenario import from_dict
 
 ROOT = Path(__file__).resolve().parents[2]

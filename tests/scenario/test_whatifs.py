@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from netsim import engine, world
-from netsim.campaign import grid as sweeps
+from netsim.campaign import grid
 from netsim.engine import runner
 from netsim.scenario import algorithm_files, check, draft_of
 
@@ -34,7 +34,7 @@ def test_a_what_if_is_valid_at_every_point_and_its_first_plays(name, tmp_path):
     assert scenario.sweep is not None
     assert scenario.sweep.over
     assert len(scenario.sweep.seeds) >= 3
-    jobs = sweeps.plan(draft, scenario, tmp_path, ())
+    jobs = grid.plan(draft, scenario, tmp_path, ())
     small = check(jobs[0].draft, modules)
     built = world.build(small)
     for entry in small.algorithm:

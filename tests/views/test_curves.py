@@ -51,7 +51,7 @@ def every(three_seeds):
 
 
 def test_lines_and_intervals_are_those_of_the_tables(three_seeds):
-    found = drawn(every(three_seeds))
+    found = drawn(every(three_seeds), band="interval")
     rows = pd.DataFrame(found.rows)
     assert list(dict.fromkeys(rows.curve)) == ["KD-PDFL", "FedAvg", "Local"]
     for title, name in (("KD-PDFL", "kd_pdfl"), ("Local", "local")):
@@ -84,7 +84,8 @@ def test_a_band_is_what_is_asked_for(three_seeds):
     expected = np.mean(spreads, axis=0)
     assert (found["mean"] - found.low).to_numpy() == pytest.approx(expected)
     assert set(pd.DataFrame(drawn(three_seeds["local"], band="none").rows)["band"]) == {"none"}
-    assert "standard deviation over seeds" in drawn(three_seeds["local"], sheet=SCREEN).about
+    told = drawn(three_seeds["local"], sheet=SCREEN, band="std").figure.legends[0].get_title()
+    assert "band: ± standard deviation over seeds" in told.get_text().replace("\n", " ")
 
 
 def test_paired_differences_are_those_that_a_comparison_of_runs_finds(three_seeds):
@@ -143,7 +144,7 @@ def test_bands_of_shares_end_at_nought_and_one_hundred_percent(tmp_path, written
     for seed, gain in ((0, 0.75), (1, 0.3)):
         written(tmp_path / f"seed-{seed}/local", "local", seed=seed, nodes=4, gain=gain)
     folders = [tmp_path / f"seed-{seed}/local" for seed in (0, 1)]
-    found = drawn(folders)
+    found = drawn(folders, band="interval")
     assert pd.DataFrame(found.rows).high.max() > 1.0
     (panel,) = found.figure.axes
     band = panel.collections[0].get_paths()[0].vertices[:, 1]

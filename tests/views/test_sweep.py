@@ -16,7 +16,7 @@ from netsim.views.render.figure import style as plot_style
 from netsim.views.render.figure.sheets import paper
 
 COLUMN = paper(3.5)
-SEEDS = (0, 1, 2)
+SEEDS = (0, 1, 2, 3)
 
 
 def put(out, point, algorithm, values):
@@ -36,7 +36,7 @@ def played(tmp_path):
     for point in points:
         for algorithm in ("fedavg", "local"):
             shift = 0.02 if algorithm == "local" else 0.0
-            found = 0.95 + np.array([-0.1, 0.0, 0.04]) - shift + draws.normal(0, 0.002, 3)
+            found = 0.95 + np.array([-0.1, 0.0, 0.04, 0.02]) - shift + draws.normal(0, 0.002, 4)
             values[point, algorithm] = found
             put(tmp_path, point, algorithm, found.tolist())
     return tmp_path, comparison.SweepDesign(points, SEEDS), values
@@ -56,12 +56,12 @@ def test_differences_are_to_the_method_named_seed_by_seed(played):
     for point in ("p50000", "p1e+06", "p5e+06"):
         (row,) = rows[(rows.point == point) & (rows.algorithm == "local")].to_dict("records")
         diff = values[point, "local"] - values[point, "fedavg"]
-        half = stats.t.ppf(0.975, 2) * stats.sem(diff)
+        half = stats.t.ppf(0.975, 3) * stats.sem(diff)
         assert row["diff"] == pytest.approx(diff.mean())
         assert row["diff_high"] == pytest.approx(diff.mean() + half)
         assert row["diff_to"] == "fedavg"
         mean = values[point, "local"]
-        assert row["low"] == pytest.approx(mean.mean() - stats.t.ppf(0.975, 2) * stats.sem(mean))
+        assert row["low"] == pytest.approx(mean.mean() - stats.t.ppf(0.975, 3) * stats.sem(mean))
     above, below = found.figure.axes
     assert above.get_xlabel() == below.get_xlabel() == "Bandwidth [MHz]"
     assert below.get_ylabel() == "Difference to\nFedAvg [pp]"
@@ -102,7 +102,7 @@ def test_trials_of_a_search_are_marks_over_each_key_that_it_drew(tmp_path):
             "training.learning_rate": rate,
             "training.batch_size": size,
         }
-        put(tmp_path, f"local,trial-{i:03}", "local", [0.5, 0.6, 0.7])
+        put(tmp_path, f"local,trial-{i:03}", "local", [0.5, 0.6, 0.7, 0.6])
     design = comparison.SweepDesign(points, SEEDS)
     found = draw((tmp_path, design, None), is_search=True)
     assert [p.get_xlabel() for p in found.figure.axes] == ["Learning rate", "Batch size"]

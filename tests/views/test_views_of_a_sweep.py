@@ -48,8 +48,9 @@ def test_differences_are_paired_by_seed(sweep):
     found = differences.gather(sweep)
     assert cell(found, "a", "dpsgd", "mean")[0] == pytest.approx(0.55)
     # dpsgd at b against a: 0.06 and 0.02; t(0.975, 1) = 12.706, s = 0.0283, half = 0.254
-    mean, half, seeds = cell(found, "b", "dpsgd", "to_point")
+    mean, half, seeds, each = cell(found, "b", "dpsgd", "to_point")
     assert (mean, half, seeds) == (pytest.approx(0.04), pytest.approx(0.2541, rel=1e-3), 2)
+    assert each == pytest.approx([0.06, 0.02])
     assert cell(found, "a", "dpsgd", "to_point") is None
     # local against dpsgd at a: -0.10 and -0.16
     assert cell(found, "a", "local", "to_algorithm")[0] == pytest.approx(-0.13)
@@ -61,7 +62,9 @@ def test_curves_are_means_over_seeds(sweep):
     assert [one["point"] for one in found["points"]] == [NAMES["a"], NAMES["b"]]
     line = found["points"][0]["lines"][0]
     assert (line["algorithm"], line["seeds"]) == ("D-PSGD", 2)
-    assert (line["t_s"], line["mean"], line["std"]) == ([5, 10], [0.4, 0.6], [0, 0])
+    assert (line["t_s"], line["mean"]) == ([5, 10], [0.4, 0.6])
+    assert line["each"] == [[0.4, 0.6]] * 2
+    assert found["around"] == "thin lines: the two seeds"
 
 
 def test_axes_of_parallel_coordinates(sweep):

@@ -10,10 +10,10 @@ import pytest
 
 from netsim.channels.mac import Medium
 from netsim.errors import ScenarioError
-from netsim.links.radio.background import Interferer
-from netsim.links.radio.budget import LinkBudget
-from netsim.links.radio.channel import RadioChannel
-from netsim.links.radio.mean_snr import EVERY_PAIR_UP_TO, IidMeanSnr, PlacedMeanSnr
+from netsim.links.radio.phy.background import Interferer
+from netsim.links.radio.phy.budget import LinkBudget
+from netsim.links.radio.phy.channel import RadioChannel
+from netsim.links.radio.phy.mean_snr import EVERY_PAIR_UP_TO, IidMeanSnr, PlacedMeanSnr
 from netsim.links.radio.table import Radio
 from netsim.rng import Streams
 from netsim.units import NS_PER_S, db_to_linear

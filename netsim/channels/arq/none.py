@@ -5,8 +5,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.channels.arq import Arq, Decode, Sending
-from netsim.channels.arq._bridge import among_first
+from netsim.channels.arq import Arq, Decode, Sending, among_first
 
 
 class NoArq(Arq):

@@ -5,8 +5,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.channels.arq import Arq, Decode, Sending
-from netsim.channels.arq._bridge import among_first
+from netsim.channels.arq import Arq, Decode, Sending, among_first
 
 _NEVER = 2.0**53
 """Expected attempts beyond which a message counts as never arriving (at 1 us each: 285 years)."""

@@ -3,7 +3,7 @@
 A rule says what other senders do to an attempt at a packet. Messages are sampled as a whole, so it
 gives means: a factor on the attempt's time, a wait added to it, a probability that it is lost in a
 collision. They hold until a sender starts or stops. Where `interferes` is set, their power is noise
-as well: `netsim.links.radio.background` has it as a function of time.
+as well: `netsim.links.radio.phy.background` has it as a function of time.
 """
 
 import math

@@ -19,9 +19,9 @@ waits as above. With c = 1/d - 1 in fragments' times, senders that always have o
 pure: S = n p^(n-1) / (c + 1 + 1/q), p = (c + 1/q - 1) / (c + 1 + 1/q) for c >= 1, with a numerator
 of e^(-q (1 - c)) / q else; slotted: S = n s (1 - s)^(n-1), s = 1 / (c' + 1/q), c' = c rounded up.
 
-Messages of few fragments are played so, one by one (`netsim.links.radio.random_access`); of longer
-ones the numbers of attempts are drawn by the formulas above, those under way counting as senders
-that always have a fragment. With a duty cycle all are played.
+Messages of few fragments are played so, one by one (`netsim.links.radio.mac.random_access`); of
+longer ones the numbers of attempts are drawn by the formulas above, those under way counting as
+senders that always have a fragment. With a duty cycle all are played.
 """
 
 import math

@@ -9,15 +9,16 @@ tau = 2 (1-2p) / ((1-2p)(W+1) + p W (1 - (2p)^m)),  p = 1 - (1-tau)^(n-1)
 A sender's share is S(n)/n, eq. (13): `medium` and `throughput`, with packets of one length, no
 limit of attempts and everybody in range. With `anomalous_slots = false` this is all that contenders
 do to each other; by default what happens between one exchange and the next is counted as the
-standard has it, see `_dcf`.
+standard has it, see `_dcf.fixed_point`.
 
 On the air, all senders that are active together, of whatever packets, are solved together
-(`access`; equations and sources in `_dcf`): Bianchi's windows, which double for whatever reason a
-packet failed; contenders that do not all hear each other; and senders that are hidden from each
-other and spoil packets at each other's receivers, wherever the SINR is too low or the receiver has
-locked to the other packet. An attempt is one transmission, so that the limit of `[radio.arq]`
-counts every one of them, as the retry limit of 802.11 does, and saturated hidden senders lose
-packets. What is not acknowledged (broadcasts, `arq = "none"`) is sent once, with the first window.
+(`access`; equations and sources in `_dcf.fixed_point`): Bianchi's windows, which double for
+whatever reason a packet failed; contenders that do not all hear each other; and senders that are
+hidden from each other and spoil packets at each other's receivers, wherever the SINR is too low or
+the receiver has locked to the other packet. An attempt is one transmission, so that the limit of
+`[radio.arq]` counts every one of them, as the retry limit of 802.11 does, and saturated hidden
+senders lose packets. What is not acknowledged (broadcasts, `arq = "none"`) is sent once, with the
+first window.
 
 Payload within 1.3 % of a simulation slot by slot and of ns-3's up to 20 saturated senders in one
 domain (4 % below ns-3's with 50), within 5 % with four saturated hidden senders and with RTS/CTS;
@@ -37,19 +38,20 @@ from pydantic import Field, model_validator
 from scipy import optimize
 
 from netsim.channels.mac import Mac, Medium
-from netsim.channels.mac._dcf import solve
-from netsim.channels.mac._situation import (
+from netsim.channels.mac._dcf.contention_problem import (
+    PREAMBLE_S,
     Access,
+    ContentionProblem,
     Hidden,
     Sender,
-    Situation,
     Timing,
     exchange_s,
 )
+from netsim.channels.mac._dcf.fixed_point import solve
 from netsim.registry import Count, Index, OffClock, Positive, Span
 from netsim.units import NS_PER_S, db_to_linear
 
-__all__ = ["Access", "Csma", "Hidden", "Sender", "Situation"]
+__all__ = ["PREAMBLE_S", "Access", "ContentionProblem", "Csma", "Hidden", "Sender"]
 
 ACK_S = ((0.0, 44e-6), (12e6, 32e-6), (24e6, 28e-6))
 """(data rate from which on [bit/s], time of an acknowledgement [s]) of IEEE 802.11a."""
@@ -194,9 +196,9 @@ class Csma(Mac):
             return self.ack_s
         return [time_s for from_bps, time_s in ACK_S if from_bps <= rate_bps][-1]
 
-    def access(self, situation: Situation) -> tuple[Access, ...]:
+    def access(self, problem: ContentionProblem) -> tuple[Access, ...]:
         """Return the effect of senders active together on each other's attempts, one a sender."""
-        return solve(self, situation)
+        return solve(self, problem)
 
     def attempt_probability(self, contenders: int) -> float:
         """Probability tau that one of so many senders begins in a slot."""
@@ -238,7 +240,9 @@ def _medium(mac: Csma, n: int) -> Medium:
     if mac.anomalous_slots:
         heard = tuple([tuple([j for j in range(n) if j != i]) for i in range(n)])
         packets = [Sender(frame_s, ack_s, False, None, 0.0) for frame_s in (0.0, 1.0)]
-        found = [mac.access(Situation((one,) * n, heard, (), (((),),) * n))[0] for one in packets]
+        found = [
+            mac.access(ContentionProblem((one,) * n, heard, (), (((),),) * n))[0] for one in packets
+        ]
         empty_s, second_s = (one.attempt_s / (1.0 - one.losses[0]) for one in found)
         sent = 1.0 / (1.0 - found[0].losses[0])
         return Medium(second_s - empty_s, empty_s * NS_PER_S, transmissions=sent)

@@ -20,5 +20,5 @@ class Shared(Mac):
     interferes: ClassVar[bool] = True
 
     def medium(self, contenders: int, nodes: int) -> Medium:
-        """No effect but interference, which `netsim.links.radio.interference` keeps."""
+        """No effect but interference, which `netsim.links.radio.mac.interference` keeps."""
         return ALONE

@@ -10,7 +10,7 @@ class Rate(Component):
     """Rate at which a sender sends the bits of an attempt: base of the models."""
 
     adapts: ClassVar[bool] = False
-    """True if unicasts follow acknowledgements (`netsim.links.radio.rate_adaptation`), not
+    """True if unicasts follow acknowledgements (`netsim.links.radio.mac.rate_adaptation`), not
     `bits_per_s`."""
 
     @property

@@ -22,10 +22,19 @@ import numpy as np
 from pydantic import ValidationError
 from torch import Tensor
 
-from netsim.engine.checkpoints import command, values_file
+from netsim.engine.checkpoints import command
+from netsim.engine.checkpoints.checkpoint import (
+    Checkpoint,
+    DamagedError,
+    WrittenFile,
+    read_cells,
+    read_numbers,
+    require_sizes,
+    require_whole,
+    write_cells,
+    write_numbers,
+)
 from netsim.engine.checkpoints.command import SCENARIO
-from netsim.engine.checkpoints.contents import Checkpoint, WrittenFile
-from netsim.engine.checkpoints.values_file import DamagedError
 from netsim.errors import ScenarioError, one_line, printable
 from netsim.learning.refs import Cell
 from netsim.recording import checksums, run_folder
@@ -138,8 +147,8 @@ class Journal:
         name = f"checkpoint-{self._next:06d}"
         if numbers:
             path = self.folder / f"values-{self._next:06d}.numbers"
-            self._values.append(values_file.write_numbers(path, numbers))
-        groups, file = values_file.write_cells(self.folder / f"{name}.cells", cells)
+            self._values.append(write_numbers(path, numbers))
+        groups, file = write_cells(self.folder / f"{name}.cells", cells)
         checkpoint = Checkpoint(
             number=self._next, values=tuple(self._values), groups=groups, cells=file, **contents
         )
@@ -179,9 +188,9 @@ class Journal:
             try:
                 checkpoint = _checkpoint(path)
                 _require_parts(checkpoint)
-                values_file.require_whole(self.folder, checkpoint.cells)
-                values_file.require_sizes(checkpoint.cells, checkpoint.groups)
-                numbers = [values_file.read_numbers(self.folder, f) for f in checkpoint.values]
+                require_whole(self.folder, checkpoint.cells)
+                require_sizes(checkpoint.cells, checkpoint.groups)
+                numbers = [read_numbers(self.folder, f) for f in checkpoint.values]
                 found = np.concatenate([np.empty(0), *numbers])
                 if len(found) != checkpoint.numbers:
                     raise DamagedError(
@@ -195,7 +204,7 @@ class Journal:
 
     def cells(self, checkpoint: Checkpoint) -> Iterator[tuple[int, Tensor]]:
         """The values of a checkpoint that `read` found: number of the cell, value."""
-        return values_file.read_cells(self.folder, checkpoint.cells, checkpoint.groups)
+        return read_cells(self.folder, checkpoint.cells, checkpoint.groups)
 
     # -- what was written ------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ from netsim.errors import InvariantError
 from netsim.learning.scheduler import Scheduler
 from netsim.links.hybrid import HybridLink
 from netsim.links.link import Link
-from netsim.node.parts import NodeParts
+from netsim.node.internals import NodeInternals
 from netsim.recording.recorder import Recorder
 from netsim.units import to_s
 from netsim.world.builder import World
@@ -40,7 +40,7 @@ class Observed:
     link : Link
     availability : Availability
     meter : EnergyMeter
-    parts : list of NodeParts
+    parts : list of NodeInternals
     scheduler : Scheduler
     evaluator : Evaluator
     mixes_to_one : bool
@@ -53,7 +53,7 @@ class Observed:
     link: Link
     availability: Availability
     meter: EnergyMeter
-    parts: Sequence[NodeParts]
+    parts: Sequence[NodeInternals]
     scheduler: Scheduler
     evaluator: Evaluator
     mixes_to_one: bool

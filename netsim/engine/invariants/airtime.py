@@ -1,8 +1,8 @@
 """No radio sends for longer than there is time."""
 
 from netsim.engine.invariants import Invariant
-from netsim.links.radio.flight import Flight
 from netsim.links.radio.link import RadioLink
+from netsim.links.radio.mac.flight import Flight
 
 SLACK_NS = 10
 """Rounding, a message."""

@@ -1,8 +1,8 @@
 """No radio sends and receives at once, or twice at once, where messages take radios as a whole."""
 
 from netsim.engine.invariants import Invariant
-from netsim.links.radio.flight import Flight
 from netsim.links.radio.link import RadioLink
+from netsim.links.radio.mac.flight import Flight
 
 
 class HalfDuplex(Invariant):

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netsim.errors import ScenarioError
-from netsim.links.radio.budget import LinkBudget
+from netsim.links.radio.phy.budget import LinkBudget
 from netsim.links.radio.table import Radio
 from netsim.registry import did_you_mean, modules
 from netsim.rng import Streams

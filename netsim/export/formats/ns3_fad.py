@@ -9,7 +9,7 @@ import numpy as np
 
 from netsim.errors import ScenarioError
 from netsim.export.formats import Layout
-from netsim.links.radio.channel import RadioChannel
+from netsim.links.radio.phy.channel import RadioChannel
 
 SUFFIX = ".fad"
 _SAMPLE_NS = 1_000_000

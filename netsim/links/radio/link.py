@@ -7,13 +7,13 @@ The life of a message, in the order of `RadioLink`'s methods:
    receiver that is free; one that is busy or asleep misses it. Those of one instant come in a
    random order (`arrivals.Arrivals`). Where senders share the medium packet by packet
    (`Mac.exclusive` is false), a message takes its sender's radio only.
-2. Flight (`_start`). `receivers.Receivers` says who listens from when on,
+2. Flight (`_start`). `admission.Receivers` says who listens from when on,
    `interference.Interference` what it and the other flights do to each other.
 3. Attempts. `message_level`, `packet_level` or `frame_level` samples them, and calls `_end` when
    the flight is over. Where other flights come or go meanwhile, it goes on under other conditions
    (`_settle`); `frame_level` sees to that itself.
 4. Outcome (`_end`): a `Report` for each receiver; its radios are free, and what waits starts.
-5. Accounting: airtime and bits, by `energy_accounting.EnergyAccounting`, whenever they are known.
+5. Accounting: airtime and bits, by `accounting.energy.EnergyAccounting`, whenever they are known.
 6. Delivery (`_deliver`): after its propagation `PhysicalLink.finish` logs it, and calls `done`.
 
 A message whose time to live, patience or contact ends while it waits is given up (`_give_up`). A
@@ -46,25 +46,24 @@ from netsim.links.link import (
     Report,
     Transmission,
 )
-from netsim.links.radio.admission import QueuedMessage, RadioQueue
-from netsim.links.radio.budget import LinkBudget
-from netsim.links.radio.cells import Cells
-from netsim.links.radio.changing_contention import ChangingContention
-from netsim.links.radio.channel import RadioChannel
-from netsim.links.radio.energy_accounting import EnergyAccounting
-from netsim.links.radio.flight import Flight, Reception
-from netsim.links.radio.frame_level.sampler import FrameLevelSampler
-from netsim.links.radio.interference import Interference
-from netsim.links.radio.message_level import MessageLevelSampler
-from netsim.links.radio.packet_level import PacketLevelSampler
-from netsim.links.radio.random_access import PLAYED, OnAir
-from netsim.links.radio.rate_adaptation import RateAdaptation
-from netsim.links.radio.receivers import Receivers
+from netsim.links.radio.accounting.energy import EnergyAccounting
+from netsim.links.radio.mac.admission import QueuedMessage, RadioQueue, Receivers
+from netsim.links.radio.mac.cells import Cells
+from netsim.links.radio.mac.changing_contention import ChangingContention
+from netsim.links.radio.mac.channel_access import interference_of, rejoin
+from netsim.links.radio.mac.flight import Flight, Reception
+from netsim.links.radio.mac.frame_level.sampler import FrameLevelSampler
+from netsim.links.radio.mac.interference import Interference
+from netsim.links.radio.mac.message_level import MessageLevelSampler
+from netsim.links.radio.mac.packet_level import PacketLevelSampler
+from netsim.links.radio.mac.random_access import PLAYED, OnAir
+from netsim.links.radio.mac.rate_adaptation import RateAdaptation
+from netsim.links.radio.mac.repeated_broadcast import BroadcastRounds
+from netsim.links.radio.mac.slot_interference import SlotInterference
+from netsim.links.radio.phy.budget import LinkBudget
+from netsim.links.radio.phy.channel import RadioChannel
 from netsim.links.radio.relaying import Relaying
-from netsim.links.radio.repeated_broadcast import BroadcastRounds
 from netsim.links.radio.routes import Routes
-from netsim.links.radio.sharing import interference_of
-from netsim.links.radio.slot_interference import SlotInterference
 from netsim.links.radio.superposition import Superposition
 from netsim.links.radio.table import Radio
 from netsim.recording.recorder import Recorder
@@ -148,7 +147,8 @@ class RadioLink(PhysicalLink):
         self.discovery, self.probe_window_s = radio.discovery, radio.probe_window_s
         mac = self._mac = radio.mac
         self._takes_turns = type(mac).wait_ns is not Mac.wait_ns
-        self._exclusive, self._packets = mac.exclusive, radio.packets
+        self._exclusive = mac.exclusive
+        self._packets = radio.packets
         self.broadcast_acknowledged = radio.broadcast.rounds > 1
         self._rounds, self._feedback_bits = radio.broadcast.rounds, radio.broadcast.feedback
         channel = self._channel = RadioChannel(radio, budget, self._last_wakeup, streams)
@@ -164,8 +164,9 @@ class RadioLink(PhysicalLink):
             order = streams.permutation("order of slots", n=self._slots).tolist()
             self._slot_of = [order[slot] for slot in self._slot_of]
         self._interference = interference_of(
-            radio, channel, nodes, distance_m, self._servers, streams, self._slot_of
-        )
+            radio, channel, nodes, distance_m, self._servers, streams, self._slot_of, meter.listens,
+            self.recorder.warnings,
+        )  # fmt: skip
         self._medium = mac.medium(1, self._slots)  # of every attempt, unless senders contend
         self._alone, self._turns = self._medium == ALONE, mac.turns(self._slots)
         self._adaptation = None
@@ -234,18 +235,8 @@ class RadioLink(PhysicalLink):
             return
         alike = type(self._interference) is type(interference)
         if not (alike and self._interference.goes_on_from(interference)):  # type: ignore[arg-type]
-            self._rejoin(self._interference, self.env.now)
+            rejoin(self._interference, self._flights, self.env.now)
             self._settle(self._interference)
-
-    def _rejoin(self, medium: Interference | Cells, now_ns: int) -> None:
-        """Let flights on the air join what begins to keep track of them."""
-        joined: list[Flight] = []
-        for flight in self._flights:
-            for reception in flight.receptions:
-                reception.interferers, reception.shifts, reception.rise = {}, {}, 1.0
-            if not isinstance(medium, SlotInterference) or flight.begins_ns <= now_ns:
-                medium.join(flight, joined, now_ns)
-            joined.append(flight)
 
     def is_asleep(self, node: int) -> bool:
         rhythm = self._rhythms[node] if self._rhythms else None
@@ -307,7 +298,8 @@ class RadioLink(PhysicalLink):
         if message.left_queue:
             return
         first = message.group[0]
-        if self._queue.can_start(message):
+        one, other = message.radios
+        if self._queue.free[one] and self._queue.free[other]:
             self._start(message)
             return
         if self._queue.is_full(first.src):
@@ -350,8 +342,9 @@ class RadioLink(PhysicalLink):
         """Free radios, then start what waits for them, oldest first."""
         for message in self._queue.release(radios):
             self._start(message)
-        if self._superposition is not None:
-            self._superposition.retry()
+        over_the_air = self._superposition
+        if over_the_air is not None and over_the_air.is_due:
+            over_the_air.retry()
 
     def _over_the_air(self) -> Superposition:
         """The part that sends what several nodes send at once, made when it is first needed."""
@@ -373,6 +366,7 @@ class RadioLink(PhysicalLink):
         if deadline_ns is not None and deadline_ns < now:
             deadline_ns = now
         packets, packet_bits = self._packets(first.envelope.bits)
+        overhead_ns = self._channel.overhead_ns(packet_bits)
         rounds = message.rounds
         if rounds is not None:
             packets, packet_bits = len(rounds.sending), rounds.packet_bits
@@ -405,7 +399,7 @@ class RadioLink(PhysicalLink):
             src, radios, receptions, packets, packet_bits, begins_ns, deadline_ns, rate_bps, missed
         )
         flight.power = flight.power_now = power
-        flight.sampler, flight.overhead_ns = self._sampler, self._channel.overhead_ns(packet_bits)
+        flight.sampler, flight.overhead_ns = self._sampler, overhead_ns
         if played:
             flight.sampler, flight.played = one_by_one, True
         if rounds is not None:
@@ -499,6 +493,10 @@ class RadioLink(PhysicalLink):
                 flight.src, range(self._nodes), flight.begins_ns, flight.power_now
             )
             self._accounting.overheard(flight, noticing, self._flights if self._exclusive else None)
+            if flight.answered_ns:
+                dst = flight.receptions[0].tx.dst
+                noticing = self._channel.noticing(dst, range(self._nodes), flight.begins_ns)
+                self._accounting.overheard_answers(flight, noticing)
         interference = self._interference
         if interference is not None:
             interference.leave(flight, self._flights)

@@ -30,7 +30,7 @@ from netsim.links.link import (
     PhysicalLink,
     Transmission,
 )
-from netsim.links.radio.channel import RadioChannel
+from netsim.links.radio.phy.channel import RadioChannel
 from netsim.links.radio.table import Radio
 from netsim.messaging.over_the_air import Energies, HeardEnergy
 from netsim.units import NS_PER_S, linear_to_db, to_ns
@@ -53,7 +53,7 @@ class NonCoherent:
     ) -> None:
         self._link, self._meter, self._released = link, meter, released
         self._waiting: list[Transmission] = []
-        self._is_due = False
+        self.is_due = False
         self._number = self._gathered = 0  # frames that were sent, or began to gather
         self._on_air: list[dict[Transmission, HeardEnergy]] = []  # by frame
 
@@ -82,10 +82,10 @@ class NonCoherent:
 
     def retry(self) -> None:
         """Start the frame that is due, if the radios of its senders are free."""
-        if self._is_due:
+        if self.is_due:
             senders = dict.fromkeys(tx.src for tx in self._waiting)
             if self._free is None or all(self._free[node] for node in senders):
-                group, self._waiting, self._is_due = self._waiting, [], False
+                group, self._waiting, self.is_due = self._waiting, [], False
                 self._start(group, list(senders))
 
     def drop(self, node: int) -> None:
@@ -100,11 +100,11 @@ class NonCoherent:
         if self._waiting:
             self.retry()
         else:
-            self._is_due = False
+            self.is_due = False
 
     def _make_due(self, number: int) -> None:
         if self._waiting and number == self._gathered:
-            self._is_due = True
+            self.is_due = True
             self.retry()
 
     def _start(self, group: list[Transmission], senders: list[int]) -> None:

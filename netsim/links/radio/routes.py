@@ -14,8 +14,8 @@ from scipy.sparse.csgraph import dijkstra
 
 from netsim.channels.mac import ALONE
 from netsim.channels.routing import LinkQuality
-from netsim.links.radio.budget import LinkBudget
-from netsim.links.radio.channel import RadioChannel
+from netsim.links.radio.phy.budget import LinkBudget
+from netsim.links.radio.phy.channel import RadioChannel
 from netsim.links.radio.table import Radio
 from netsim.units import NS_PER_S, to_ns
 

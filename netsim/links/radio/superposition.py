@@ -47,8 +47,8 @@ from netsim.links.link import (
     PhysicalLink,
     Transmission,
 )
-from netsim.links.radio.channel import RadioChannel
 from netsim.links.radio.noncoherent import NonCoherent, gains_in, symbols_in_a_block
+from netsim.links.radio.phy.channel import RadioChannel
 from netsim.links.radio.table import Radio
 from netsim.messaging.over_the_air import Energies, OverTheAir, Superposed
 from netsim.rng import Streams
@@ -159,6 +159,11 @@ class Superposition:
             self._is_complete(tx.dst)
         elif len(group) == 1:
             self._env.after(to_ns(message.wait_s), self._waited, tx)
+
+    @property
+    def is_due(self) -> bool:
+        """True if a frame waits for nothing but radios."""
+        return bool(self._due) or self._energies.is_due
 
     def retry(self) -> None:
         """Start the frames that are due and whose radios are free."""

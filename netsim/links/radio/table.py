@@ -11,6 +11,7 @@ from pydantic import TypeAdapter, ValidationError, model_validator
 
 from netsim.channels.bursts import Bursts
 from netsim.channels.presets import Preset, below
+from netsim.channels.rate import Rate
 from netsim.errors import ScenarioError
 from netsim.registry import (
     Bits,
@@ -25,7 +26,7 @@ from netsim.registry import (
     Table,
     choice,
 )
-from netsim.units import BOLTZMANN_J_PER_K, db_to_linear, w_to_dbm
+from netsim.units import BOLTZMANN_J_PER_K, NS_PER_S, db_to_linear, w_to_dbm
 
 
 class Radio(Table):
@@ -316,6 +317,13 @@ class Radio(Table):
         """
         packets = -(-bits // (8 * self.packet_payload_bytes))
         return packets, -(-bits // packets) + 8 * self.packet_header_bytes
+
+    def overhead_ns(self, packet_bits: int) -> float:
+        """Time of an attempt at a packet beside its bits [ns]; `packet_bits`: header included."""
+        if type(self.rate).overhead_s is Rate.overhead_s:  # of every packet the same
+            return self.attempt_overhead_s * NS_PER_S
+        own_s: float = self.rate.overhead_s(packet_bits, self.bandwidth_hz)
+        return self.attempt_overhead_s * NS_PER_S + own_s * NS_PER_S
 
     def do_without_places(self) -> None:
         """Raise ScenarioError for what means nothing where nodes have no places."""

@@ -31,13 +31,16 @@ from netsim.recording.summary_fields import DEFAULT, MEASURES, row
 from netsim.registry import did_you_mean
 from netsim.scenario.labels import csv_cell
 from netsim.units import BITS_PER_MEGABYTE
-from netsim.views import Row
+from netsim.views import Around, Row
 
 RunRows = Mapping[str, Mapping[str, Mapping[int, Row]]]
 """Measures of runs by point, algorithm and seed."""
 
 LEVEL = 0.95
 """Of the intervals."""
+FEWEST = 4
+"""Seeds of a drawn interval. Two or three tell little of their spread, their interval is many times
+as wide as they lie apart: figures show the seeds themselves, tables have the interval."""
 
 
 # -- intervals and pairs ---------------------------------------------------------------------------
@@ -78,10 +81,41 @@ def half_widths_per_std(seeds: int) -> float:
     return float(stdtrit(seeds - 1, (1 + LEVEL) / 2)) / math.sqrt(seeds)
 
 
+def are_few(seeds: int) -> bool:
+    """Return whether figures show single seeds, and no spread over so many."""
+    return 1 < seeds < FEWEST
+
+
+def around(seeds: Iterable[int], spread_is: str) -> Around | None:
+    """The meaning of what figures draw around means over so many seeds each.
+
+    Parameters
+    ----------
+    seeds : iterable of int
+    spread_is : str
+        Words of the spread.
+
+    Returns
+    -------
+    Around or None
+        None where nothing is a mean over several seeds.
+    """
+    counts = set(seeds)
+    few = [word for n, word in ((2, "two"), (3, "three")) if n in counts]
+    has_more = max(counts, default=0) >= FEWEST
+    if not few:
+        return Around(spread_is) if has_more else None
+    return Around(spread_is, f"the {' or '.join(few)} seeds", has_more)
+
+
 def paired(mine: Mapping[int, float], others: Mapping[int, float]) -> Spread | None:
     """Mean difference of the seeds that both have; None where they share none."""
-    both = [value - others[seed] for seed, value in mine.items() if seed in others]
+    both = _differences(mine, others)
     return spread(both) if both else None
+
+
+def _differences(mine: Mapping[int, float], others: Mapping[int, float]) -> list[float]:
+    return [value - others[seed] for seed, value in mine.items() if seed in others]
 
 
 @dataclass(frozen=True, eq=False)
@@ -321,6 +355,8 @@ class Estimate:
         have, and half its interval.
     pairs : int
         Seeds that the difference is over.
+    values, diff_values : tuple of float
+        The measure, and the difference, of each seed.
     """
 
     mean: float
@@ -330,6 +366,8 @@ class Estimate:
     diff: float | None = None
     diff_half_width: float | None = None
     pairs: int = 0
+    values: tuple[float, ...] = ()
+    diff_values: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -470,8 +508,12 @@ def estimates(runs: Mapping[int, Row], others: Mapping[int, Row]) -> dict[str, E
             continue  # a mean over the seeds that did not diverge would be of the lucky ones
         mean, half, size = spread(list(said.values()))
         std_seeds = statistics.stdev(said.values()) if size > 1 else None
-        diff = paired(said, _said(name, others.values(), others)) or (None, None, 0)
-        cells[name] = Estimate(mean, half, size, std_seeds, *diff)
+        differences = _differences(said, _said(name, others.values(), others))
+        values, diff_values = tuple(said.values()), tuple(differences)
+        diff, diff_half, pairs = spread(differences) if differences else (None, None, 0)
+        cells[name] = Estimate(
+            mean, half, size, std_seeds, diff, diff_half, pairs, values, diff_values
+        )
     return cells
 
 

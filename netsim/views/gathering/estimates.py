@@ -6,7 +6,7 @@ seed by seed (and node by node, for its spread over nodes) before anything is av
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from typing import Literal
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from netsim.errors import ScenarioError
 from netsim.recording import metrics as measured
-from netsim.views.gathering.comparison import half_widths_per_std
+from netsim.views.gathering.comparison import are_few, half_widths_per_std
 from netsim.views.gathering.runs import Run
 
 Floats = NDArray[np.float64]
@@ -41,6 +41,8 @@ class Line:
         Half the width of its band.
     seeds : int
         Runs that it is the mean of.
+    each : numpy.ndarray, shape (seeds, T), or None
+        Its seeds, where they are few: figures show them in place of a band over seeds.
     """
 
     label: str
@@ -48,6 +50,7 @@ class Line:
     y: Floats
     half: Floats | None
     seeds: int = 1
+    each: Floats | None = None
 
 
 Abscissa = Callable[[Run, Floats], Floats]
@@ -101,7 +104,13 @@ def over_seeds(label: str, runs: Sequence[Run], metric: str, against: str, band:
     means = np.stack([one.mean[k] for one, k in zip(found, shared, strict=True)])
     stds = np.stack([one.std[k] for one, k in zip(found, shared, strict=True)])
     x = np.stack([abscissa(run, t_s) for run in runs]).mean(axis=0)
-    return Line(label, x, means.mean(axis=0), half_width(means, stds, band), len(runs))
+    return _line(label, x, means, half_width(means, stds, band))
+
+
+def _line(label: str, x: Floats, means: Floats, half: Floats | None) -> Line:
+    """The mean of (S, T) values, a row a seed."""
+    each = means if are_few(len(means)) else None
+    return Line(label, x, means.mean(axis=0), half, len(means), each)
 
 
 def half_width(means: Floats, stds: Floats, band: Band) -> Floats | None:
@@ -170,8 +179,7 @@ def difference(label: str, paired: Sequence[tuple[Run, Run]], metric: str, band:
     kept = [np.isin(own_t_s, t_s) for own_t_s, _, _ in found]
     means = np.stack([mean[keep] for keep, (_, mean, _) in zip(kept, found, strict=True)])
     stds = np.stack([std[keep] for keep, (_, _, std) in zip(kept, found, strict=True)])
-    half = half_width(means, stds, band)
-    return replace(Line(label, t_s, means.mean(axis=0), half), seeds=len(paired))
+    return _line(label, t_s, means, half_width(means, stds, band))
 
 
 def node_differences(run: Run, other: Run, metric: str) -> dict[float, Floats]:

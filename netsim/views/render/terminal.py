@@ -96,9 +96,9 @@ def tables(shown: Shown) -> list[WrappedTable]:
     if shown.short:
         names = list(dict.fromkeys(name for row in shown.short for name in row))
         cells = {name: [_spelled(row.get(name)) for row in shown.short] for name in names}
-        return [_table(cells, shown.about)]
+        return [_table(cells, shown.about_printed)]
     made = [
-        _of_panel(panel, shown.about)
+        _of_panel(panel, shown.about_printed)
         for panel in shown.panels
         if panel.table and not isinstance(panel.mark, OnPage | OnPaper)
     ]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from netsim.engine.checkpoints.contents import Moment
+from netsim.engine.checkpoints.checkpoint import Moment
 from netsim.engine.checkpoints.journal import Journal
 from netsim.errors import FolderError, ScenarioError
 from netsim.learning.refs import Cell

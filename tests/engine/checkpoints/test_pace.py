@@ -4,8 +4,8 @@ import itertools
 
 import pytest
 
-from netsim.engine.checkpoints import pace
-from netsim.engine.checkpoints.pace import Pace
+from netsim.engine.checkpoints import writing
+from netsim.engine.checkpoints.writing import Pace
 
 
 class WallClock:
@@ -19,7 +19,7 @@ class WallClock:
 @pytest.fixture
 def clock(monkeypatch):
     found = WallClock()
-    monkeypatch.setattr(pace, "time", found)
+    monkeypatch.setattr(writing, "time", found)
     return found
 
 
@@ -47,7 +47,7 @@ def test_large_values_are_not_written_before_the_run_has_lasted(clock):
 @pytest.mark.thinned(3)
 @pytest.mark.parametrize("cost_s", [0.01, 0.5, 20.0])
 def test_they_take_a_fiftieth_of_the_run_at_most(clock, cost_s):
-    found = played(clock, cost_s, 20_000.0, size_bytes=int(cost_s * pace.BYTES_PER_S))
+    found = played(clock, cost_s, 20_000.0, size_bytes=int(cost_s * writing.BYTES_PER_S))
     assert len(found) * cost_s < 0.02 * 20_000.0
 
 
@@ -62,7 +62,7 @@ def test_looks_come_often_where_events_are_slow_and_seldom_where_they_are_quick(
     one = Pace()
     for _ in range(20):
         clock.now_s += 1e-6 * one.events()
-    assert one.events() == pace.MOST_EVENTS
+    assert one.events() == writing.MOST_EVENTS
     for _ in range(20):
         clock.now_s += 1.0
         one.events()

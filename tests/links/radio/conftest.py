@@ -8,9 +8,9 @@ import pytest
 
 from netsim.clock import Clock
 from netsim.links.link import Transmission
-from netsim.links.radio.budget import LinkBudget
 from netsim.links.radio.link import RadioLink
-from netsim.links.radio.mean_snr import MeanSnr
+from netsim.links.radio.phy.budget import LinkBudget
+from netsim.links.radio.phy.mean_snr import MeanSnr
 from netsim.links.radio.table import Radio
 from netsim.messaging.message import Envelope, Message
 from netsim.recording.recorder import Recorder

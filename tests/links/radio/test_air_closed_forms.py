@@ -7,13 +7,13 @@ import pytest
 
 from netsim.channels.mac import Mac, Medium
 from netsim.channels.mac.aloha import Aloha
-from netsim.channels.mac.csma import Csma, Situation
+from netsim.channels.mac.csma import ContentionProblem, Csma
 from netsim.channels.mac.shared import Shared
-from netsim.links.radio.budget import LinkBudget
-from netsim.links.radio.channel import RadioChannel
-from netsim.links.radio.flight import Flight, Reception, interferers_at
-from netsim.links.radio.interference import Interference
-from netsim.links.radio.mean_snr import MeanSnr
+from netsim.links.radio.mac.flight import Flight, Reception, interferers_at
+from netsim.links.radio.mac.interference import Interference
+from netsim.links.radio.phy.budget import LinkBudget
+from netsim.links.radio.phy.channel import RadioChannel
+from netsim.links.radio.phy.mean_snr import MeanSnr
 from netsim.links.radio.table import Radio
 from netsim.rng import Streams
 
@@ -326,7 +326,7 @@ def test_a_limit_that_is_never_reached_changes_nothing(n, anomalous):
     dcf = Csma(anomalous_slots=anomalous)
     senders = (dcf.sender(2e-3, 6e6, 12_000, None, 0.0),) * n
     everybody = tuple(tuple(j for j in range(n) if j != i) for i in range(n))
-    found = dcf.access(Situation(senders, everybody, (), (((),),) * n))
+    found = dcf.access(ContentionProblem(senders, everybody, (), (((),),) * n))
     got = sum((1.0 - one.losses[0]) / one.attempt_s for one in found) * 2e-3
     assert got == pytest.approx(dcf.throughput(n, 2e-3, 2e-3), rel=1e-3)
 
@@ -341,7 +341,7 @@ def test_the_limit_counts_every_attempt(ether, limit):
         e.send(i, n, packets * PACKET, at_ns=1, parts=True)
     senders = (FHSS.sender(1e-3, 1e6, PACKET, limit, 0.0),) * n
     everybody = tuple(tuple(j for j in range(n) if j != i) for i in range(n))
-    fails = FHSS.access(Situation(senders, everybody, (), (((),),) * n))[0].losses[0]
+    fails = FHSS.access(ContentionProblem(senders, everybody, (), (((),),) * n))[0].losses[0]
     want = fails**limit
     lost = min(e.run(), key=lambda x: x.at_ns).lost / packets
     assert lost == pytest.approx(want, abs=5 * binomial_sd(want, packets) + 1e-9)

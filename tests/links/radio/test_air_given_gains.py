@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from netsim.links.radio.mean_snr import GivenMeanSnr
+from netsim.links.radio.phy.mean_snr import GivenMeanSnr
 from netsim.links.radio.table import Radio
 from netsim.traces.gains import Gains
 

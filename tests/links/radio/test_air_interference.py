@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from netsim.links.radio.background import FEW, Background, Interferer
-from netsim.links.radio.budget import LinkBudget
-from netsim.links.radio.channel import RadioChannel
-from netsim.links.radio.mean_snr import MeanSnr, PlacedMeanSnr
+from netsim.links.radio.phy.background import FEW, Background, Interferer
+from netsim.links.radio.phy.budget import LinkBudget
+from netsim.links.radio.phy.channel import RadioChannel
+from netsim.links.radio.phy.mean_snr import MeanSnr, PlacedMeanSnr
 from netsim.links.radio.table import Radio
 from netsim.rng import Streams
 

@@ -233,7 +233,7 @@ def test_the_rate_of_a_broadcast_suits_the_channel_in_its_slot(ether, fidelity):
 
 
 def test_a_message_may_outlast_any_number_of_fades_but_not_of_outages(ether, monkeypatch):
-    monkeypatch.setattr("netsim.links.radio.message_level.MAX_HOPELESS_BLOCKS", 20)
+    monkeypatch.setattr("netsim.links.radio.mac.message_level.MAX_HOPELESS_BLOCKS", 20)
     radio = {
         "fading": {"kind": "rayleigh", "coherence_s": 0.005},
         "rate": {"kind": "shannon_gap", "min_rate_bps": 1e5},

@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from netsim.links.radio import bursts
-from netsim.links.radio.bursts import curve, overlap
+from netsim.links.radio.mac import bursts
+from netsim.links.radio.mac.bursts import curve, overlap
 
 
 def lost_to_several(over, interferers):

@@ -7,7 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from netsim.errors import ProtocolError
-from netsim.links.radio.cells import ProportionalFair
+from netsim.links.radio.mac.cells import ProportionalFair
 from netsim.links.radio.table import Radio
 
 MS = 1_000_000

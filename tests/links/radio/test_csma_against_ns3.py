@@ -10,7 +10,7 @@ import math
 import numpy as np
 import pytest
 
-from netsim.channels.mac.csma import Csma, Situation
+from netsim.channels.mac.csma import ContentionProblem, Csma
 
 S = 1_000_000_000
 PAYLOAD_BITS = 8 * 1464
@@ -157,6 +157,6 @@ def test_a_sender_between_two_others_starves():
     """Three in a row: 5.22, .12 and 5.22 Mb/s, played frame by frame for 40 s."""
     dcf = Csma()
     senders = (dcf.sender(2.024e-3, 6e6, 12_000, 7, 0.0),) * 3
-    found = dcf.access(Situation(senders, ((1,), (0, 2), (1,)), (), (((),),) * 3))
+    found = dcf.access(ContentionProblem(senders, ((1,), (0, 2), (1,)), (), (((),),) * 3))
     mbps = [(1.0 - x.losses[0]) / x.attempt_s * PAYLOAD_BITS * 1e-6 for x in found]
     assert mbps == pytest.approx([5.22, 0.12, 5.22], rel=0.01, abs=0.04)

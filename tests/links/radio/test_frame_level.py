@@ -11,10 +11,9 @@ import pytest
 
 from netsim.channels.mac.csma import PREAMBLE_SNR, Csma
 from netsim.channels.sleep import Rhythm
-from netsim.links.radio.frame_level.frame import Frame
-from netsim.links.radio.frame_level.hearing import NO_ENERGY, Heard
-from netsim.links.radio.frame_level.receiver import Decoder, Receivers
-from netsim.links.radio.frame_level.timing import Timing
+from netsim.links.radio.mac.frame_level.frame import Frame, Timing
+from netsim.links.radio.mac.frame_level.hearing import NO_ENERGY, Heard
+from netsim.links.radio.mac.frame_level.receiver import Decoder, Receivers
 from netsim.links.radio.table import Radio
 from netsim.rng import Streams
 

@@ -7,8 +7,8 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from netsim.links.radio.loudness import Loudness
-from netsim.links.radio.mean_snr import IidMeanSnr, PlacedMeanSnr
+from netsim.links.radio.phy.loudness import Loudness
+from netsim.links.radio.phy.mean_snr import IidMeanSnr, PlacedMeanSnr
 from netsim.links.radio.table import Radio
 from netsim.rng import Streams
 

@@ -8,8 +8,8 @@ from pydantic import ValidationError
 
 from netsim.channels.packet_error.ofdm_80211 import Ofdm80211PacketError
 from netsim.channels.rate.minstrel import Minstrel
-from netsim.links.radio.mean_snr import MeanSnr
-from netsim.links.radio.rate_adaptation import LinkRates, RateAdaptation
+from netsim.links.radio.mac.rate_adaptation import LinkRates, RateAdaptation
+from netsim.links.radio.phy.mean_snr import MeanSnr
 from netsim.links.radio.table import Radio
 from netsim.rng import Streams
 from netsim.units import NS_PER_S, db_to_linear

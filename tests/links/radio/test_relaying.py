@@ -13,7 +13,7 @@ from netsim.channels.routing import LinkQuality
 from netsim.channels.routing.etx import Etx
 from netsim.channels.routing.hops import Hops
 from netsim.channels.routing.latency import Latency
-from netsim.links.radio.mean_snr import MeanSnr
+from netsim.links.radio.phy.mean_snr import MeanSnr
 from netsim.links.radio.table import Radio
 
 MS, S = 1_000_000, 1_000_000_000

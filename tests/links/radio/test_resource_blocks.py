@@ -9,7 +9,7 @@ from netsim.channels.effective_snr import beta_of
 from netsim.channels.fading.frequency_selective import FrequencySelective
 from netsim.channels.rate.lte_cqi import LteCqi
 from netsim.channels.rate.shannon_gap import ShannonGap
-from netsim.links.radio.resource_blocks import ResourceBlocks
+from netsim.links.radio.phy.resource_blocks import ResourceBlocks
 from netsim.links.radio.table import Radio
 from netsim.rng import Streams
 

@@ -94,7 +94,8 @@ def drawn(shown: Shown, heading: str = "", sheet: Sheet = SCREEN) -> Drawn:
         if sheet.width_in is not None:
             on.set_xlabel(layout.wrapped(on.get_xlabel(), figure, columns))
             on.set_ylabel(layout.wrapped_once(on.get_ylabel()))
-    note = _note(shown) if not sheet.has_heading else shown.about * bool(entries)
+    told = shown.told([word for panel in shown.panels if (word := _around(panel))])
+    note = _note(shown, told) if not sheet.has_heading else told * bool(entries)
     if sheet.width_in is None:
         if entries or note:
             plot_style.legend(figure, list(entries.values()), list(entries), note)
@@ -108,13 +109,24 @@ def drawn(shown: Shown, heading: str = "", sheet: Sheet = SCREEN) -> Drawn:
         for row in _rows(panel)
     ]
     short = [dict(row) for row in shown.short] or [rows[k] for k in evenly(len(rows), _SHORT)]
-    return Drawn(figure, rows, short, shown.about)
+    return Drawn(figure, rows, short, shown.about_printed)
 
 
-def _note(shown: Shown) -> str:
+def _around(panel: Panel) -> str:
+    """The meaning of what is drawn around means; empty where nothing is."""
+    mark = panel.mark
+    if isinstance(mark, Response) and mark.around is not None:
+        return mark.around.drawn("dots", "bars")
+    if isinstance(mark, Lines) and mark.around is not None:
+        many = len(set(panel.table[mark.curve].tolist())) > _MOST_BANDS
+        return mark.around.drawn(*(("dots", "bars") if many else ("thin lines", "band")))
+    return ""
+
+
+def _note(shown: Shown, told: str) -> str:
     """The meaning of marks, missing cells included."""
     grey = [p.mark.missing for p in shown.panels if isinstance(p.mark, Cells) and p.mark.missing]
-    return "; ".join(filter(None, [shown.about, *(f"grey: {word}" for word in grey[:1])]))
+    return "; ".join(filter(None, [told, *(f"grey: {word}" for word in grey[:1])]))
 
 
 def _places_of(panels: Sequence[Panel]) -> dict[str, int]:
@@ -271,7 +283,10 @@ def _lines(panel: Panel, on: Axes, entries: Entries, places: Mapping[str, int]) 
             look |= {"clip_on": True, "drawstyle": "steps-post"}
         entries.setdefault(told, on.plot(x, y, **look)[0])
         extent.append(y)
-        if mark.low and np.isfinite(table[mark.low][mine]).any():
+        if name in mark.each:
+            extent.append(np.ravel(mark.each[name]))
+            _seeds(on, x, mark.each[name], look, (places[name], len(curves)))
+        elif mark.low and np.isfinite(table[mark.low][mine]).any():
             ends = [table[mark.low][mine], table[mark.high][mine]]
             if mark.axis == "share":  # bands of shares stay shares
                 ends = [np.maximum(ends[0], 0.0), np.minimum(ends[1], 1.0)]
@@ -317,15 +332,42 @@ def _band(
         fill: dict[str, Any] = {"facecolor": (colour, 0.12), "edgecolor": (colour, 0.6)}
         on.fill_between(x, ends[0], ends[1], linewidth=0.5, linestyle=look["linestyle"], **fill)
         return [*ends]
-    step = max(1, len(x) // _BARS)
-    at = np.arange(len(x) - 1, 0, -step)  # the first one would stand on the axis
-    aside = _BESIDE * float(np.ptp(x)) * (place[0] - place[1] + 1)
+    at, aside = _beside(x, place)
     below, above = y - ends[0], ends[1] - y
     on.errorbar(
         x[at] + aside, y[at], [below[at], above[at]], linestyle="none", color=colour,
         elinewidth=0.9, capsize=1.5, zorder=2,
     )  # fmt: skip
     return [ends[0][at], ends[1][at]]
+
+
+def _seeds(on: Axes, x: Floats, each: Floats, look: dict[str, Any], place: tuple[int, int]) -> None:
+    """Thin lines of single seeds, or, of many curves, dots beside those of the others.
+
+    Parameters
+    ----------
+    on : Axes
+    x : (T,) array
+    each : (S, T) array
+    look : dict
+        Of the curve.
+    place : tuple of (int, int)
+        Which of how many curves it is.
+    """
+    colour = look["color"]
+    if place[1] <= _MOST_BANDS:
+        on.plot(x, each.T, color=colour, alpha=0.55, linewidth=0.7, zorder=2)
+        return
+    at, aside = _beside(x, place)
+    dots: dict[str, Any] = {"marker": ".", "markersize": 3.5, "linestyle": "none", "zorder": 2}
+    on.plot(x[at] + aside, each[:, at].T, color=colour, **dots)
+
+
+def _beside(x: Floats, place: tuple[int, int]) -> tuple[NDArray[np.intp], float]:
+    """Which points have marks around them, and how far these stand from the curve."""
+    step = max(1, len(x) // _BARS)
+    at = np.arange(len(x) - 1, 0, -step)  # the first one would stand on the axis
+    return at, _BESIDE * float(np.ptp(x)) * (place[0] - place[1] + 1)
 
 
 def _distribution_axes(mark: Lines, on: Axes) -> None:
@@ -354,14 +396,23 @@ def _response(panel: Panel, on: Axes, entries: Entries, places: Mapping[str, int
     narrow = plot_style.sheet_of(on.figure).width_in is not None
     swept_axis.set_up(mark, on, narrow=narrow)
     scale = mark.y.scale
+    has_seeds = np.array([bool(values) for values in mark.each], dtype=np.bool_)
+    half = np.where(has_seeds, np.nan, scale * table["half_width"])
     for k, name in enumerate(mark.curves):
         mine = table["curve"] == name
         if mine.any():
             at = table[mark.x.column][mine].tolist()
             x = np.array(swept_axis.beside(on, at, k, len(mark.curves)))
-            values = scale * table[mark.y.column][mine], scale * table["half_width"][mine]
+            values = scale * table[mark.y.column][mine], half[mine]
             entries.setdefault(name, _marks(mark, on, x, values, places[name]))
-    _vertical(mark, on, table)
+            each = [mark.each[row] for row in np.flatnonzero(mine).tolist()]
+            dots = np.repeat(x, [len(seeds) for seeds in each])
+            on.plot(
+                dots, [scale * value for seeds in each for value in seeds], linestyle="none",
+                marker="o", markersize=3.0, markeredgecolor="white", markeredgewidth=0.4,
+                color=plot_style.curve_style(places[name], 1)["color"], zorder=4,
+            )  # fmt: skip
+    _vertical(mark, on, table, half)
 
 
 def _marks(mark: Response, on: Axes, x: Floats, values: tuple[Floats, Floats], place: int) -> Any:
@@ -391,11 +442,13 @@ def _marks(mark: Response, on: Axes, x: Floats, values: tuple[Floats, Floats], p
     )
 
 
-def _vertical(mark: Response, on: Axes, table: Table) -> None:
-    """The vertical axis around what is drawn; logarithmic over two decades."""
+def _vertical(mark: Response, on: Axes, table: Table, half: Floats) -> None:
+    """The vertical axis around means, bars and seeds; logarithmic over two decades."""
     means = mark.y.scale * table[mark.y.column]
-    half = mark.y.scale * table["half_width"]
-    lows, highs = means - half, means + half
+    seeds = mark.y.scale * np.array([value for values in mark.each for value in values])
+    bars = np.nan_to_num(half)
+    lows = np.concatenate([means - bars, seeds])
+    highs = np.concatenate([means + bars, seeds])
     if mark.is_difference:
         plot_axes.difference_axis(on, mark.y.title, np.concatenate([lows, highs]), False)
         return

@@ -22,6 +22,9 @@ from netsim.views import (
 from netsim.views.gathering.numbers import short
 from netsim.views.render.colours import COLOURS_OF, FATES
 
+_MOST_BANDS = 3
+"""Curves with bands or single seeds around them; more would hide each other."""
+
 
 def section(shown: Shown, title: str) -> dict[str, Any] | None:
     """A view as a section of the page; None where a browser draws none of its marks.
@@ -34,7 +37,8 @@ def section(shown: Shown, title: str) -> dict[str, Any] | None:
     panels = [_panel(panel) for panel in shown.panels if not isinstance(panel.mark, OnPaper)]
     if not panels:
         return None
-    made = {"title": title, "about": shown.about, "panels": panels}
+    about = shown.told([word for panel in shown.panels if (word := _around(panel))])
+    made = {"title": title, "about": about, "panels": panels}
     marks = [panel.mark for panel in shown.panels]
     curves = {mark.curves for mark in marks if isinstance(mark, Response)}
     if len(curves) == 1 and len(marks) > 1 and all(isinstance(mark, Response) for mark in marks):
@@ -42,6 +46,21 @@ def section(shown: Shown, title: str) -> dict[str, Any] | None:
         for panel in panels:
             panel["data"]["has_legend_above"] = True
     return made
+
+
+def _around(panel: Panel) -> str:
+    """The meaning of what is drawn around means; empty where nothing is."""
+    mark = panel.mark
+    if isinstance(mark, Response) and mark.around is not None:
+        return mark.around.drawn("dots", "bars")
+    if isinstance(mark, Lines) and mark.around is not None and _has_room(mark, panel):
+        return mark.around.drawn("thin lines", "band")
+    return ""
+
+
+def _has_room(mark: Lines, panel: Panel) -> bool:
+    """Return whether what lies around curves can be told apart."""
+    return len(set(panel.table[mark.curve].tolist())) <= _MOST_BANDS
 
 
 def _panel(panel: Panel) -> dict[str, Any]:
@@ -109,24 +128,35 @@ def _lines(mark: Lines, panel: Panel) -> dict[str, Any]:
     x, place = np.unique(mark.x.scale * table[mark.x.column], return_inverse=True)
     place = place.reshape(-1)
 
-    def values(name: str, mine: NDArray[np.bool_]) -> list[Any]:
+    def values(found: NDArray[np.float64], mine: NDArray[np.bool_]) -> list[Any]:
         made = np.full(len(x), np.nan)
-        made[place[mine]] = mark.y.scale * table[name][mine]
+        made[place[mine]] = mark.y.scale * found
         return short(made, 5)
 
-    lines = []
+    lines: list[dict[str, Any]] = []
+    has_room, has_bands = _has_room(mark, panel), False
     for name in dict.fromkeys(table[mark.curve].tolist()):
         mine = table[mark.curve] == name
-        line = {"name": name, "told": mark.told.get(name, ""), "y": values(mark.y.column, mine)}
-        if mark.low and np.isfinite(table[mark.low][mine]).any():
-            line["low"], line["high"] = (values(end, mine) for end in (mark.low, mark.high))
+        told, y = mark.told.get(name, ""), values(table[mark.y.column][mine], mine)
+        line: dict[str, Any] = {"name": name, "told": told, "y": y}
         lines.append(line)
+        has_band = bool(mark.low) and bool(np.isfinite(table[mark.low][mine]).any())
+        has_bands |= has_band and name not in mark.each
+        if has_room and name in mark.each:
+            line["each"] = [values(seed, mine) for seed in mark.each[name]]
+        elif has_room and has_band:
+            line["low"], line["high"] = (
+                values(table[end][mine], mine) for end in (mark.low, mark.high)
+            )
+    kinds = ["bands"] * has_bands + ["single seeds"] * bool(mark.each)
+    left_out = "" if has_room else " and ".join(kinds).capitalize()
     return {
         "x": {**_told(mark.x), "values": short(x, 7)},
         "y": _told(mark.y),
         "axis": mark.axis,
         "is_log": mark.is_log,
         "silent": mark.silent,
+        "left_out": left_out,
         "lines": lines,
     }
 
@@ -178,7 +208,7 @@ def _shares(mark: Shares, panel: Panel) -> dict[str, Any]:
 
 
 def _response(mark: Response, panel: Panel) -> dict[str, Any]:
-    """Marks by line, as lists of place, mean, half the interval and seeds."""
+    """Marks by line, as lists of place, mean, half the interval, seeds, and each of few seeds."""
     table = panel.table
     lines = []
     for name in mark.curves:
@@ -191,6 +221,10 @@ def _response(mark: Response, panel: Panel) -> dict[str, Any]:
                 "mean": short(mark.y.scale * table[mark.y.column][mine], 5),
                 "half": short(mark.y.scale * table["half_width"][mine]),
                 "seeds": short(table["seeds"][mine]),
+                "each": [
+                    short([mark.y.scale * value for value in mark.each[row]])
+                    for row in np.flatnonzero(mine).tolist()
+                ],
             }
         )
     return {

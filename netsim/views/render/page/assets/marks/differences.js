@@ -26,12 +26,15 @@ report.mark("differences", (body, data) => {
     const about = data.measures[measure];
     const there = data.rows.map((row) => ({ ...row, cell: row[view][measure] })).filter((row) => row.cell);
     const algorithms = data.algorithms.filter((name) => there.some((row) => row.algorithm === name));
-    note.textContent = view === "mean" ? `Mean over seeds and its ${100 * data.level} % interval.`
-      : `Mean over seeds of the difference within each seed, and its ${100 * data.level} % interval: where it does not cross 0, there is a difference.`;
+    const around = data.around[view];
+    note.textContent = [
+      !around.drawn ? "One seed" : view === "mean" ? "Mean over seeds" : "Mean over seeds of the difference within each seed",
+      around.drawn + (around.has_bars && view !== "mean" ? ": where it does not cross 0, there is a difference" : ""), around.printed,
+    ].filter(Boolean).join("; ") + ".";
     keys.replaceChildren(algorithms.length ? charts.legend(algorithms.map((name) => ({ name, colour: colour(data.algorithms.indexOf(name)) }))) : "");
     space.replaceChildren();
     if (!there.length) { space.append(element("p", { class: "muted" }, "No run has this number, or there is nothing to compare it with.")); return; }
-    const ends = there.flatMap(({ cell: [mean, half] }) => [mean - (half || 0), mean + (half || 0)]).map((v) => v * about.scale);
+    const ends = there.flatMap(({ cell: [mean, half, , each] }) => each || [mean - (half || 0), mean + (half || 0)]).map((v) => v * about.scale);
     if (view !== "mean") ends.push(0);
     let [low, high] = [Math.min(...ends), Math.max(...ends)];
     const pad = Math.max(high - low, Math.abs(high) * 1e-3, 1e-9) * 0.05;
@@ -57,10 +60,11 @@ report.mark("differences", (body, data) => {
       there.filter((row) => row.point === point).forEach((row) => {
         const k = algorithms.indexOf(row.algorithm);
         const y = tall * r + (tall * (k + 0.5)) / algorithms.length * 0.8 + tall * 0.1;
-        const [mean, half, seeds] = row.cell;
+        const [mean, half, seeds, each] = row.cell;
         const group = mark("g", { stroke: colour(data.algorithms.indexOf(row.algorithm)), fill: colour(data.algorithms.indexOf(row.algorithm)) });
-        if (half !== null) group.append(mark("line", { x1: at((mean - half) * about.scale), x2: at((mean + half) * about.scale), y1: y, y2: y, "stroke-width": 2.5 }));
+        if (half !== null && !each) group.append(mark("line", { x1: at((mean - half) * about.scale), x2: at((mean + half) * about.scale), y1: y, y2: y, "stroke-width": 2.5 }));
         group.append(mark("circle", { cx: at(mean * about.scale), cy: y, r: 4 }));
+        (each || []).forEach((value) => group.append(mark("circle", { cx: at(value * about.scale), cy: y, r: 2.5, stroke: css("card"), "stroke-width": 0.8 })));
         const sign = view !== "mean" && mean > 0 ? "+" : "";
         const words = `${sign}${number(mean * about.scale, 3)}${half === null ? "" : ` ± ${number(half * about.scale, 2)}`}`;
         group.append(mark("title", {}, `${point}, ${row.algorithm}: ${words} ${about.unit}, ${seeds} seeds`));

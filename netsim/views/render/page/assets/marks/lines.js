@@ -10,7 +10,6 @@ report.mark("lines", (body, data) => {
   const series = [{}];
   const rows = [];
   const bands = [];
-  const few = lines.length <= 3;  // bands of more curves hide each other
   // A curve that ends near 0 has nothing to be drawn over; its level can still be compared with.
   const end = Math.max(...x.values);
   const reach = (line) => Math.max(0, ...x.values.filter((_, j) => line.y[j] !== null));
@@ -19,7 +18,12 @@ report.mark("lines", (body, data) => {
     if (line.silent) {
       const level = line.y.filter((one) => one !== null).pop();
       line.y = x.values.map(() => level);
-    } else if (line.low && few) {
+    } else if (line.each) {
+      line.each.forEach((row) => {
+        series.push({ width: 1, stroke: () => colour(k) + "99", spanGaps: true, points: { show: x.values.length === 1, size: 4 } });
+        rows.push(row);
+      });
+    } else if (line.low) {
       for (const row of [line.high, line.low]) {
         series.push({ width: 0, stroke: "transparent", spanGaps: true, points: { show: false } });
         rows.push(row);
@@ -34,7 +38,7 @@ report.mark("lines", (body, data) => {
   });
   legend();
   report.listen("theme", legend);
-  if (!few && lines.some((line) => line.low)) body.append(element("p", { class: "muted" }, "Bands of more than three curves hide each other and are left out."));
+  if (data.left_out) body.append(element("p", { class: "muted" }, `${data.left_out} of more than three curves hide each other and are left out.`));
   // On a logarithmic axis a label at each power of ten.
   function powers(_, splits) {
     return splits.map((tick) => (Math.abs(Math.log10(tick) - Math.round(Math.log10(tick))) < 1e-6 ? tick : null));

@@ -8,13 +8,12 @@ report.mark("multiples", (body, data) => {
   const grid = element("div", { class: data.points.length > 1 ? "many" : "one" });
   body.append(keys, grid);
   const lines = data.points.flatMap((one) => one.lines);
-  const several = lines.some((line) => line.std);
   const legend = () => keys.replaceChildren(charts.legend(data.algorithms.map((name, k) => ({ name, colour: colour(k), rule: true }))),
-    element("p", { class: "muted" }, data.note || (several ? "Mean over seeds of the mean over nodes; band: standard deviation over seeds. All charts have the same axes."
-      : "Mean over nodes, once all have a model; one seed. All charts have the same axes.")));
+    element("p", { class: "muted" }, data.around ? `Mean over seeds of the mean over nodes; ${data.around}. All charts have the same axes.`
+      : "Mean over nodes, once all have a model; one seed. All charts have the same axes."));
   legend();
   report.listen("theme", legend);
-  const all = lines.flatMap((line) => line.mean.map((value, k) => [value - (line.std ? line.std[k] : 0), value + (line.std ? line.std[k] : 0)]).flat());
+  const all = lines.flatMap((line) => line.each ? line.each.flat() : line.mean.flatMap((value, k) => [value - (line.std ? line.std[k] : 0), value + (line.std ? line.std[k] : 0)]));
   const known = all.filter((value) => Number.isFinite(value));
   const [low, high] = [Math.min(...known) * scale, Math.max(...known) * scale];
   const spread = Math.max(high - low, 1e-9) * 0.06;
@@ -30,6 +29,10 @@ report.mark("multiples", (body, data) => {
       const k = data.algorithms.indexOf(line.algorithm);
       const at = new Map(line.t_s.map((t, j) => [t, j]));
       const row = (made) => x.map((t) => (at.has(t) ? made(at.get(t)) * scale : null));
+      (line.each || []).forEach((seed) => {
+        series.push({ width: 1, stroke: () => colour(k) + "99", spanGaps: true, points: { show: false } });
+        rows.push(row((j) => seed[j]));
+      });
       if (line.std) {
         for (const sign of [1, -1]) {
           series.push({ width: 0, stroke: "transparent", spanGaps: true, points: { show: false } });

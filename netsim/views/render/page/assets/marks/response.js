@@ -1,4 +1,4 @@
-// A measure over the swept key: means with their intervals, a line a method.
+// A measure over the swept key: means with their intervals or few seeds, a line a method.
 "use strict";
 report.mark("response", (body, data) => {
   const { element, number, css, colour } = report;
@@ -15,7 +15,7 @@ report.mark("response", (body, data) => {
     if (data.scale === "symlog") return value <= least ? (0.5 * value) / least : 0.5 + Math.log10(value / least);
     return value;
   };
-  const ends = lines.flatMap(({ mean, half }) => mean.flatMap((one, k) => [one - half[k], one + half[k]])).filter(Number.isFinite);
+  const ends = lines.flatMap(({ mean, half, each }) => mean.flatMap((one, k) => (each[k].length ? each[k] : [one - half[k], one + half[k]]))).filter(Number.isFinite);
   if (!ends.length) { body.append(element("p", { class: "muted" }, "No run has this number.")); return; }
   if (is_difference) ends.push(0);
   let [low, high] = [Math.min(...ends), Math.max(...ends)];
@@ -56,12 +56,17 @@ report.mark("response", (body, data) => {
       order.forEach((j) => {
         const [cx, mean, half] = [px(line.x[j]) + shift, line.mean[j], line.half[j]];
         const cut = (value) => Math.min(high, Math.max(low, value));
-        if (half) group.append(mark("line", { x1: cx, x2: cx, y1: py(cut(mean - half)), y2: py(cut(mean + half)), "stroke-width": 1.6 }));
+        if (half && !line.each[j].length) group.append(mark("line", { x1: cx, x2: cx, y1: py(cut(mean - half)), y2: py(cut(mean + half)), "stroke-width": 1.6 }));
         const dot = mark("circle", { cx, cy: py(mean), r: 4 });
         const told = `${line.points[j]}, ${line.name}: ${number(mean, 3)}${half ? ` ± ${number(half, 2)}` : ""} ${y.unit} · ${line.seeds[j]} seed${line.seeds[j] === 1 ? "" : "s"}`;
         dot.append(mark("title", {}, told));
         dot.addEventListener("mouseenter", () => { readout.textContent = told; });
         group.append(dot);
+        line.each[j].forEach((value) => {
+          const seed = mark("circle", { cx, cy: py(value), r: 2.5, stroke: css("card"), "stroke-width": 0.8 });
+          seed.append(mark("title", {}, `${line.points[j]}, ${line.name}: one seed, ${number(value, 3)} ${y.unit}`));
+          group.append(seed);
+        });
       });
       svg.append(group);
     });

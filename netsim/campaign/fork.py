@@ -1,0 +1,189 @@
+"""Fork a run: play it again with a change from one instant on, and compare the two."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from netsim.engine import runner
+from netsim.errors import ScenarioError
+from netsim.recording import run_folder
+from netsim.recording.summary import load, run_folders
+from netsim.scenario import Scenario, check, draft_of
+from netsim.scenario.draft import Draft, parse_assignment
+from netsim.scenario.file_paths import with_absolute_paths
+from netsim.scenario.kinds import Kinds, keys_on_disk
+
+
+@dataclass(frozen=True)
+class Fork:
+    """A fork that can be played.
+
+    Attributes
+    ----------
+    original : Path
+        The folder of the run.
+    at_s : float
+        Virtual time of the change.
+    change : dict
+        The keys that are changed and their values.
+    path : str
+        The scenario's file, for errors.
+    scenario : Scenario
+        The run's, with one more change.
+    timing_only : bool
+        As the run was.
+    """
+
+    original: Path
+    at_s: float
+    change: dict[str, Any]
+    path: str
+    scenario: Scenario
+    timing_only: bool
+
+
+def prepare(
+    run: Path,
+    at_s: float,
+    sets: Sequence[str],
+    always: Sequence[str],
+    modules: Kinds,
+    out: Path | None,
+) -> Fork:
+    """Check that a run can be forked here; nothing is written.
+
+    Parameters
+    ----------
+    run : Path
+        The folder of a finished run.
+    at_s : float
+        Virtual time of the change.
+    sets : sequence of str
+        Assignments `a.b=value` that hold from then on.
+    always : sequence of str
+        Assignments that hold from the start, about this machine.
+    modules : Kinds
+        What scenarios can name.
+    out : Path or None
+        The fork's folder; None: one that is free.
+
+    Raises
+    ------
+    ScenarioError
+        If the run or the change is none that can be played here, or the folder is taken.
+    """
+    folders = run_folders(run)
+    if len(folders) > 1:
+        raise ScenarioError(f"{run}: several runs; name one, such as {folders[0]}")
+    [original] = folders
+    draft, change = forked(original, at_s, sets, always, modules)
+    scenario = check(draft, modules)
+    environment = run_folder.environment(original)
+    if "timing_only" not in environment:
+        path = original / "environment.json"
+        raise ScenarioError(f"{path}: does not say whether the run had timing_only")
+    timing_only = environment["timing_only"]
+    problems = runner.machine_problems(scenario, draft.path, modules, timing_only)
+    out_problem = runner.out_problem(out) if out is not None else None
+    if problems or out_problem:
+        raise ScenarioError("\n".join([*problems, *([out_problem] if out_problem else [])]))
+    at_s = next(c.at_s for c in scenario.changes if change.keys() <= c.set.keys())
+    return Fork(original, at_s, change, draft.path, scenario, timing_only)
+
+
+def forked(
+    folder: Path,
+    at_s: float,
+    sets: Sequence[str],
+    always: Sequence[str],
+    modules: Kinds,
+) -> tuple[Draft, dict[str, Any]]:
+    """The scenario of a run with one more change.
+
+    Parameters
+    ----------
+    folder : Path
+        The run's.
+    at_s : float
+        When the change comes.
+    sets : sequence of str
+        Assignments `a.b=value` that hold from then on.
+    always : sequence of str
+        Assignments that hold from the start, about this machine.
+    modules : Kinds
+        What scenarios can name.
+
+    Returns
+    -------
+    draft : Draft
+    change : dict
+        The keys that are changed and their values.
+
+    Raises
+    ------
+    ScenarioError
+        If the run's scenario can't be read, or an assignment is none.
+    """
+    draft = draft_of(str(run_folder.scenario_file(folder)), always, modules)
+    draft.raw.pop("sweep", None)
+    named, change = keys_on_disk(modules), {}
+    for text in sets:
+        key, value = parse_assignment(text)
+        change[key] = with_absolute_paths(value, Path(), named, tuple(key.split(".")))
+    changes = list(draft.raw.get("changes", ()))
+    known = [c for c in changes if c["at_s"] == at_s]
+    if known:
+        known[0]["set"] = {**known[0]["set"], **change}
+    else:
+        changes.append({"at_s": at_s, "set": change})
+    draft.raw["changes"] = sorted(changes, key=lambda c: float(c["at_s"]))
+    return draft, change
+
+
+class ForkEnding:
+    """Comparison of an ended fork with its original; see `runner.Ending`.
+
+    Parameters
+    ----------
+    fork : Fork
+    figures : bool
+        Whether to draw figures.
+
+    Attributes
+    ----------
+    equal_rows : dict of str to int
+        By table how many rows were equal before the change.
+    table : object
+        The two runs beside each other, for a terminal.
+    """
+
+    def __init__(self, fork: Fork, figures: bool) -> None:
+        self._fork = fork
+        self.drawn = (figures, False)
+        self.equal_rows: dict[str, int] = {}
+        self.table: Any = None
+
+    def run(self, folder: Path, alone: bool) -> None:
+        """Write what differs, and draw the curves of both beside each other.
+
+        Raises
+        ------
+        ForkDiffersError
+            If the fork is not equal to the run before the change.
+        """
+        from netsim.views.gathering import fork_comparison as forks  # here: once there is something
+
+        fork = self._fork
+        pair = forks.Pair(fork.original, folder, fork.at_s)
+        self.equal_rows = forks.require_equal_past(pair)
+        nodes = run_folder.nodes_of(folder, load(folder))
+        self.table = forks.write(pair, fork.change, self.equal_rows, nodes)
+        if self.drawn[0]:
+            from netsim.views.render.pictures import draw, draw_comparison
+
+            draw(folder)
+            draw_comparison(folder, [fork.original, folder])
+
+    def together(self, top: Path, folders: Sequence[Path]) -> None:
+        """Do nothing: a fork is of one algorithm."""

@@ -1,0 +1,287 @@
+"""Results in a sweep's folder: its points, the trials of a search, the best, and what is missing.
+
+`trials.json` lists the trials of a search; `best_trials` writes `trials.csv` and `best.json`.
+"""
+
+import json
+import statistics
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from netsim.campaign import grid, sweep_folder
+from netsim.campaign.sweep_folder import definition
+from netsim.errors import ScenarioError, one_line
+from netsim.recording import run_folder, summary_fields
+from netsim.recording.csv_files import write_csv
+from netsim.recording.main_metric import ACCURACY, MainMetric
+from netsim.recording.summary import load
+from netsim.recording.whole_files import write_text
+from netsim.registry import did_you_mean
+from netsim.scenario import Scenario, Sweep
+from netsim.scenario.draft import said
+from netsim.scenario.labels import csv_cell, shown
+from netsim.views.gathering.comparison import require_possible
+
+if TYPE_CHECKING:
+    from netsim.views.gathering.comparison import SweepDesign
+    from netsim.views.sweep import Way
+
+TRIALS = "trials.json"
+
+NAMED = 12
+"""Runs that are not done are listed up to this many."""
+
+
+def is_sweep(folder: Path) -> bool:
+    """Return whether results of a sweep are in a folder."""
+    return bool(definition(folder))
+
+
+def has_results(scenario: Scenario, top: Path) -> bool:
+    """Return whether a sweep has a finished run that the tables can show."""
+    assert scenario.sweep is not None
+    swept = design(top, scenario.sweep, scenario.seed)
+    return any(
+        any((top / label / f"seed-{seed}").glob("*/summary.json"))
+        for label in swept.points
+        for seed in swept.seeds
+    )
+
+
+def design(folder: Path, sweep: Sweep, seed: int) -> "SweepDesign":
+    """Return the design of a sweep; of a search the trials so far.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the sweep.
+    sweep : Sweep
+    seed : int
+        Of the scenario.
+    """
+    from netsim.views.gathering.comparison import SweepDesign
+
+    points = {point.label: point.values for point in grid.points(sweep)}
+    if sweep.trials:
+        points = played_points(folder)
+    return SweepDesign(points, grid.seeds(sweep, seed), sweep.target, sweep.show, sweep.against)
+
+
+def design_of(
+    folder: Path,
+    target: float | None = None,
+    show: Sequence[str] | None = None,
+    against: str | None = None,
+) -> "SweepDesign":
+    """Return the design of the sweep in a folder.
+
+    Parameters
+    ----------
+    folder : Path
+    target : float or None
+        Value of the main metric whose first crossing is told; None: the sweep's own.
+    show : sequence of str or None
+        Names of measures; None: the sweep's own.
+    against : str or None
+        Algorithm over which the others' lead is told; None: the sweep's own.
+
+    Raises
+    ------
+    ScenarioError
+        If the folder does not say, or has no such algorithm.
+    """
+    raw = definition(folder)
+    table = _table_of(raw)
+    if target is not None:
+        for done in islice(folder.glob("*/seed-*/*/summary.json"), 1):
+            require_possible(target, MainMetric.of(load(done.parent)))
+        table["target"] = target
+    if show is not None:
+        table["show"] = show
+    if against is not None:
+        names = _algorithms_of(raw)
+        if against not in names:
+            raise ScenarioError(
+                f"{said('--against', against)}: is no algorithm of this sweep; it has "
+                f"{', '.join(names)}{did_you_mean(against, names)}"
+            )
+        table["against"] = against
+    try:
+        sweep = Sweep.model_validate(table)
+    except ValidationError as error:
+        problem = one_line(error.errors()[0]["msg"].removeprefix("Value error, "))
+        raise ScenarioError(f"{folder / 'scenario.toml'}: [sweep]: {problem}") from None
+    seed = raw.get("seed", 0)
+    if not isinstance(seed, int):
+        raise ScenarioError(f"{folder / 'scenario.toml'}: seed = {shown(seed)}: is no seed")
+    return design(folder, sweep, seed)
+
+
+def _table_of(raw: dict[str, Any]) -> dict[str, Any]:
+    """The `[sweep]` table in the form that the model reads: lists of a search as tables."""
+    drawn = raw["sweep"].get("draw", {})
+    if not isinstance(drawn, dict):
+        return dict(raw["sweep"])
+    draw = {key: {"values": v} if isinstance(v, list) else v for key, v in drawn.items()}
+    return {**raw["sweep"], "draw": draw}
+
+
+def _algorithms_of(raw: dict[str, Any]) -> list[str]:
+    """The names of a sweep's algorithms."""
+    entries = raw.get("algorithm", [])
+    return [e["name"] for e in (entries if isinstance(entries, list) else [entries])]
+
+
+def measures_named(text: str) -> list[str]:
+    """The measures that `--show` names.
+
+    Raises
+    ------
+    ScenarioError
+    """
+    try:
+        return [summary_fields.named(name.strip()) for name in text.split(",")]
+    except ValueError as error:
+        raise ScenarioError(f"{said('--show', text)}: {one_line(error)}") from None
+
+
+def left_out(folder: Path) -> list[str]:
+    """Lines that name the runs of a sweep that are not done; of a search, what its trials became.
+
+    Parameters
+    ----------
+    folder : Path
+    """
+    raw = definition(folder)
+    sweep = Sweep.model_validate(_table_of(raw))
+    if sweep.trials:
+        words = Counter(trial["state"] for trial in recorded(folder))
+        told = ", ".join(f"{count} {word}" for word, count in words.items())
+        return [f"trials: {told or 'none'}; {TRIALS} lists them"]
+    swept = design(folder, sweep, raw.get("seed", 0))
+    lines = sweep_folder.undone(folder, swept.points, swept.seeds, _algorithms_of(raw))
+    return listed([f"not there: {line}" for line in lines], NAMED)
+
+
+def listed(lines: Sequence[str], most: int) -> list[str]:
+    """Lines, the last of which says how many were left out."""
+    more = len(lines) - most
+    return [*lines[:most], *([f"and {more} more"] if more > 0 else [])]
+
+
+def way(folder: Path, minus: str = "") -> "Way":
+    """Return the way to draw the sweep of a folder: a `Way` of `netsim.views.sweep`.
+
+    Parameters
+    ----------
+    folder : Path
+    minus : str
+        The algorithm or point to which differences are drawn; empty: none are.
+
+    Raises
+    ------
+    ScenarioError
+        If differences of trials are wanted, which are no pairs.
+    """
+    from netsim.views.sweep import Way  # here: it brings matplotlib
+
+    is_search = bool(definition(folder)["sweep"].get("trials"))
+    if is_search and minus:
+        raise ScenarioError(
+            f"{folder / 'scenario.toml'}: sweep.trials: trials of a search are no pairs; leave out "
+            f"--paired-to {minus}"
+        )
+    return Way(folder.resolve().name, minus, is_search)
+
+
+def recorded(top: Path) -> list[dict[str, Any]]:
+    """The trials of a sweep's folder: `point algorithm values state score` of each."""
+    try:
+        found: Any = run_folder.json_file(top / TRIALS)
+    except (FileNotFoundError, ScenarioError):
+        return []
+    needed = {"point", "state", "values"}
+    return list(found) if all(needed <= trial.keys() for trial in found) else []
+
+
+def played_points(top: Path) -> dict[str, dict[str, Any]]:
+    """The trials of a sweep's folder in the order of their names: labels and values."""
+    found = {trial["point"]: dict(trial["values"]) for trial in recorded(top)}
+    return dict(sorted(found.items()))
+
+
+def score(summary: dict[str, Any], select: str) -> float | None:
+    """The number by which a trial is judged: a metric's mean over nodes at its last evaluation."""
+    found: Any = summary
+    for key in select.split("."):
+        found = found.get(key) if isinstance(found, dict) else None
+    if isinstance(found, dict):
+        found = found.get("mean")
+    return float(found) if isinstance(found, int | float) else None
+
+
+def best_trials(
+    points: Mapping[str, Mapping[str, Any]],
+    seeds: Sequence[int],
+    names: Sequence[str],
+    select: str,
+    out: Path,
+    main: MainMetric = ACCURACY,
+) -> dict[str, dict[str, Any]]:
+    """The best point of every algorithm; writes `trials.csv` and `best.json`.
+
+    Parameters
+    ----------
+    points : mapping of str to mapping
+        Values by label, in the sweep's order; points without a run that is done are left out.
+    seeds : sequence of int
+    names : sequence of str
+        Of the algorithms.
+    select : str
+        The metric: the highest wins, of a loss the lowest.
+    out : Path
+        The sweep's folder.
+    main : MainMetric
+        Of the task: says of which metrics the lowest wins.
+
+    Returns
+    -------
+    dict
+        By algorithm: `point`, `values` (key paths and their values), `score` (mean over seeds),
+        `std_seeds` and `seeds`. Empty where no run has the metric.
+    """
+    rows: list[dict[str, Any]] = []
+    best: dict[str, dict[str, Any]] = {}
+    sign = -1.0 if main.prefers_lower(select) else 1.0
+    for label, values in points.items():
+        for name in names:
+            scores = _scores(out / label, seeds, name, select)
+            if not scores:
+                continue
+            mean = statistics.fmean(scores)
+            spread = statistics.stdev(scores) if len(scores) > 1 else None
+            found: dict[str, Any] = {"score": mean, "std_seeds": spread, "seeds": len(scores)}
+            cells = {key: csv_cell(value) for key, value in values.items()}
+            rows.append({"point": label, "algorithm": name, **cells, **found})
+            if name not in best or sign * mean > sign * best[name]["score"]:
+                best[name] = {"point": label, "values": dict(values), **found}
+    if rows:
+        write_csv(out / "trials.csv", rows)
+        write_text(out / "best.json", json.dumps(best, indent=2) + "\n")
+    return best
+
+
+def _scores(folder: Path, seeds: Sequence[int], name: str, select: str) -> list[float]:
+    found = []
+    for seed in seeds:
+        run = folder / f"seed-{seed}" / name
+        if sweep_folder.state(run) == "done":
+            value = score(load(run), select)
+            if value is not None:
+                found.append(value)
+    return found

@@ -1,0 +1,53 @@
+"""The command `netsim compare`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from netsim.console import terminal
+from netsim.console.options import Against, Debug, Show, Target
+
+ALSO_CALLED = ("diff", "table", "summary", "results")
+
+
+def command(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...")],
+    csv: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the table here.")] = None,
+    target: Target = None,
+    against: Against = None,
+    show: Show = None,
+    debug: Debug = False,
+) -> None:
+    """Compare finished runs side by side; a sweep by means over its seeds."""
+    with terminal.reported(debug):
+        from netsim.campaign import sweep_results
+        from netsim.errors import ScenarioError
+        from netsim.recording.csv_files import write_csv
+        from netsim.recording.summary import run_folders
+        from netsim.views import differences
+        from netsim.views.compare import table
+        from netsim.views.gathering import comparison
+        from netsim.views.render.terminal import WrappedTable
+
+        if csv is not None and csv.exists():
+            raise ScenarioError(f"--csv {csv}: is there already; name another file")
+        if len(runs) == 1 and sweep_results.is_sweep(runs[0]):
+            named = None if show is None else sweep_results.measures_named(show)
+            design = sweep_results.design_of(runs[0], target, named, against)
+            lines = comparison.compare_points(runs[0], design)
+            if csv is not None:
+                write_csv(csv, comparison.tidy_rows(lines))
+            measures = comparison.measures_to_show(lines, design.show)
+            terminal.out().print(WrappedTable(differences.printed(lines, measures, design)))
+            for line in sweep_results.left_out(runs[0]):
+                terminal.err().print(line)
+            return
+        for option, said in (("--show", show), ("--against", against)):
+            if said is not None:
+                raise ScenarioError(f"{option} is for the folder of a sweep")
+        for path in runs:
+            if sweep_results.is_sweep(path):
+                raise ScenarioError(f"{path}: is the folder of a sweep; compare it by itself")
+        folders = [folder for path in runs for folder in run_folders(path)]
+        terminal.out().print(WrappedTable(table(folders, csv, target)))

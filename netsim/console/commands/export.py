@@ -1,0 +1,139 @@
+"""The command `netsim export`: a run's network, and what happened on it, for other programs."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from netsim.console import terminal
+from netsim.console.options import Components, DataDir, Debug
+from netsim.errors import ScenarioError
+
+ALSO_CALLED = ("convert", "dump", "save")
+
+
+def command(
+    run: Annotated[Path, typer.Argument(metavar="RUN")],
+    wanted: Annotated[
+        str | None,
+        typer.Option("--as", metavar="FORMAT", help="timeline, messages-csv, gains, ns2, ..."),
+    ] = None,
+    simulator: Annotated[
+        str | None,
+        typer.Option("--for", metavar="SIMULATOR", help="Its messages, too, for ns3 to replay."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="PATH", help="File or folder to write \\[NAME and an ending]."),
+    ] = None,
+    step: Annotated[
+        float, typer.Option(metavar="SECONDS", help="Time between samples, where there are any.")
+    ] = 1.0,
+    components: Components = None,
+    data: DataDir = None,
+    debug: Debug = False,
+) -> None:
+    """Write the events of a run, or its network, for other programs."""
+    with terminal.reported(debug):
+        path = export(run, (wanted, simulator), out, step, components or (), data)
+        terminal.out().print(f"wrote {path}")
+
+
+def export(
+    run: Path,
+    wanted: tuple[str | None, str | None],
+    out: Path | None,
+    step_s: float,
+    components: Sequence[Path],
+    data: Path | None,
+) -> Path:
+    """Write what a run was played on or what happened in it, or what a simulator needs of both.
+
+    Parameters
+    ----------
+    run : Path
+        A run folder, or that of several algorithms: they share one world, and have messages each.
+        What happened can be told of a run that has not ended, too.
+    wanted : tuple of (str or None, str or None)
+        The format, or the simulator that is to play the messages again.
+    out : Path or None
+        The file or folder; None: the scenario's name and an ending, in the working folder.
+    step_s : float
+        Time between samples [s].
+    components : sequence of Path
+        Folders of components of the user's own.
+    data : Path or None
+        The data folder; None: the scenario's, else `NETSIM_DATA`.
+
+    Returns
+    -------
+    Path
+        What was written.
+
+    Raises
+    ------
+    ScenarioError
+        If it is not a run folder, there is no such format or simulator, or the run has not what it
+        holds.
+    """
+    from netsim import views
+    from netsim.console.places import data_folder
+    from netsim.export import formats, replays
+    from netsim.recording import run_folder
+    from netsim.recording.played import folders as begun_runs
+    from netsim.recording.summary import run_folders
+    from netsim.rng import Streams
+    from netsim.scenario import load
+    from netsim.scenario.kinds import kinds_of
+    from netsim.units import to_ns
+    from netsim.world.placement import placed, starting_heights_m
+    from netsim.world.radios import radios
+
+    form, simulator = wanted
+    if (form is None) == (simulator is None):
+        raise ScenarioError("name a format, --as FORMAT, or a simulator, --for SIMULATOR")
+    if form in views.names():
+        raise ScenarioError(f"--as {form}: is a figure: netsim plot {run} --as {form}")
+    if not step_s >= 1e-9:
+        raise ScenarioError(f"--step {step_s:g}: must be at least 1e-9 s")
+    if form is not None and formats.tells_what_happened(form):
+        return formats.write_run(_only(begun_runs(run), run), form, out)
+    folders = run_folders(run)
+    folder = folders[0] if simulator is None else _only(folders, run)
+    scenario = load(str(run_folder.scenario_file(folder)), kinds=kinds_of(components))
+    if any(
+        later.radio != scenario.radio or later.link != scenario.link for _, later in scenario.later
+    ):
+        raise ScenarioError(
+            f"{folder}: its [[changes]] alter links in mid-run, which no format tells; export a "
+            "run without them"
+        )
+    lies = data_folder(scenario, data)
+    streams = Streams(scenario.seed)
+    positions_m, track = placed(scenario, streams, lies)
+    on_air = radios(scenario, positions_m, streams, track, lies)
+    layout = formats.Layout(
+        name=scenario.name,
+        nodes=scenario.nodes.count,
+        horizon_ns=to_ns(scenario.horizon_s),
+        step_ns=to_ns(step_s),
+        positions_m=positions_m,
+        track=track,
+        radio=scenario.radio,
+        budget=on_air.budget,
+        tx_power_dbm=on_air.tx_power_dbm,
+        streams=streams,
+        heights_m=starting_heights_m(scenario, track),
+    )
+    if simulator is not None:
+        played = replays.Run(folder=folder, scenario=scenario, layout=layout)
+        return replays.write(played, simulator, out)
+    assert form is not None
+    return formats.write(layout, form, out)
+
+
+def _only(folders: Sequence[Path], run: Path) -> Path:
+    if len(folders) > 1:
+        raise ScenarioError(f"{run}: several runs; name one, such as {folders[0]}")
+    return folders[0]

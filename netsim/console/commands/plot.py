@@ -1,0 +1,424 @@
+"""The command `netsim plot`: figures for papers, of runs that have been played."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from netsim.console import terminal
+from netsim.console.options import Debug
+from netsim.errors import ScenarioError, one_line
+
+if TYPE_CHECKING:
+    from netsim.views import Shown
+    from netsim.views.gathering.estimates import Band
+    from netsim.views.gathering.runs import Run
+    from netsim.views.render.terminal import WrappedTable
+
+ALSO_CALLED = ("draw", "figure", "figures", "graphs", "chart")
+
+_MOST_CURVES = 12
+
+
+def command(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RUN...", help="Folders of runs, or of a sweep, or of a point of one."
+        ),
+    ],
+    view: Annotated[
+        str | None, typer.Option("--as", metavar="VIEW", help="What is drawn \\[accuracy].")
+    ] = None,
+    form: Annotated[
+        Literal["pdf", "svg", "png", "text"] | None,
+        typer.Option("--format", help="text: print a table \\[that of --out, else pdf]."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The figure \\[NAME-VIEW.pdf in the working folder]."),
+    ] = None,
+    width: Annotated[
+        str,
+        typer.Option(
+            metavar="column|text|INCHES", help="Width: 3.5 or 7.16 in, as the IEEE has them."
+        ),
+    ] = "column",
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="A metric, of a sweep a measure, of cdf also delay or age; repeated: more panels.",
+        ),
+    ] = None,
+    band: Annotated[
+        Literal["interval", "std", "nodes", "none"] | None,
+        typer.Option(help="What bands span \\[interval of several seeds, else nodes]."),
+    ] = None,
+    paired_to: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="A panel more: paired differences to this method."),
+    ] = None,
+    table: Annotated[
+        bool, typer.Option("--table", help="Also write a small table as Markdown.")
+    ] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace files that are there.")
+    ] = False,
+    debug: Debug = False,
+) -> None:
+    """Draw a figure for a paper, of runs or of a sweep, with its numbers beside it as CSV.
+
+    accuracy: the main metric over virtual time; bytes: over what was transmitted and over airtime;
+    graph: who weighs whom; cdf: distributions over nodes and messages; fates: what became of
+    messages; time_use: what nodes were at; age_by_pair, deliveries, weights: by pair of nodes; map;
+    delays; weights_by_shared_classes; sweep: over the swept key.
+    """
+    with terminal.reported(debug):
+        wanted = Wanted(
+            view=view,
+            form=None if form == "text" else form,
+            out=out,
+            width=width,
+            metrics=tuple(metric or ()),
+            band=band,
+            paired_to=paired_to,
+            with_table=table,
+            overwrite=overwrite,
+        )
+        if form == "text":
+            for shown in tables(runs, wanted):
+                terminal.out().print(shown)
+            return
+        for path in plot(runs, wanted):
+            terminal.out().print(f"wrote {path}")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Options of the command line.
+
+    Attributes
+    ----------
+    view : str or None
+        The name of a view; None: `sweep` of a sweep, else `accuracy`.
+    form : {"pdf", "svg", "png"} or None
+        None: that of `out`, else PDF.
+    out : Path or None
+        The figure; None: the run's or the sweep's name and the view, in the working folder.
+    width : str
+        `column`, `text`, or a number of inches.
+    metrics : tuple of str
+        Empty: the main metric; with `cdf` also delays.
+    band : str or None
+        See `curves.draw`.
+    paired_to : str or None
+        A method, or a point of a sweep, to which differences are drawn.
+    with_table : bool
+        Whether a small table is written, too.
+    overwrite : bool
+        Whether files that are there are replaced.
+    """
+
+    view: str | None = None
+    form: str | None = None
+    out: Path | None = None
+    width: str = "column"
+    metrics: tuple[str, ...] = ()
+    band: Band | None = None
+    paired_to: str | None = None
+    with_table: bool = False
+    overwrite: bool = False
+
+
+def plot(paths: Sequence[Path], wanted: Wanted) -> list[Path]:
+    """Draw a figure and write it with its numbers.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+        Folders of runs, or of one sweep.
+    wanted : Wanted
+
+    Returns
+    -------
+    list of Path
+        What was written: the figure first.
+
+    Raises
+    ------
+    ScenarioError
+        If there is nothing to draw, or a file is there already; nothing was written.
+    """
+    from netsim.views.render.figure import files as numbers
+    from netsim.views.render.figure import marks
+    from netsim.views.render.figure import style as plot_style
+    from netsim.views.render.figure.sheets import paper, width_in
+
+    sheet = paper(width_in(wanted.width, "--width "))
+    view = _view(paths, wanted)
+    form = _form(wanted)
+    out = wanted.out or Path(f"{_name(paths[0])}-{view}.{form}")
+    _require_free(out, wanted)
+    with plot_style.style(sheet):
+        shown, rows = _gathered(paths, view, wanted)
+        try:
+            drawn = marks.drawn(shown, sheet=sheet)
+        except marks.OnPageOnlyError as error:
+            raise ScenarioError(f"--as {view}: {error}; --format text prints tables") from None
+        if rows is not None:
+            drawn = replace(drawn, rows=rows)
+        return numbers.write(drawn, out, form, wanted.with_table)
+
+
+def tables(paths: Sequence[Path], wanted: Wanted) -> list[WrappedTable]:
+    """The tables of a view for the terminal.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+        As of `plot`.
+    wanted : Wanted
+
+    Raises
+    ------
+    ScenarioError
+        If there is nothing to show.
+    """
+    from netsim.views.render import terminal as tables_of
+
+    view = _view(paths, wanted)
+    found = tables_of.tables(_gathered(paths, view, wanted)[0])
+    if not found:
+        raise ScenarioError(f"--as {view}: has no table; netsim report writes its page")
+    return found
+
+
+def _view(paths: Sequence[Path], wanted: Wanted) -> str:
+    """The name of the view, which suits what lies in the folders."""
+    from netsim.views import find
+
+    sweeps = [path for path in paths if _is_sweep(path)]
+    if sweeps and len(paths) > 1:
+        raise ScenarioError(
+            f"{one_line(sweeps[0])}: is the folder of a sweep; draw it by itself, or name folders "
+            "of its points or runs"
+        )
+    view = wanted.view or ("sweep" if sweeps else "accuracy")
+    _require_sense(view, wanted)
+    if hasattr(find(view), "of_sweep") and not sweeps:
+        raise ScenarioError(
+            f"{one_line(paths[0])}: --as {view}: is no folder of a sweep; --as accuracy, bytes, "
+            "graph or cdf draws runs"
+        )
+    return view
+
+
+def _gathered(
+    paths: Sequence[Path], view: str, wanted: Wanted
+) -> tuple[Shown, list[dict[str, Any]] | None]:
+    """Gather a view, and the rows of its file where they are not those of its table.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+    view : str
+    wanted : Wanted
+    """
+    from netsim.views import Ask, find
+    from netsim.views.gathering import runs
+    from netsim.views.gathering.asked import shown_of
+    from netsim.views.gathering.runs import Run
+
+    if hasattr(find(view), "of_sweep"):
+        return _sweep(paths[0], view, wanted)
+    found = [Run.of(folder) for path in paths for folder in folders_of(path)]
+    found = list({run.folder.resolve(): run for run in found}.values())
+    named = runs.groups(found)
+    if len(named) > _MOST_CURVES:
+        raise ScenarioError(
+            f"{one_line(paths[0])}: has {len(named)} curves, and a figure at most {_MOST_CURVES}; "
+            f"name some of them, such as {one_line(_above_seed(found[0].folder))}"
+        )
+    ask = Ask(wanted.metrics, wanted.band, wanted.paired_to, on_paper=True)
+    return shown_of(view, found, ask), None
+
+
+def _sweep(folder: Path, view: str, wanted: Wanted) -> tuple[Shown, list[dict[str, Any]] | None]:
+    """Gather a view of a sweep.
+
+    Parameters
+    ----------
+    folder : Path
+    view : str
+    wanted : Wanted
+    """
+    from netsim.campaign import sweep_results  # here: it brings torch, which runs need not
+    from netsim.views import find, sweep
+    from netsim.views.gathering import comparison
+    from netsim.views.gathering.sweep_tables import SweepTables
+
+    design = sweep_results.design_of(folder)
+    if view != "sweep":
+        found = find(view)
+        shown = found.of_sweep(SweepTables(folder, design))
+        if shown is None:
+            raise ScenarioError(f"{folder}: has no {view}: {getattr(found, 'NOTHING', 'nothing')}")
+        return shown, None
+    minus = _reference(folder, design, wanted.paired_to)
+    lines = comparison.compare_points(folder, design, minus or None)
+    show = _measures_of(folder, lines, wanted.metrics)
+    way = sweep_results.way(folder, minus)
+    shown = sweep.gather(lines, show, way)
+    if shown is None:
+        raise ScenarioError(
+            f"{folder / 'scenario.toml'}: sweep.over: nothing is varied, or no run has "
+            f"{', '.join(show)}; netsim compare {folder} shows what there is"
+        )
+    for line in sweep_results.left_out(folder):
+        terminal.err().print(line)
+    return shown, sweep.csv_rows(lines, show, way)
+
+
+def _measures_of(folder: Path, lines: Any, named: Sequence[str]) -> list[str]:
+    """The measures of a figure: those named, else the main metric.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the sweep.
+    lines : sequence of PointResult
+    named : sequence of str
+        Their unit may be left out.
+
+    Raises
+    ------
+    ScenarioError
+        If one is no measure, or no run has it.
+    """
+    from netsim.recording.summary_fields import MEASURES
+    from netsim.recording.summary_fields import named as measure_named
+
+    there = [name for name in MEASURES if any(name in line.estimates for line in lines)]
+    if not named:
+        main: list[str] = [name for name in ("accuracy", "main_metric") if name in there]
+        return main or [name for name in ("delay_s", *there) if name in there][:1]
+    try:
+        found = [measure_named(word) for word in named]
+    except ValueError as error:
+        raise ScenarioError(f"--metric {error}") from None
+    for name in found:
+        if name not in there:
+            raise ScenarioError(
+                f"{folder}: --metric {name}: no run has it; there are {', '.join(there)}"
+            )
+    return found
+
+
+def _reference(folder: Path, design: Any, named: str | None) -> str:
+    """The algorithm or point that a word means; empty: none."""
+    from netsim.views.gathering import runs
+
+    if named is None:
+        return ""
+    if named in design.points:
+        return named
+    found = {run.algorithm: run for label in design.points for run in _of_point(folder / label)}
+    groups = {name: [run] for name, run in found.items()}
+    return groups[runs.reference(groups, named)][0].algorithm
+
+
+def folders_of(path: Path) -> list[Path]:
+    """The run folders at `path`: of a run, of several algorithms, of a sweep's point or a sweep.
+
+    Raises
+    ------
+    ScenarioError
+        If there is none.
+    """
+    from netsim.recording.played import folders as begun_runs
+
+    deeper = sorted(
+        [p.parent for p in path.glob("seed-*/*/status.json")]
+        + [p.parent for p in path.glob("*/seed-*/*/status.json")]
+    )
+    return deeper or begun_runs(path)
+
+
+def _above_seed(run: Path) -> Path:
+    """The folder of all seeds of a point, or the run itself."""
+    return run.parents[1] if run.parent.name.startswith("seed-") else run
+
+
+def _of_point(folder: Path) -> list[Run]:
+    from netsim.views.gathering.runs import Run
+
+    return [Run.of(p.parent) for p in sorted(folder.glob("seed-*/*/summary.json"))]
+
+
+def _is_sweep(folder: Path) -> bool:
+    """Return whether a folder is that of a sweep."""
+    from netsim.recording import run_folder
+    from netsim.traces.files import is_file
+
+    if not is_file(folder / "scenario.toml"):
+        return False
+    return isinstance(run_folder.scenario(folder).get("sweep"), dict)
+
+
+def _require_sense(view: str, wanted: Wanted) -> None:
+    """Raise ScenarioError for a view that there is not, and for options that it does not take."""
+    from netsim.export import formats
+    from netsim.views import find
+
+    if view.replace("_", "-") in formats.formats():
+        raise ScenarioError(f"--as {view}: is a format: netsim export RUN --as {view}")
+    takes = getattr(find(view, "--as "), "TAKES", ())
+    if wanted.paired_to is not None and "paired_to" not in takes:
+        raise ScenarioError(
+            f"--paired-to {wanted.paired_to}: differences are taken at equal times; draw them "
+            "with --as accuracy, cdf or sweep"
+        )
+    if wanted.band is not None and "band" not in takes:
+        raise ScenarioError(f"--band {wanted.band}: --as {view} has no bands; leave it out")
+    if wanted.metrics and "metrics" not in takes:
+        raise ScenarioError(f"--metric {wanted.metrics[0]}: a {view} has none; leave it out")
+
+
+def _form(wanted: Wanted) -> str:
+    """The format, from --format or the end of the file's name."""
+    from netsim.views.render.figure.style import FORMATS
+
+    ending = "" if wanted.out is None else wanted.out.suffix[1:].lower()
+    if wanted.form and ending in FORMATS and ending != wanted.form:
+        raise ScenarioError(
+            f"--format {wanted.form}: --out {one_line(wanted.out)} ends otherwise; name one of both"
+        )
+    if wanted.out is not None and not wanted.form and ending not in FORMATS:
+        raise ScenarioError(
+            f"--out {one_line(wanted.out)}: must end with .{', .'.join(FORMATS)}, or give --format"
+        )
+    return wanted.form or ending or "pdf"
+
+
+def _require_free(out: Path, wanted: Wanted) -> None:
+    """Raise ScenarioError where a file would be replaced that nobody gave up."""
+    from netsim.views.render.figure import files as numbers
+
+    if out.is_dir():
+        raise ScenarioError(f"--out {one_line(out)}: is a folder; name a file, such as figure.pdf")
+    for path in numbers.beside(out, wanted.with_table):
+        if path.exists() and not wanted.overwrite:
+            raise ScenarioError(
+                f"{one_line(path)}: is there already; name another file with --out, or replace it "
+                "with --overwrite"
+            )
+
+
+def _name(path: Path) -> str:
+    """Return the name of a figure's file."""
+    return path.resolve().name or "figure"

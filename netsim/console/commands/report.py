@@ -1,0 +1,65 @@
+"""The command `netsim report`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from netsim.console import terminal
+from netsim.console.options import Components, DataDir, Debug
+
+ALSO_CALLED = ("dashboard", "html", "page", "show", "view", "open", "watch", "live")
+
+
+def command(
+    path: Annotated[
+        Path, typer.Argument(metavar="RUN|SWEEP", help="Its folder, whether it has ended or not.")
+    ],
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The page \\[report.html in the folder].")
+    ] = None,
+    components: Components = None,
+    data: DataDir = None,
+    debug: Debug = False,
+) -> None:
+    """Write a page on which one sees what happened: one HTML file, for any browser, offline."""
+    with terminal.reported(debug):
+        from netsim.campaign import sweep_results
+        from netsim.console.places import places_of
+        from netsim.recording import checksums
+        from netsim.recording.played import folders as begun_runs
+        from netsim.views.render.page import run_page, sweep_page
+
+        target = out or path / run_page.NAME
+        if out is not None:
+            _require_free(out)
+        if sweep_results.is_sweep(path):
+            trials = sweep_results.recorded(path)
+            sweep_page.report(path, sweep_results.design_of(path), trials, target)
+        else:
+            folders = begun_runs(path)
+            run_page.report(folders, target, places_of(folders[0], components or (), data))
+        if out is None:
+            checksums.renew(path, run_page.NAME)
+        terminal.out().print(f"wrote {target}")
+
+
+def _require_free(out: Path) -> None:
+    """Raise ScenarioError where something else than an earlier page would be replaced."""
+    from netsim.errors import DataError, ScenarioError, one_line
+    from netsim.traces import bounded
+    from netsim.views.render.page import html
+
+    if out.is_dir():
+        raise ScenarioError(f"--out {one_line(out)}: is a folder; name a file, such as page.html")
+    if out.exists() or out.is_symlink():
+        try:
+            with bounded.opened(out, one_line(out), follow_links=False) as file:
+                is_page = html.is_page(file.read(html.MOST_HEAD_BYTES))
+        except (OSError, DataError):
+            is_page = False
+        if not is_page:
+            raise ScenarioError(
+                f"--out {one_line(out)}: is there already and is no page of netsim's; name another "
+                "file"
+            )

@@ -1,0 +1,121 @@
+"""The command `netsim run`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from netsim.console import terminal
+from netsim.console.options import (
+    Components,
+    DataDir,
+    Debug,
+    Device,
+    Figures,
+    ForceNew,
+    Log,
+    Out,
+    Quiet,
+    Report,
+    ScenarioArgument,
+    Seed,
+    Sets,
+    TimingOnly,
+    Watch,
+    assignments,
+)
+
+ALSO_CALLED = ("play", "simulate", "simulation", "start", "train")
+
+
+def command(
+    scenario: ScenarioArgument,
+    sets: Sets = None,
+    seed: Seed = None,
+    out: Out = None,
+    force_new: ForceNew = False,
+    device: Device = None,
+    components: Components = None,
+    data: DataDir = None,
+    timing_only: TimingOnly = False,
+    figures: Figures = False,
+    report: Report = True,
+    check: Annotated[
+        bool, typer.Option("--check", help="Check invariants at every evaluation, too.")
+    ] = False,
+    watch: Watch = False,
+    log: Log = None,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Play a scenario and write what happened."""
+    with terminal.reported(debug, terminal.THE_RUN):
+        with terminal.loading(quiet):
+            from netsim.console import ending, live, progress, sweeping
+            from netsim.console.checking import checked
+            from netsim.engine import runner
+            from netsim.errors import ScenarioError
+            from netsim.export.trackers import tracker
+            from netsim.recording import folder_lock
+            from netsim.scenario.kinds import kinds_of
+
+        folders, programs = tuple(components or ()), tuple(log or ())
+        changes = [*(sets or []), *assignments(seed=seed, device=device, data=data)]
+        with terminal.waiting("reading the algorithms and the scenario", quiet):
+            new = sweeping.new_folder(out, force_new)
+            draft, played = checked(scenario, changes, {}, kinds_of(folders), new, timing_only)
+        if watch:
+            live.require_page(report)
+        if played.sweep is not None:
+            for option, said in (("--check", check), ("--log", programs)):
+                if said:
+                    raise ScenarioError(
+                        f"{draft.path}: [sweep]: {option} looks at single runs; leave the "
+                        "table out, or play scenario.toml of one of its runs"
+                    )
+            where = sweeping.Where(force_new=force_new, report=report, watch=watch)
+            sweeping.play(draft, played, out, folders, timing_only, quiet, where)
+            return
+        writers = tracker.writers_of(programs)
+        console = terminal.err()
+        made: list[Path] = []
+
+        def own(algorithm: str) -> Path:
+            return made[0] / algorithm if len(played.algorithm) > 1 else made[0]
+
+        try:
+            names = [entry.name for entry in played.algorithm]
+            with live.shown(watch, names, folders, console.warn) as page:
+
+                def make_folder() -> Path:
+                    if force_new:
+                        sweeping.make_room(out, quiet)
+                    made.append(runner.claim(out, played.name))
+                    if not quiet:
+                        progress.announce(console, played)
+                    if page is not None:
+                        page.begin(made[0])
+                    return made[0]
+
+                with (
+                    progress.watched(console, played, quiet) as shown,
+                    tracker.told(writers, own, live.write_every_s(page), console.warn) as observers,
+                ):
+                    told = shown if page is None else page.told_with(shown)
+                    ended = runner.play(
+                        played,
+                        make_folder,
+                        draft.path,
+                        timing_only,
+                        told,
+                        components=folders,
+                        check=check,
+                        observers=observers,
+                        doing=None if told is None else told.doing,
+                        ending=ending.RunEnding(played, figures, report, page),
+                        warn=None if quiet else console.warn,
+                    )
+                ending.tell(made[0], ended, played, quiet)
+        finally:
+            for folder in made:
+                folder_lock.release(folder)

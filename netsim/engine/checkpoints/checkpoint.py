@@ -1,0 +1,316 @@
+"""A checkpoint of a run: its contents, `journal/checkpoint-*.json`, and its files of bare numbers.
+
+These hold values of cells, one after the other, and nothing else. What lies where is in the
+contents (`Group`), so reading runs no code and trusts no size that a file states.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from io import RawIOBase
+from math import prod
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from netsim.learning.refs import Cell
+from netsim.learning.scheduler import Counters
+from netsim.recording.parquet_parts import Extent
+from netsim.recording.whole_files import write_whole
+from netsim.registry import Index, Table
+
+FORMAT = 2
+
+
+class WrittenFile(Table):
+    """A file of the journal, and what shows that it is whole.
+
+    Attributes
+    ----------
+    name : str
+    bytes : int
+    sha256 : str
+    """
+
+    name: str
+    bytes: Index
+    sha256: str
+
+
+class Group(Table):
+    """Values of one type and shape, which lie one after the other in a file of values.
+
+    Attributes
+    ----------
+    dtype : str
+        As torch names it.
+    shape : tuple of int
+    strides : tuple of int or None
+        In entries; None: contiguous.
+    cells : tuple of int
+        The number of each value's cell.
+    """
+
+    dtype: str
+    shape: tuple[Index, ...]
+    strides: tuple[Index, ...] | None
+    cells: tuple[Index, ...]
+
+
+class Moment(Table):
+    """Position of a run between two events.
+
+    Attributes
+    ----------
+    events, evaluations : int
+        How many there had been.
+    time_ns : int
+    accuracy : float or None
+        The task's main metric at the last evaluation.
+    wall_s, evaluation_wall_s : float
+        What the run, and evaluations in it, had taken.
+    """
+
+    events: Index
+    evaluations: Index
+    time_ns: Index
+    accuracy: float | None
+    wall_s: float
+    evaluation_wall_s: float
+
+
+class Checkpoint(Table):
+    """All of a run that playing its events again without tensor work does not bring back.
+
+    Attributes
+    ----------
+    format : int
+    number : int
+        How many checkpoints of the run there were before it.
+    moment : Moment
+    event_log_sha256 : str
+        Of the events so far.
+    extents : dict of str to Extent
+        How far each table had been written.
+    written : dict of str to str
+        SHA-256 of every file of the run so far, by its name in the folder, as it was written.
+    counters : Counters
+        Of the scheduler.
+    submitted : int
+        Cells for which jobs had been submitted.
+    pending : tuple of int
+        Numbers of the jobs that had not run.
+    again : tuple of int
+        Cells whose values were left for later: their jobs run again.
+    numbers : int
+        Numbers that `node.value` had given.
+    values : tuple of WrittenFile
+        Where these numbers are.
+    groups : tuple of Group
+        The values that existed, in the order in which they lie in `cells`.
+    cells : WrittenFile
+    made_with : dict
+        Versions and machine.
+    """
+
+    format: Literal[2] = 2
+    number: Index
+    moment: Moment
+    event_log_sha256: str
+    extents: dict[str, Extent]
+    written: dict[str, str]
+    counters: Counters
+    submitted: Index
+    pending: tuple[Index, ...]
+    again: tuple[Index, ...]
+    numbers: Index
+    values: tuple[WrittenFile, ...]
+    groups: tuple[Group, ...]
+    cells: WrittenFile
+    made_with: dict[str, Any]
+
+
+AT_ONCE_BYTES = 1 << 24
+"""Values of so many bytes are copied together."""
+
+MOST_ENTRIES = 1 << 59
+"""So many torch can count in bytes; a shape with a zero has none, and may still say more."""
+
+DTYPES = {
+    str(dtype).removeprefix("torch."): dtype
+    for dtype in (
+        torch.float16,
+        torch.bfloat16,
+        torch.float32,
+        torch.float64,
+        torch.complex64,
+        torch.complex128,
+        torch.bool,
+        torch.uint8,
+        torch.int8,
+        torch.int16,
+        torch.int32,
+        torch.int64,
+    )
+}
+
+
+class DamagedError(Exception):
+    """A file of the journal is not what was written; the message says how."""
+
+
+def write_cells(path: Path, cells: Iterable[Cell]) -> tuple[tuple[Group, ...], WrittenFile]:
+    """Write the computed values of some cells.
+
+    Parameters
+    ----------
+    path : Path
+        Never seen incomplete, and on the disk itself when this returns.
+    cells : iterable of Cell
+        None whose computation was left for later.
+
+    Returns
+    -------
+    groups : tuple of Group
+        What lies where.
+    file : WrittenFile
+    """
+    alike: dict[tuple[str, tuple[int, ...], tuple[int, ...] | None], list[Cell]] = {}
+    for cell in cells:
+        value = cell.materialise()
+        name = str(value.dtype).removeprefix("torch.")
+        alike.setdefault((name, tuple(value.shape), _strides(value)), []).append(cell)
+    groups = tuple(
+        Group(dtype=dtype, shape=shape, strides=strides, cells=tuple([c.number for c in some]))
+        for (dtype, shape, strides), some in alike.items()
+    )
+
+    return groups, _written(path, lambda: (b for some in alike.values() for b in _bytes_of(some)))
+
+
+def write_numbers(path: Path, numbers: Sequence[np.ndarray]) -> WrittenFile:
+    """Write arrays of float64 one after the other; `path` as of `write_cells`."""
+    return _written(path, lambda: (a.astype("<f8", copy=False).tobytes() for a in numbers))
+
+
+def read_numbers(folder: Path, file: WrittenFile) -> np.ndarray:
+    """The numbers of a file that `write_numbers` wrote.
+
+    Raises
+    ------
+    DamagedError
+    """
+    require_whole(folder, file)
+    return np.fromfile(folder / file.name, dtype="<f8")
+
+
+def read_cells(
+    folder: Path, file: WrittenFile, groups: Sequence[Group]
+) -> Iterator[tuple[int, Tensor]]:
+    """The values of a file that `write_cells` wrote, each with the number of its cell.
+
+    Parameters
+    ----------
+    folder : Path
+    file : WrittenFile
+        Known to be whole.
+    groups : sequence of Group
+
+    Yields
+    ------
+    number : int
+    value : torch.Tensor
+        On the CPU, in memory of its own.
+    """
+    with (folder / file.name).open("rb") as data:
+        for group in groups:
+            size = _value_bytes(group)
+            for number in group.cells:
+                yield number, _value(data.read(size), group)
+
+
+def _value(data: bytes, group: Group) -> Tensor:
+    dtype = DTYPES[group.dtype]
+    if not data:
+        return torch.empty(group.shape, dtype=dtype)
+    value = torch.frombuffer(bytearray(data), dtype=dtype).view(group.shape)
+    if group.strides is None:
+        return value.clone()  # aligned as torch aligns
+    return torch.empty_strided(group.shape, group.strides, dtype=dtype).copy_(value)
+
+
+def require_whole(folder: Path, file: WrittenFile) -> None:
+    """Refuse a file that is not, byte for byte, what was written.
+
+    Raises
+    ------
+    DamagedError
+    """
+    path = folder / file.name
+    if path.name != file.name or path.is_symlink() or not path.is_file():
+        raise DamagedError(f"{file.name} is missing")
+    if path.stat().st_size != file.bytes:
+        raise DamagedError(f"{file.name} has {path.stat().st_size} bytes, not {file.bytes}")
+    with path.open("rb") as data:
+        if hashlib.file_digest(data, "sha256").hexdigest() != file.sha256:
+            raise DamagedError(f"{file.name} is not what was written: its checksum differs")
+
+
+def require_sizes(file: WrittenFile, groups: Sequence[Group]) -> None:
+    """Refuse groups that do not fill their file exactly.
+
+    Raises
+    ------
+    DamagedError
+    """
+    for group in groups:
+        if group.dtype not in DTYPES:
+            raise DamagedError(f"{file.name}: values of type {group.dtype} are not known")
+        if prod(max(1, n) for n in group.shape) > MOST_ENTRIES:
+            raise DamagedError(f"{file.name}: values of shape {group.shape} are not known")
+        if group.strides is not None and not _are_dense(group.shape, group.strides):
+            raise DamagedError(f"{file.name}: values of strides {group.strides} are not known")
+    if sum(_value_bytes(group) * len(group.cells) for group in groups) != file.bytes:
+        raise DamagedError(f"{file.name} does not have the size of its values")
+
+
+def _value_bytes(group: Group) -> int:
+    return prod(group.shape) * DTYPES[group.dtype].itemsize
+
+
+def _strides(value: Tensor) -> tuple[int, ...] | None:
+    """Strides of a value whose entries lie in another order, by which sums of it may go."""
+    strides = tuple(value.stride())
+    if value.is_contiguous() or not _are_dense(tuple(value.shape), strides):
+        return None
+    return strides
+
+
+def _are_dense(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+    """Return whether entries lie side by side in memory, in some order."""
+    if len(shape) != len(strides):
+        return False
+    return 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) == prod(shape)
+
+
+def _bytes_of(cells: Sequence[Cell]) -> Iterator[memoryview]:
+    """The bytes of values of one type and shape, many at a time."""
+    size = max(1, cells[0].materialise().nbytes)
+    most = max(1, AT_ONCE_BYTES // size)
+    for start in range(0, len(cells), most):
+        rows = torch.stack([c.materialise().detach() for c in cells[start : start + most]])
+        yield rows.cpu().contiguous().view(-1).view(torch.uint8).numpy().data
+
+
+def _written(path: Path, pieces: Callable[[], Iterable[bytes | memoryview]]) -> WrittenFile:
+    size = 0
+
+    def write(file: RawIOBase) -> None:
+        nonlocal size
+        for piece in pieces():
+            size += file.write(piece)
+
+    digest = write_whole(path, write)
+    return WrittenFile(name=path.name, bytes=size, sha256=digest)

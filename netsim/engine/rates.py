@@ -1,0 +1,244 @@
+"""Rates of this machine: floating-point operations a second of local steps and of outputs."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import torch
+
+from netsim.backends.job_types.train import Train
+from netsim.data.partitions import Rows, Shard
+from netsim.data.sets import Outline, Samples
+from netsim.engine.assembly import open_learning
+from netsim.learning.architecture import Architecture
+from netsim.learning.flops import step_flops
+from netsim.learning.jobs import Batches
+from netsim.learning.optimizers import state_size
+from netsim.learning.refs import Cell, Ref
+from netsim.models import ModelKind
+from netsim.scenario import from_dict
+from netsim.scenario.tables import Scenario
+from netsim.world import builder
+
+
+@dataclass(frozen=True, eq=False)
+class Form:
+    """A model in the minibatches of a data set.
+
+    Attributes
+    ----------
+    model : ModelKind
+    outline : Outline
+    batch_size : int
+    optimizer : {"sgd", "adam"}
+    """
+
+    model: ModelKind
+    outline: Outline
+    batch_size: int
+    optimizer: str
+
+    @property
+    def name(self) -> str:
+        """Its kind, or that of its backbone: models of one name run at about one rate."""
+        named: Any = getattr(self.model, "backbone", self.model)
+        return str(named.kind)
+
+    def key(self) -> tuple[Hashable, ...]:
+        """Return what tells it apart."""
+        model = self.model.model_dump_json()
+        return self.name, model, self.outline.input_shape, self.outline.num_classes, self.batch_size
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Form) and self.key() == other.key()
+
+    def __hash__(self) -> int:
+        return hash(self.key())
+
+
+@lru_cache(maxsize=64)
+def flops(form: Form) -> tuple[float, float]:
+    """Operations of a local step, with the update of each parameter, and of one sample's outputs.
+
+    Parameters
+    ----------
+    form : Form
+    """
+    shape, classes = form.outline.input_shape, form.outline.num_classes
+    module = form.model.build(shape, classes)
+    a = Architecture(form.name, module, torch.device("cpu"), torch.float32, classes)
+    passes = step_flops(a, shape, form.batch_size)  # two thirds of it backwards
+    update = 2.0 * a.num_parameters
+    return passes + update, max(passes / form.batch_size / 3, 1.0)
+
+
+def forms(scenario: Scenario) -> list[Form]:
+    """List the models of a scenario's algorithms in their minibatches, each once."""
+    outline, found = scenario.data.outline(), []
+    for entry in scenario.algorithm:
+        training = scenario.training_of(entry)
+        found += [
+            Form(model, outline, training.batch_size, training.optimizer)
+            for model in scenario.model
+        ]
+    return list(dict.fromkeys(found))
+
+
+NODES = 6
+"""Nodes that train in a timing: more than `routes.toml` calls few."""
+MINIBATCHES = 2
+TESTED = 20
+"""Samples of each that outputs are timed on."""
+LONG_S = 0.2
+"""A timing that takes so long is long enough; shorter ones are repeated with more steps."""
+MOST_STEPS = 64
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Operations a second of one core (on a GPU: of it), as `flops` counts them.
+
+    Attributes
+    ----------
+    train, look : float
+        Of local steps, and of outputs.
+    """
+
+    train: float
+    look: float
+
+
+def measured(form: Form, device: str = "auto") -> Rates:
+    """Time a model in its minibatches, on random inputs.
+
+    Parameters
+    ----------
+    form : Form
+    device : str
+        See `[run] device`.
+    """
+    small = _small(form, device)
+    torch.set_num_threads(1)  # as a run does
+    world = builder.build(small)
+    learning = open_learning(world, small.algorithm[0], False, lambda: 0)
+    backend = learning.scheduler.backend
+    assert backend is not None
+    size = state_size(learning.optimizer.kind, world.architectures[0].num_parameters)
+
+    def train(steps: int) -> None:
+        kept = []
+        for node, start in enumerate(learning.initial):
+            cells = (
+                Cell(learning.scheduler, start.shape, start.architecture),
+                Cell(learning.scheduler, (size,)),
+            )
+            batches = Batches(node, "train", 0, steps)
+            work = Train(batches, learning.optimizer, None, (), 0, (), None, False)
+            learning.scheduler.submit(work, node, (Ref(node, start),), cells)
+            kept.append(cells)
+        learning.scheduler.flush()
+
+    asked = [
+        (Ref(i, cell), learning.shards.split_rows(i, "test"))
+        for i, cell in enumerate(learning.initial)
+    ]
+    on_gpu = learning.shards.x.device.type == "cuda"
+    backend.predictions(asked)
+    looking = lasting(lambda: backend.predictions(asked), on_gpu) / NODES / TESTED
+    train(1)  # compiles, traces, fills caches
+    steps, lasted = 1, lasting(lambda: train(1), on_gpu)
+    while lasted < LONG_S and steps < MOST_STEPS:
+        steps *= 4
+        lasted = lasting(functools.partial(train, steps), on_gpu)
+    step_s = lasted / steps / NODES
+    step, sample = flops(form)
+    return Rates(step / step_s, sample / looking)
+
+
+def _small(form: Form, device: str) -> Scenario:
+    """Few nodes with random inputs."""
+    small = from_dict(
+        {
+            "horizon_s": 1.0,
+            "nodes": {"count": NODES},
+            "exchange": {"schedule": "rounds", "interval_s": 1.0},
+            "data": {"kind": "digits"},
+            "model": form.model.model_dump(mode="json"),
+            "training": {"batch_size": form.batch_size, "optimizer": form.optimizer},
+            "metrics": {"common_test_samples": 1, "weights": False},
+            "run": {"device": device},
+            "algorithm": {"kind": "local"},
+        }
+    )
+    return small.model_copy(update={"data": Random(form.outline, form.batch_size, NODES)})
+
+
+class Random:
+    """In place of `[data]`: random inputs of a data set's shape, as many for each node.
+
+    Parameters
+    ----------
+    outline : Outline
+    batch_size : int
+    nodes : int
+    """
+
+    path, goes_by, drift, validation = None, "nothing", (), 0.0
+
+    def __init__(self, outline: Outline, batch_size: int, nodes: int) -> None:
+        self._outline, self._nodes = outline, nodes
+        self._each = MINIBATCHES * batch_size
+        self.partition = self
+
+    def load(self, folder: object) -> Samples:
+        """As a data set does."""
+        of, rng = self._outline, np.random.Generator(np.random.Philox(0))
+        count = self._nodes * (self._each + TESTED)
+        if of.input_limit is None:
+            x = rng.standard_normal((count, *of.input_shape), dtype=np.float32)
+        else:
+            x = rng.integers(0, of.input_limit, (count, *of.input_shape)).astype(np.float32)
+        y = rng.integers(0, of.num_classes, count)
+        rows = np.arange(count)
+        names = tuple(map(str, range(of.num_classes)))
+        cut = self._nodes * self._each
+        train, test = rows[:cut], rows[cut:]
+        return Samples(x, y, train, test, of.num_classes, names, "random", "")
+
+    def split(
+        self,
+        labels: Rows,
+        train: Rows,
+        test: Rows,
+        num_classes: int,
+        nodes: int,
+        streams: object,
+        groups: object = None,
+    ) -> list[Shard]:
+        """As a partition does: equal parts.
+
+        Parameters
+        ----------
+        labels, train, test, num_classes, nodes, streams, groups
+            As for `Partition.split`.
+        """
+        parts = zip(np.array_split(train, nodes), np.array_split(test, nodes), strict=True)
+        return [Shard(*part) for part in parts]
+
+
+def lasting(run: Callable[[], object], on_gpu: bool = False) -> float:
+    """Seconds that a call takes, of all cores together; on a GPU as they pass."""
+    if on_gpu:
+        torch.cuda.synchronize()
+    clock = time.perf_counter if on_gpu else time.process_time
+    start = clock()
+    run()
+    if on_gpu:
+        torch.cuda.synchronize()
+    return clock() - start

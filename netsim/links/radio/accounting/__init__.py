@@ -1,0 +1,1 @@
+"""Accounts of the air: time on the air, bits and energy of each node."""

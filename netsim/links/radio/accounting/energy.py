@@ -1,0 +1,295 @@
+"""Costs of flights: time on the air and bits, for the recorder and the energy meter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+from netsim.devices.energy.meter import EnergyMeter
+from netsim.links.link import Report
+from netsim.links.radio.accounting.overhearing import Overhearing
+from netsim.links.radio.mac.flight import Flight, Piece, Reception
+from netsim.recording.recorder import Recorder
+from netsim.units import NS_PER_S
+
+
+class EnergyAccounting:
+    """Count the airtime and the bits of flights, and report them to the energy meter.
+
+    Airtime is counted to a flight's planned end when it starts, so that a battery knows when it
+    will be empty, and taken back where the flight ends earlier. The meter spreads it evenly over
+    its time, also where it is sent in slots.
+
+    Parameters
+    ----------
+    recorder : Recorder
+    meter : EnergyMeter
+
+    Attributes
+    ----------
+    listens : bool
+        Whether `overheard` has to be called, where all nodes share a channel.
+    """
+
+    def __init__(self, recorder: Recorder, meter: EnergyMeter) -> None:
+        self._recorder, self._meter = recorder, meter
+        self.listens = meter.listens
+        self._overhearing = Overhearing()
+
+    def airtime(self, flight: Flight, until_ns: int) -> None:
+        """Count a flight's airtime up to an instant; take back what was counted beyond it."""
+        begin_ns, end_ns = flight.accounted_to_ns, max(until_ns, flight.begins_ns)
+        if begin_ns == end_ns:
+            return
+        flight.accounted_to_ns = end_ns
+        sent = _airtimes(flight, begin_ns, end_ns)
+        for piece in sent:
+            self._recorder.airtime_ns += round(piece.airtime_ns)
+            flight.airtime_ns += round(piece.airtime_ns)
+        pieces: tuple[Piece, ...] = tuple(sent)
+        if end_ns > begin_ns:
+            flight.counted += pieces
+        else:
+            flight.counted, pieces = _taken_back(flight.counted, end_ns)
+        awake, waking_later = _awake(flight), _waking_later(flight)
+        for piece in pieces:
+            self._sent(flight, awake, piece)
+        for reception in waking_later:
+            wakes_ns, counted = reception.wakes_ns, flight.counted_late.get(reception, ())
+            if end_ns > begin_ns:
+                heard: tuple[Piece, ...]
+                heard = tuple(_airtimes(flight, max(begin_ns, wakes_ns), max(end_ns, wakes_ns)))
+                counted += heard
+            else:
+                counted, heard = _taken_back(counted, end_ns)
+            flight.counted_late = {**flight.counted_late, reception: counted}
+            for piece in heard:
+                self._heard(reception.tx.dst, piece)
+
+    def _sent(self, flight: Flight, awake: Sequence[int], piece: Piece) -> None:
+        """Tell the meter of a piece: what is sent, found by those who listen, and answered."""
+        meter, (from_ns, to_ns, airtime_ns, found, answers) = self._meter, piece
+        if found is None:
+            meter.on_air(flight.src, awake, from_ns, to_ns, airtime_ns, flight.power_now)
+        else:
+            meter.on_air(flight.src, (), from_ns, to_ns, airtime_ns, flight.power_now)
+            for node in awake:
+                self._heard(node, piece)
+            before_ns = flight.found_ns
+            flight.found_ns = found * airtime_ns + (0.0 if before_ns is None else before_ns)
+        if answers:
+            answered_ns = answers * airtime_ns
+            flight.answered_ns += answered_ns
+            meter.on_air(flight.receptions[0].tx.dst, [flight.src], from_ns, to_ns, answered_ns)
+
+    def _heard(self, node: int, piece: Piece) -> None:
+        airtime_ns = piece.airtime_ns
+        if piece.found is not None:
+            airtime_ns *= float(piece.found[node])
+        self._meter.receives(node, piece.from_ns, piece.to_ns, airtime_ns)
+
+    def to_end(self, flight: Flight) -> None:
+        """Count a flight's airtime to its planned end."""
+        self.airtime(flight, flight.ends_ns)
+
+    def airtime_ahead_ns(self, flight: Flight, now_ns: int) -> int:
+        """Return the airtime that has been counted for a flight and is still to come [ns]."""
+        now_ns = max(now_ns, flight.begins_ns)
+        if now_ns >= flight.accounted_to_ns:
+            return 0
+        pieces = _airtimes(flight, now_ns, flight.accounted_to_ns)
+        return round(sum(piece.airtime_ns for piece in pieces))
+
+    def receiver_leaves(self, flight: Flight, reception: Reception, now_ns: int) -> None:
+        """Take back the airtime that a receiver will not listen to, to the end of a flight.
+
+        Parameters
+        ----------
+        flight : Flight
+            Counted to its planned end.
+        reception : Reception
+            That of the receiver.
+        now_ns : int
+        """
+        listens_ns = max(flight.begins_ns, reception.wakes_ns)
+        late = listens_ns > flight.begins_ns
+        counted_to_ns, leaves_ns = (max(t, listens_ns) for t in (flight.accounted_to_ns, now_ns))
+        heard: Sequence[Piece]
+        heard = _airtimes(flight, counted_to_ns, leaves_ns)
+        if leaves_ns < counted_to_ns:
+            counted = flight.counted_late.get(reception, ()) if late else flight.counted
+            _, heard = _taken_back(counted, leaves_ns)
+        for piece in heard:
+            self._heard(reception.tx.dst, piece)
+
+    def overheard(
+        self, flight: Flight, nodes: Iterable[int], others: Iterable[Flight] | None = None
+    ) -> None:
+        """Count what nodes that a flight was not for have heard of it.
+
+        Parameters
+        ----------
+        flight : Flight
+            One that has ended.
+        nodes : iterable of int
+            All that notice its sender.
+        others : iterable of Flight or None
+            Those on the air that may be sent at the very same time; None: there are none, where
+            senders take turns.
+        """
+        begins_ns, ends_ns = flight.begins_ns, flight.accounted_to_ns
+        if ends_ns <= begins_ns:
+            return
+        meant = {flight.src, *flight.addressees}
+        apart = [node for node in nodes if node not in meant]
+        if others is None:
+            if flight.found_ns is None:
+                self._meter.overhears(apart, begins_ns, ends_ns, flight.airtime_ns)
+                return
+            for node in apart:
+                self._meter.overhears((node,), begins_ns, ends_ns, round(flight.found_ns[node]))
+            return
+        share = flight.airtime_ns / (ends_ns - begins_ns)
+        for node, spans in self._overhearing.of(flight, apart, others):
+            for from_ns, to_ns in spans:
+                airtime_ns = round(share * (to_ns - from_ns))
+                self._meter.overhears((node,), from_ns, to_ns, airtime_ns)
+
+    def overheard_answers(self, flight: Flight, nodes: Iterable[int]) -> None:
+        """Count what nodes have heard of the answers to a flight that has ended.
+
+        Parameters
+        ----------
+        flight : Flight
+        nodes : iterable of int
+            All that notice its receiver.
+        """
+        meant = {flight.src, *flight.addressees}
+        apart = [node for node in nodes if node not in meant]
+        begins_ns, ends_ns = flight.begins_ns, flight.accounted_to_ns
+        self._meter.overhears(apart, begins_ns, ends_ns, round(flight.answered_ns))
+
+    def bits(self, flight: Flight, reports: Sequence[Report], cut: bool) -> int:
+        """Count the bits that a flight has carried, headers and repetitions included.
+
+        Parameters
+        ----------
+        flight : Flight
+            One that has ended, with its airtime counted up to then.
+        reports : sequence of Report
+            What became of it at each of its receptions.
+        cut : bool
+            Whether it ended before its planned end.
+
+        Returns
+        -------
+        int
+            Bits transmitted: an attempt that was cut short counts by the part that was sent.
+        """
+        if self._meter.by_bits:
+            self._tell_meter(flight, reports)
+        if not flight.broadcast:
+            return round(flight.receptions[0].transmissions * flight.packet_bits)
+        if not flight.rate_bps:
+            return 0
+        whole = flight.packets * flight.packet_bits
+        if flight.medium.transmissions == 1.0 and not (cut or flight.expired):
+            return whole
+        one_ns = flight.overhead_ns + flight.packet_bits / flight.rate_bps * NS_PER_S
+        return round(flight.airtime_ns / one_ns * flight.packet_bits) if one_ns else whole
+
+    def _tell_meter(self, flight: Flight, reports: Sequence[Report]) -> None:
+        if flight.broadcast:
+            attempts = flight.packets if flight.rate_bps else 0
+            attempts = max((report[2] for report in reports if report[2]), default=attempts)
+        else:
+            attempts = reports[0][2]
+        bits = attempts * flight.packet_bits
+        self._meter.carried(flight.src, flight.addressees, _awake(flight), bits)
+        for reception in _waking_later(flight):
+            if reception.wakes_ns <= flight.accounted_to_ns:
+                heard = attempts - reception.attempts_asleep
+                self._meter.hears(reception.tx.dst, heard * flight.packet_bits)
+
+
+def _airtimes(flight: Flight, from_ns: int, to_ns: int) -> list[Piece]:
+    """The times between two instants at which a flight is sent.
+
+    Where `to_ns` is the earlier one, they are what to take back: backwards, with negative airtime.
+    A first attempt that is made at once has times of its own, for it has another share of airtime.
+    """
+    found: list[Piece] = []
+    back, told = to_ns < from_ns, (flight.found, flight.answers)
+    at_ns, last_ns = (to_ns, from_ns) if back else (from_ns, to_ns)
+    first_ns = flight.at_once_ends_ns
+    for pause_ns, resumes_ns in (*flight.pauses, (last_ns, last_ns)):
+        end_ns = min(pause_ns, last_ns)
+        inside = (first_ns,) if at_ns < first_ns < end_ns else ()
+        for begin_ns, stop_ns in pairwise((at_ns, *inside, end_ns)):
+            if stop_ns > begin_ns:
+                airtime_ns = _on_ns(flight, stop_ns) - _on_ns(flight, begin_ns)
+                if flight.transmit_share != 1.0:
+                    airtime_ns = round(flight.transmit_share * airtime_ns)
+                found.append(
+                    Piece(stop_ns, begin_ns, -airtime_ns, *told)
+                    if back
+                    else Piece(begin_ns, stop_ns, airtime_ns, *told)
+                )
+        at_ns = max(at_ns, resumes_ns)
+    return found
+
+
+def _taken_back(
+    counted: tuple[Piece, ...], until_ns: int
+) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]:
+    """Split the metered pieces of a flight at an instant: those that stay, and those to take back.
+
+    Parameters
+    ----------
+    counted : tuple of Piece
+        What it has been told, in order; each is spread evenly over its time.
+    until_ns : int
+
+    Returns
+    -------
+    kept : tuple of Piece
+    back : tuple of Piece
+        Backwards, with negative airtime.
+    """
+    kept, back = list(counted), []
+    while kept and kept[-1][1] > until_ns:
+        piece = kept.pop()
+        begin_ns, end_ns, airtime_ns = piece[:3]
+        at_ns = max(begin_ns, until_ns)
+        rest_ns = airtime_ns * (end_ns - at_ns) / (end_ns - begin_ns)
+        back.append(piece._replace(from_ns=end_ns, to_ns=at_ns, airtime_ns=-rest_ns))
+        if at_ns > begin_ns:
+            kept.append(piece._replace(to_ns=at_ns, airtime_ns=airtime_ns - rest_ns))
+    return tuple(kept), tuple(back)
+
+
+def _on_ns(flight: Flight, time_ns: int) -> int:
+    """Time that a flight has been under way at an instant, spread where it has slots.
+
+    A first attempt that is made at once counts as long as the others, of which a sender is on the
+    air for a share.
+    """
+    elapsed_ns = time_ns - flight.begins_ns
+    if flight.at_once_ends_ns:
+        first_ns = min(elapsed_ns, flight.at_once_ends_ns - flight.begins_ns)
+        return elapsed_ns + round((flight.at_once_stretch - 1.0) * first_ns)
+    return elapsed_ns if flight.turns is None else round(flight.turns.spread_ns(elapsed_ns))
+
+
+def _awake(flight: Flight) -> list[int]:
+    """Receivers that listen from the beginning of a flight on."""
+    begins_ns = flight.begins_ns
+    return [
+        r.tx.dst for r in flight.receptions if r.unreachable is None and r.wakes_ns <= begins_ns
+    ]
+
+
+def _waking_later(flight: Flight) -> list[Reception]:
+    """Receptions whose receiver wakes up after the beginning of a flight."""
+    begins_ns = flight.begins_ns
+    return [r for r in flight.receptions if r.unreachable is None and r.wakes_ns > begins_ns]

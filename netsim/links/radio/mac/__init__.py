@@ -1,0 +1,1 @@
+"""Medium access: queues, channel access, contention, frame exchanges and their retries."""

@@ -1,0 +1,81 @@
+"""CSMA among flights over links that change while a message lasts.
+
+Who hears whom, and who spoils whose packets, holds for a coherence block and a step of movement.
+Whenever one ends while somebody is on the air, all of that is found anew, so that two that fade
+apart are hidden from then on, and two that drive into each other's range contend.
+"""
+
+from __future__ import annotations
+
+import math
+
+from netsim.channels.mac import ALONE
+from netsim.links.radio.mac.contention import STEPS, Contention
+from netsim.links.radio.mac.flight import Flight
+from netsim.units import NS_PER_S
+
+ATTEMPTS = 8
+"""Fading that changes faster than so many packets are sent is looked at once in each message."""
+
+
+class ChangingContention(Contention):
+    """As `Contention`, where links change while a message lasts.
+
+    Losses by a sender's own fades count for its backoffs as those to others do. Fading that is
+    about as fast as packets averages out within a backoff: then both are left as they were when
+    the message began.
+    """
+
+    def next_look_ns(self, now_ns: int) -> int | None:
+        """Return the next time [ns] at which links of those on the air may change; None: never."""
+        at_ns = self._channel.step_ends_ns(now_ns)
+        lasts_ns = self._channel.fading_lasts_ns
+        frame_s = min([sender.frame_s for sender, _ in self._found.values()], default=math.inf)
+        if lasts_ns is None or not self._lasts(frame_s * NS_PER_S):
+            return at_ns
+        block_ns = (now_ns // lasts_ns + 1) * lasts_ns
+        return block_ns if at_ns is None else min(at_ns, block_ns)
+
+    def look_again(self, now_ns: int) -> None:
+        """Find anew who hears whom and who spoils whose packets."""
+        flights = list(self._on_air)
+        self._unsolved |= self._on_air
+        for k, flight in enumerate(flights):
+            for other in flights[:k]:
+                self._meet_again(flight, other, now_ns)
+
+    def _meet_again(self, flight: Flight, other: Flight, now_ns: int) -> None:
+        heard, hidden = other in flight.contenders, other in flight.hidden
+        hears = self.hear_each_other(flight.src, other.src, now_ns)
+        if heard and hears:
+            return
+        if heard:
+            del flight.contenders[other], other.contenders[flight]
+        if hidden:
+            del flight.hidden[other], other.hidden[flight]
+            for at, by in ((flight, other), (other, flight)):
+                for reception in at.receptions:
+                    reception.hidden.pop(by, None)
+        if hears:
+            flight.contenders[other] = other.contenders[flight] = None
+        else:
+            self._hide(flight, other, now_ns)
+            self._hide(other, flight, now_ns)
+        apart, was_apart = not hears and other not in flight.hidden, not (heard or hidden)
+        if was_apart and not apart:
+            self.remove(flight, [other])
+            self.remove(other, [flight])
+        elif apart and not was_apart:
+            self.add(flight, [other], now_ns)
+
+    def _lost_anyway(self, flight: Flight, snr: float, rate_bps: float) -> float:
+        if not self._lasts(self._channel.attempt_ns(flight.packet_bits, rate_bps, ALONE)):
+            return 0.0
+        if snr < self._channel.sensitivity:
+            return 1.0
+        return round(self._error(snr, flight.packet_bits, rate_bps) * STEPS) / STEPS
+
+    def _lasts(self, frame_ns: float) -> bool:
+        """Return whether fading lasts for several packets, or does not change in time."""
+        lasts_ns = self._channel.fading_lasts_ns
+        return lasts_ns is None or lasts_ns >= ATTEMPTS * frame_ns

@@ -1,0 +1,334 @@
+"""Flights played attempt by attempt: an event and a random draw for each.
+
+This is the literal model that `message_level` samples, and is there to be compared with it. Time on
+the air is counted when a flight has ended, so a battery runs empty no earlier. An attempt takes the
+time and the rate that it has under the conditions at its beginning, and fails with the probability
+of the worst that it meets, with the gains that the link and those of interferers have at its
+beginning. The two differ in the attempt under way where other senders slow it down:
+`message_level` lets the rest of it take the new time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from operator import attrgetter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from netsim.channels.block import ChannelBlock
+from netsim.clock import LAST, Clock, then
+from netsim.links.link import Report
+from netsim.links.radio.mac.current_attempt import rate_under_way
+from netsim.links.radio.mac.flight import Flight, Reception
+from netsim.links.radio.mac.message_level import blocks_met, transmit_share
+from netsim.links.radio.mac.random_access import OnAir, Overlap
+from netsim.links.radio.mac.rate_adaptation import RateAdaptation
+from netsim.links.radio.phy.background import Interferer
+from netsim.links.radio.phy.channel import RadioChannel
+from netsim.links.radio.table import Radio
+from netsim.rng import Streams
+
+
+class _PacketCounts:
+    """Progress of a message at a receiver.
+
+    Attributes
+    ----------
+    packets : int
+        Of the message.
+    settled : list of bool
+        For each packet that is settled, in sending order, whether it arrived.
+    tried : int
+        Failed attempts at the packet in turn.
+    combined_snr : float
+        Sum of their SNRs, linear; read where attempts are combined.
+    """
+
+    def __init__(self, packets: int) -> None:
+        self.packets = packets
+        self.settled: list[bool] = []
+        self.tried = 0
+        self.combined_snr = 0.0
+
+    @property
+    def delivered(self) -> int:
+        return sum(self.settled)
+
+    @property
+    def lost(self) -> int:
+        return len(self.settled) - self.delivered
+
+    def arrived(self) -> NDArray[np.bool_]:
+        """Return the mask of packets that arrived, in sending order."""
+        return np.array([*self.settled, *[False] * (self.packets - len(self.settled))])
+
+
+class PacketLevelSampler:
+    """Sampler of the attempts of a flight, one by one.
+
+    Parameters
+    ----------
+    radio : Radio
+    channel : RadioChannel
+    env : Clock
+    streams : Streams
+    ended : callable
+        Called with (flight, leg) when a flight is over.
+    on_air : OnAir
+        Is told of each packet, under random access.
+    adaptation : RateAdaptation or None
+        Rates of unicasts, where they follow acknowledgements.
+    """
+
+    def __init__(
+        self,
+        radio: Radio,
+        channel: RadioChannel,
+        env: Clock,
+        streams: Streams,
+        ended: Callable[[Flight, int], None],
+        on_air: OnAir,
+        adaptation: RateAdaptation | None = None,
+    ) -> None:
+        self._adaptation, self._on_air = adaptation, on_air
+        self._pausing: dict[Flight, int] = {}  # since when
+        self._radio, self._channel = radio, channel
+        self._env, self._streams, self._ended = env, streams, ended
+        by_snr = radio.rate.kind != "fixed" and not radio.rate.adapts
+        self._rates_follow = by_snr and not radio.mac.contends
+        self._counts: dict[Reception, _PacketCounts] = {}
+
+    def begin(self, flight: Flight) -> None:
+        """Plan the first attempt, and the end of the time to live."""
+        for reception in flight.receptions:
+            if reception.predetermined is None:
+                tx = reception.tx
+                key = (tx.src, tx.dst, reception.serial)
+                reception.rng = self._streams.generator("attempts", *key)
+                self._counts[reception] = _PacketCounts(flight.packets)
+        now = self._env.now
+        if flight.deadline_ns is not None:
+            # Last of its instant: what arrives at that very moment has arrived.
+            due = self._env.due(flight.deadline_ns - now, LAST)
+            then(due, partial(self._expire, flight, flight.leg))
+        wait_ns = flight.leg_begins_ns - now
+        self._env.after(wait_ns, self._attempt, flight, flight.leg, float(flight.leg_begins_ns))
+
+    def change(self, flight: Flight, worse: bool) -> None:
+        """Go on under other conditions; `worse`: the attempt under way meets them, too."""
+        since_ns = self._pausing.get(flight)
+        if since_ns is not None:
+            self._env.after(0, self._resume, flight, flight.leg, since_ns)
+            return
+        follows = self._rates_follow and flight.rate_bps is None  # its rate has been chosen
+        if not worse and self._env.now == flight.leg_begins_ns and not follows:
+            for reception in flight.receptions:  # it has begun now: it has met no one who has gone
+                if reception.blocks:
+                    reception.blocks = [self._current_block(flight, reception)]
+            return
+        if not worse or self._env.now - flight.leg_begins_ns > flight.attempt_ns - 1.0:
+            return  # the attempt under way meets the old ones, or is over at this instant
+        for reception in flight.receptions:
+            if reception.blocks:  # a rise after a greater fall is not the worst that it has met
+                now = self._current_block(flight, reception)
+                if self._rates_follow and flight.rate_bps is None and not now.erasure:
+                    rate_bps = rate_under_way(flight, flight.attempt_ns)
+                    now.per = self._channel.error(now.snr, flight.packet_bits, rate_bps)
+                reception.blocks = [min(now, reception.blocks[0], key=attrgetter("snr"))]
+
+    def report(self, flight: Flight, reception: Reception, cut: bool) -> Report:
+        """Report the outcome of a flight that ends now at one receiver.
+
+        Parameters
+        ----------
+        flight : Flight
+        reception : Reception
+            One of the flight's.
+        cut : bool
+            Whether the flight ends before its planned end; of no effect here.
+
+        Returns
+        -------
+        Report
+        """
+        counts = self._counts.pop(reception)
+        if not flight.broadcast:
+            self._pausing.pop(flight, None)
+        sent_ns = _spread_ns(flight, self._env.now) - _spread_ns(flight, flight.leg_begins_ns)
+        under_way = 0.0
+        if reception.blocks and sent_ns > 0:
+            under_way = min(1.0, sent_ns / flight.attempt_ns)
+        reception.blocks = []
+        if flight.repeated:
+            reception.came = counts.arrived()
+        channel, limit = self._channel, self._radio.arq.limit
+        return reception.report(flight, under_way, counts, counts.arrived(), channel, limit)
+
+    def _expire(self, flight: Flight, leg: int, _: object) -> None:
+        if leg == flight.leg:
+            flight.expired = True
+            self._ended(flight, flight.leg)
+
+    def _current_block(self, flight: Flight, reception: Reception) -> ChannelBlock:
+        """The channel block at a receiver when the attempt under way began."""
+        rates = None
+        if self._adaptation is not None and not flight.broadcast:
+            dst, medium = reception.tx.dst, reception.medium
+            known = reception.rates = self._adaptation.of(flight.src, dst)
+            attempt_ns = partial(self._channel.attempt_ns, flight.packet_bits, medium=medium)
+            rates = self._adaptation.rule(flight.src, dst, known, attempt_ns)
+        block = next(blocks_met(flight, reception, self._channel, flight.leg_begins_ns, rates))
+        block.asleep = flight.leg_begins_ns < reception.wakes_ns
+        if reception.unreachable is not None or block.asleep:
+            block.per = block.erasure = 1.0
+        return block
+
+    def _attempt(self, flight: Flight, leg: int, at_ns: float, waited: bool = False) -> None:
+        """Begin an attempt at every receiver; `at_ns` is not rounded to whole nanoseconds.
+
+        `waited`: for its random time, where there is one.
+        """
+        if leg != flight.leg:
+            return
+        flight.leg_begins_ns = self._env.now
+        heard = [r for r in flight.receptions if r.predetermined is None]
+        found = [self._current_block(flight, reception) for reception in heard]
+        if flight.rate_bps == 0.0:
+            self._ended(flight, flight.leg)
+            return
+        if flight.rate_bps is None:
+            attempt_ns, wait_ns = found[0].attempt_ns, found[0].length_ns
+        else:
+            bits, medium = flight.packet_bits, flight.medium
+            attempt_ns, wait_ns = self._channel.attempt_ns(bits, flight.rate_bps, medium), None
+        if attempt_ns == 0.0 and wait_ns is not None:  # a block in which nothing can be sent
+            flight.pauses = [*flight.pauses, (flight.leg_begins_ns, flight.leg_begins_ns + wait_ns)]
+            self._pausing[flight] = flight.leg_begins_ns
+            self._env.after(wait_ns, self._resume, flight, leg, flight.leg_begins_ns)
+            return
+        nothing = heard and found[0].attempts == 0
+        if self._radio.mac.random_access and not waited and not nothing:
+            self._wait_at_random(flight, leg, at_ns, attempt_ns)
+            return
+        for reception, block in zip(heard, found, strict=True):
+            reception.blocks, reception.block_attempts = [block], [0]
+            reception.sampled_medium = reception.medium
+        if nothing:  # nothing can be sent, ever
+            heard[0].close_leg()
+            self._ended(flight, flight.leg)
+            return
+        if waited:
+            self._on_air.begin(flight, at_ns, attempt_ns)
+        at_ns += attempt_ns
+        flight.attempt_ns = attempt_ns
+        flight.transmit_share = transmit_share(flight.medium, attempt_ns)
+        due_ns = at_ns
+        if flight.turns is not None:
+            due_ns = flight.begins_ns + flight.turns.elapsed_ns(at_ns - flight.begins_ns)
+        self._env.after(round(due_ns) - self._env.now, self._settle, flight, leg, at_ns)
+
+    def _resume(self, flight: Flight, leg: int, since_ns: int) -> None:
+        """Go on after a block in which nothing could be sent, unless that has been done."""
+        if leg == flight.leg and self._pausing.get(flight) == since_ns:
+            del self._pausing[flight]
+            now = self._env.now
+            flight.pauses = [*flight.pauses[:-1], (since_ns, now)]
+            self._attempt(flight, leg, flight.begins_ns + _spread_ns(flight, now))
+
+    def _wait_at_random(self, flight: Flight, leg: int, ready_ns: float, packet_ns: float) -> None:
+        """Begin the next attempt at a random time."""
+        flight.waits += 1
+        draw = self._streams.uniform("random access", flight.src, flight.begins_ns, flight.waits)
+        at_ns = self._on_air.begins_ns(flight.src, ready_ns, packet_ns, draw)
+        now, begins_ns = self._env.now, max(self._env.now, round(at_ns))
+        if begins_ns > now:
+            flight.pauses = [*flight.pauses, (now, begins_ns)]
+        # After those that end at that instant, with which it does not overlap.
+        due = self._env.due(begins_ns - now, LAST)
+        then(due, lambda _: self._attempt(flight, leg, at_ns, True))
+
+    def _settle(self, flight: Flight, leg: int, at_ns: float) -> None:
+        """Sample the attempt's success for each receiver."""
+        if leg != flight.leg:
+            return
+        over, met = False, self._on_air.end(flight)
+        if flight.broadcast:
+            flight.packets_left -= 1
+            over = flight.packets_left == 0
+        for reception in flight.receptions:
+            if not reception.blocks:
+                continue
+            counts, block = self._counts[reception], reception.blocks[0]
+            assert reception.rng is not None
+            if met and self._spoil(flight, reception, block, met):
+                block.per = block.erasure = 1.0
+                reception.sampled_medium = reception.medium._replace(collision=1.0)
+            reception.block_attempts = [1]
+            reception.close_leg()
+            snr = 0.0 if block.asleep else block.snr  # of what reaches the decoder
+            through = bool(reception.rng.random() >= self._failing(flight, counts, block, snr))
+            if reception.rates is not None:
+                reception.rates.count(block.rate_bps, 1, int(through))
+            if flight.broadcast:
+                counts.settled.append(through)
+            else:
+                over = self._count_attempt(counts, through, snr)
+                over = over or len(counts.settled) == flight.packets
+        if over and flight.feedback_ns:
+            self._env.after(flight.feedback_ns, self._ended, flight, leg)
+        elif over:
+            self._ended(flight, flight.leg)
+        else:
+            self._attempt(flight, leg, at_ns)
+
+    def _spoil(
+        self, flight: Flight, reception: Reception, block: ChannelBlock, met: Sequence[Overlap]
+    ) -> bool:
+        """True if others that were on the air make a receiver lose an attempt for sure.
+
+        Where senders reserve sub-channels, powers in the same one are noise, and a receiver that
+        sent meanwhile heard nothing.
+        """
+        if self._on_air.reservations is None:
+            return True
+        dst, begins_ns = reception.tx.dst, flight.leg_begins_ns
+        if any(other.src == dst for other in met):
+            return True
+        beside = [Interferer(o.src, o.power, begins_ns) for o in met if not o.beside]
+        rise = self._channel.noise_rise(dst, beside, begins_ns)
+        if rise > 1.0 and block.per < 1.0:
+            block.snr, block.noise_rise = block.snr / rise, rise
+            rate_bps = flight.rate_bps or self._channel.rate_bps(block.snr * rise)
+            block.per = self._channel.error(block.snr, flight.packet_bits, rate_bps)
+        return False
+
+    def _count_attempt(self, counts: _PacketCounts, through: bool, snr: float) -> bool:
+        """Count an attempt at the packet in turn; whether the message is given up."""
+        arq = self._radio.arq
+        counts.tried += 1
+        counts.combined_snr += snr
+        if not through and counts.tried != arq.limit:
+            return False
+        counts.settled.append(through)
+        counts.tried, counts.combined_snr = 0, 0.0
+        return bool(arq.gives_up and not through)
+
+    def _failing(
+        self, flight: Flight, counts: _PacketCounts, block: ChannelBlock, snr: float
+    ) -> float:
+        """Probability that an attempt fails, given that those that it is combined with failed."""
+        if not self._radio.arq.combines or flight.broadcast:
+            return block.per
+        bits, earlier_snr = flight.packet_bits, counts.combined_snr
+        before = self._channel.error(earlier_snr, bits) if earlier_snr else 1.0
+        after = self._channel.error(earlier_snr + snr, bits)
+        given = after / before if before > 0.0 else 0.0
+        return block.erasure + (1.0 - block.erasure) * given
+
+
+def _spread_ns(flight: Flight, time_ns: int) -> float:
+    """Return the time that a flight has been under way [ns], in spread time where it has slots."""
+    elapsed_ns = time_ns - flight.begins_ns
+    return elapsed_ns if flight.turns is None else flight.turns.spread_ns(elapsed_ns)

@@ -1,0 +1,1 @@
+"""The physical layer: link budget, fading, SNR, background interference, reach."""

@@ -1,0 +1,593 @@
+"""Messages of a node: their departure, their arrival, questions and answers, and the verbs.
+
+`Outbox` checks, seals and sizes what leaves; a malicious node forges it there. `Inbox` hands what
+arrives to whoever waits for it: a request or a reply to the pending requests, a message of an
+exchange to the barrier or, under schedules without one, to the latest messages of that exchange,
+everything else to the mailbox. `RequestReply` asks peers and answers them; a reply carries its
+request's number, so a late one can't be taken for the answer to a new one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import simpy
+
+from netsim.clock import Clock, Event, then
+from netsim.devices.availability import Availability
+from netsim.errors import ProtocolError
+from netsim.links.link import ARRIVED, Link, Transmission
+from netsim.messaging.barrier import Barrier
+from netsim.messaging.latest import LatestMessages
+from netsim.messaging.mailbox import Mailbox
+from netsim.messaging.message import Envelope, Message, Received, refs_in, sealed, size_bits
+from netsim.node.adversary import Adversary
+from netsim.node.process_guard import guarded_process, located_error, process_name
+from netsim.node.wakeups import Wakeups
+from netsim.recording.uses import Ages, Uses
+from netsim.units import to_ns, to_s
+
+PATIENCE = 4
+"""Multiple of the time on a quiet network after which replies count as lost."""
+
+LEAST_PATIENCE_S = 1.0
+"""The least that a time-out is by default [s]: what is short anyway may queue."""
+
+Delivery = Callable[[Transmission, str, Any], None]
+"""Reaction of a receiver to the end of a transmission: (transmission, outcome, mask or None)."""
+
+
+class Outbox:
+    """Maker of the transmissions of one node's messages; verbs hand them to the link.
+
+    Parameters
+    ----------
+    node_id : int
+    clock : Clock
+    link : Link
+        Says what an empty message takes on it [bits].
+    parameter_bits : int
+        Bits of one tensor entry or real number.
+    wakeups : Wakeups
+        Knows the node's round, which every message bears.
+    deliveries : sequence of Delivery
+        One a node, by id; they may be appended after this outbox is made.
+    num_nodes : int
+    ages : Ages
+        Is told how old models are when their receivers' algorithms get them.
+    adversary : Adversary or None
+        What forges the messages of a malicious node.
+
+    Attributes
+    ----------
+    sent : int
+        Transmissions so far, one for each receiver of a message.
+    """
+
+    def __init__(
+        self,
+        node_id: int,
+        clock: Clock,
+        link: Link,
+        parameter_bits: int,
+        wakeups: Wakeups,
+        deliveries: Sequence[Delivery],
+        num_nodes: int,
+        ages: Ages,
+        adversary: Adversary | None,
+    ) -> None:
+        self._id, self._clock = node_id, clock
+        self._link, self._parameter_bits = link, parameter_bits
+        self.link_changed()
+        self._wakeups, self._deliveries, self._num_nodes = wakeups, deliveries, num_nodes
+        self._ages, self._adversary = ages, adversary
+        self.sent = 0
+
+    def link_changed(self) -> None:
+        """Read anew what an empty message takes on the link."""
+        self._control_bits = self._link.control_bits
+
+    def transmissions(
+        self, messages: Mapping[int, Message], done: Delivery | None = None, **marks: Any
+    ) -> list[Transmission]:
+        """Transmissions of messages that start now, for a link to carry.
+
+        Parameters
+        ----------
+        messages : mapping of int to Message
+            By receiver.
+        done : callable or None
+            Called once for each at its end, and has to deliver it then; None: the receiver's
+            delivery is called.
+        **marks
+            `tag`, `request`, `reply` and `patience_ns` of their envelopes.
+
+        Raises
+        ------
+        ProtocolError
+            If a receiver is no other node, or a message can't be sent.
+        """
+        me, num_nodes, deliveries, group = self._id, self._num_nodes, self._deliveries, []
+        last: Message | None = None
+        for to, msg in messages.items():
+            if to == me or not 0 <= to < num_nodes:
+                raise ProtocolError(f"node {me} can't send to node {to}")
+            if msg is not last:  # the same for several receivers is packed once
+                last, envelope = msg, self._packed(msg, marks)
+            group.append(Transmission(envelope, to, done or deliveries[to]))
+        self.sent += len(group)
+        return group
+
+    def _packed(self, msg: Message, marks: Mapping[str, Any]) -> Envelope:
+        """A message as it leaves this node."""
+        msg = sealed(msg, self._id)
+        if self._adversary is not None:
+            msg = self._adversary.forged(msg)
+        ages = None
+        for ref in refs_in(msg):
+            ages = self._ages
+            if ref.bringer is not None:
+                ref.bringer.used(self._clock.now, "send", None)
+        bits = size_bits(msg, self._parameter_bits, self._control_bits)
+        return Envelope(msg, self._id, bits, self._wakeups.round, self._clock.now, ages, **marks)
+
+
+@dataclass(frozen=True)
+class Probe(Message):
+    """Request to every node that hears it: the broadcast of `discovery = "probe"`."""
+
+
+@dataclass(frozen=True)
+class ProbeReply(Message):
+    """The answer to a probe."""
+
+
+@dataclass(eq=False)
+class _Pending:
+    """One `ask` under way."""
+
+    event: Event
+    peers: tuple[int, ...]
+    reply: type[Message]
+    tries_left: int
+    got: dict[int, Envelope] = field(default_factory=dict)
+
+
+class RequestReply:
+    """Requests and answers of one node.
+
+    Parameters
+    ----------
+    node_id : int
+    role : str
+    clock : Clock
+    link : Link
+    outbox : Outbox
+    availability : Availability
+        A node that is off asks nobody; its handlers pause.
+    counts : Counter
+        Where late replies are counted.
+    """
+
+    def __init__(
+        self,
+        node_id: int,
+        role: str,
+        clock: Clock,
+        link: Link,
+        outbox: Outbox,
+        availability: Availability,
+        counts: Counter[str],
+    ) -> None:
+        self._id, self._role = node_id, role
+        self._clock, self._link, self._outbox = clock, link, outbox
+        self._availability, self._counts = availability, counts
+        self._handlers: dict[type, Callable[[Any], Any]] = {}
+        self._pending: dict[int, _Pending] = {}
+        self._number = 0
+        self.serve(Probe, _answer_probe)
+
+    # -- verbs -----------------------------------------------------------------------------------
+
+    def serve(self, request: type[Message], handler: Callable[[Any], Any]) -> None:
+        """See `Node.serve`."""
+        if request in self._handlers:
+            raise ProtocolError(f"node {self._id} serves {request.__name__} already")
+        self._handlers[request] = handler
+
+    def ask(
+        self,
+        peers: Sequence[int],
+        msg: Message,
+        reply: type[Message],
+        timeout_s: float,
+        tries: int = 1,
+        broadcast: bool = False,
+    ) -> simpy.Event:
+        """Ask several peers; see `Node.ask`.
+
+        Parameters
+        ----------
+        peers : sequence of int
+        msg : Message
+            The request.
+        reply : type
+            The class of the replies.
+        timeout_s : float
+            Time to wait in each try [s].
+        tries : int
+        broadcast : bool
+            Whether the request goes out in one broadcast instead of one unicast each.
+        """
+        peers = tuple(dict.fromkeys(peers))
+        if not peers:
+            return self._clock.happened({})
+        event = self._clock.pending(f"replies to {type(msg).__name__}")
+        self._number += 1
+        number, pending = self._number, _Pending(event, peers, reply, tries)
+        self._pending[number] = pending
+
+        def attempt() -> None:
+            if event.triggered:
+                return
+            if pending.tries_left == 0:
+                self._close(number)
+                return
+            pending.tries_left -= 1
+            if self._id not in self._availability.off:  # a try that falls into a pause is lost
+                self._send(number, msg, to_ns(timeout_s), broadcast)
+            self._clock.after(to_ns(timeout_s), attempt)
+
+        attempt()
+        return event
+
+    def probe(self, peers: Sequence[int], window_s: float) -> simpy.Event:
+        """Event: ids of the peers whose reply to a broadcast was decoded within `window_s`."""
+        answered = self.ask(peers, Probe(), ProbeReply, window_s, broadcast=True)
+        event = self._clock.pending("replies to Probe")
+        then(answered, lambda e: event.succeed(sorted(e.value or ())))
+        return event
+
+    # -- what the inbox calls --------------------------------------------------------------------
+
+    def arrived(self, envelope: Envelope) -> None:
+        """A request or a reply has been delivered to this node."""
+        assert envelope.request is not None
+        number, src = envelope.request[1], envelope.src
+        if not envelope.reply:
+            self._answer(envelope)
+        elif number in self._pending and src not in self._pending[number].got:
+            pending = self._pending[number]
+            if not isinstance(envelope.message, pending.reply):
+                raise ProtocolError(
+                    f"node {src} answered with {type(envelope.message).__name__} at "
+                    f"{to_s(self._clock.now):g} s, "
+                    f"node {self._id} asked for {pending.reply.__name__}"
+                )
+            pending.got[src] = envelope
+            if len(pending.got) == len(pending.peers):
+                self._close(number)
+        else:
+            self._counts["late_replies"] += 1
+            envelope.came_late(self._id)
+
+    def without(self, envelope: Envelope) -> None:
+        """A reply that has come is ignored: go on without it rather than ask again."""
+        if envelope.request is None or envelope.request[1] not in self._pending:
+            return
+        pending = self._pending[envelope.request[1]]
+        pending.peers = tuple(j for j in pending.peers if j != envelope.src)
+        if len(pending.got) == len(pending.peers):
+            self._close(envelope.request[1])
+
+    def unread(self) -> int:
+        """Replies that wait for the others of their request."""
+        return sum(len(pending.got) for pending in self._pending.values())
+
+    # -- asking ----------------------------------------------------------------------------------
+
+    def _send(self, number: int, msg: Message, patience_ns: int, broadcast: bool) -> None:
+        """Ask those peers of a request that have not answered."""
+        pending = self._pending[number]
+        missing = [j for j in pending.peers if j not in pending.got]
+        messages, request = dict.fromkeys(missing, msg), (self._id, number)
+        group = self._outbox.transmissions(messages, request=request, patience_ns=patience_ns)
+        if broadcast:
+            self._link.broadcast(group)
+        else:
+            for tx in group:
+                self._link.unicast(tx)
+
+    def _close(self, number: int) -> None:
+        pending = self._pending.pop(number)
+        me, now = self._id, self._clock.now
+        got = sorted(pending.got.items())
+        pending.event.succeed({j: envelope.handed_to(me, now) for j, envelope in got})
+
+    # -- answering -------------------------------------------------------------------------------
+
+    def _answer(self, asked: Envelope) -> None:
+        clock, me, kind = self._clock, self._id, type(asked.message)
+        if kind not in self._handlers:
+            raise ProtocolError(
+                f"node {asked.src} asked node {me} (role {self._role}) at "
+                f"{to_s(clock.now):g} s for {kind.__name__}, which it does not serve"
+            )
+        handler = self._handlers[kind]
+        name = process_name(handler)
+        try:
+            result = handler(asked.handed_to(me, clock.now))
+            if not isinstance(result, Generator):
+                self._reply(asked, result)
+                return
+        except Exception as error:
+            raise located_error(error, clock.now, me, name) from error
+        later = self._reply_later(asked, result)
+        clock.process(guarded_process(self._availability, me, later, name))
+
+    def _reply_later(
+        self, asked: Envelope, result: Generator[simpy.Event, Any, Any]
+    ) -> Generator[simpy.Event, Any, None]:
+        self._reply(asked, (yield from result))
+
+    def _reply(self, asked: Envelope, msg: Message | None) -> None:
+        if msg is None:
+            return
+        if not isinstance(msg, Message):
+            raise ProtocolError(f"a reply is a Message or None, not {type(msg).__name__}")
+        to = {asked.src: msg}
+        for tx in self._outbox.transmissions(to, request=asked.request, reply=True):
+            self._link.unicast(tx)
+
+
+def _answer_probe(received: Received[Any]) -> ProbeReply:
+    return ProbeReply()
+
+
+class Inbox:
+    """Messages that have arrived at one node.
+
+    Parameters
+    ----------
+    node_id : int
+    barrier : Barrier or None
+        Of the schedule `rounds`.
+    mailbox : Mailbox
+    latest : LatestMessages
+        Messages of exchanges without a barrier.
+    requests : RequestReply
+    adversary : Adversary or None
+        What lets a malicious node ignore messages.
+    counts : Counter
+        Where messages ignored are counted.
+    uses : Uses
+        Where it is recorded what becomes of values that arrive.
+    clock : Clock
+    """
+
+    def __init__(
+        self,
+        node_id: int,
+        barrier: Barrier | None,
+        mailbox: Mailbox,
+        latest: LatestMessages,
+        requests: RequestReply,
+        adversary: Adversary | None,
+        counts: Counter[str],
+        uses: Uses,
+        clock: Clock,
+    ) -> None:
+        self._id, self._barrier = node_id, barrier
+        self._mailbox, self._latest, self._requests = mailbox, latest, requests
+        self._adversary, self._counts = adversary, counts
+        self._uses, self._clock = uses, clock
+
+    def deliver(self, tx: Transmission, outcome: str, arrived: Any) -> None:
+        """A transmission to this node has ended.
+
+        Parameters
+        ----------
+        tx : Transmission
+        outcome : str
+        arrived : numpy.ndarray of bool or None
+            Which packets arrived, of a partial message.
+        """
+        barrier, envelope = self._barrier, None
+        if outcome not in ARRIVED:
+            if tx.envelope.ages is not None and outcome != "withdrawn":
+                self._uses.lost(self._clock.now)
+        elif self._adversary is not None and self._ignores(tx.envelope, self._adversary):
+            self._counts["messages_ignored"] += 1
+            self._arrived(tx, "ignored")
+            self._requests.without(tx.envelope)
+        else:
+            envelope = tx.envelope if arrived is None else tx.envelope.in_part(arrived)
+            self._arrived(tx)
+        tag = tx.envelope.tag
+        if barrier is not None:
+            if tag is None:
+                barrier.recheck()
+            elif barrier.resolved(tag, self._id, envelope, self._mailbox.put):
+                return
+        if envelope is None:
+            return
+        if tag is not None and barrier is not None:
+            envelope.came_late(self._id)
+        if envelope.request is not None:
+            self._requests.arrived(envelope)
+        elif tag is None or barrier is not None:
+            self._mailbox.put(envelope)
+        elif tag in self._latest.asked or not self._mailbox.has_listener(tag[0]):
+            self._latest.put(envelope)
+        else:  # a listener, at a node that takes no part in the exchange itself
+            self._mailbox.put(envelope)
+
+    def _arrived(self, tx: Transmission, fate: str | None = None) -> None:
+        """Record that values have arrived; `fate`: what becomes of them, if that is known."""
+        envelope = tx.envelope
+        if envelope.ages is not None:
+            arrival = self._uses.arrived(
+                tx.row, tx.src, self._id, type(envelope.message).__name__, envelope.sent_ns,
+                self._clock.now,
+            )  # fmt: skip
+            if fate is None:
+                envelope.arrivals[self._id] = arrival
+            else:
+                arrival.settled(fate)
+
+    def unread(self) -> int:
+        """Messages delivered that have not been handed to a process."""
+        held = 0 if self._barrier is None else self._barrier.held(self._id)
+        waiting = self._mailbox.unread() + self._requests.unread()
+        return waiting + self._latest.unseen() + held
+
+    def superseded(self) -> int:
+        """Messages of exchanges that no process saw before a later one took their place."""
+        return self._latest.superseded
+
+    def _ignores(self, envelope: Envelope, adversary: Adversary) -> bool:
+        """Return whether this node drops a message; it answers requests."""
+        asked = envelope.request is not None and not envelope.reply
+        return not asked and adversary.ignores(envelope.message)
+
+
+class MessagingVerbs:
+    """The verbs of one node that send and receive; `Node` documents them.
+
+    Parameters
+    ----------
+    node_id : int
+    clock : Clock
+    link : Link
+    barrier : Barrier or None
+        Of the schedule `rounds`.
+    outbox : Outbox
+    deliveries : sequence of Delivery
+        One a node, by id; they may be appended after this is made.
+    mailbox : Mailbox
+    latest : LatestMessages
+        Messages of exchanges without a barrier.
+    neighbours : tuple of int
+        Whom the node may ever talk to.
+    peers : callable
+        Whom it may talk to now.
+    model_bits : int
+        Size of the node's model on the air [bit].
+    """
+
+    def __init__(
+        self,
+        node_id: int,
+        clock: Clock,
+        link: Link,
+        barrier: Barrier | None,
+        outbox: Outbox,
+        deliveries: Sequence[Delivery],
+        mailbox: Mailbox,
+        latest: LatestMessages,
+        neighbours: tuple[int, ...],
+        peers: Callable[[], tuple[int, ...]],
+        model_bits: int,
+    ) -> None:
+        self._id, self._clock, self._link, self._barrier = node_id, clock, link, barrier
+        self._outbox, self._deliveries = outbox, deliveries
+        self._mailbox, self._latest = mailbox, latest
+        self._neighbours, self._peers, self._model_bits = neighbours, peers, model_bits
+        self.link_changed()
+
+    def link_changed(self) -> None:
+        """Read anew what the link tells senders, and how large empty messages are."""
+        link = self._link
+        self._outbox.link_changed()
+        self._acknowledged = link.acknowledged
+        self._broadcast_acknowledged = link.acknowledged and link.broadcast_acknowledged
+
+    def send(self, to: int, msg: Message) -> simpy.Event:
+        """See `Node.send`."""
+
+        def done(tx: Transmission, outcome: str, arrived: Any) -> None:
+            self._deliveries[to](tx, outcome, arrived)
+            event.succeed(outcome if self._acknowledged else None)
+
+        (tx,) = self._outbox.transmissions({to: msg}, done)
+        event = self._clock.pending(f"send({type(msg).__name__})")
+        self._link.unicast(tx)
+        return event
+
+    def broadcast(self, msg: Message, to: Iterable[int] | None) -> simpy.Event:
+        """See `Node.broadcast`."""
+        receivers = self._peers() if to is None else tuple(dict.fromkeys(to))
+        if not receivers:
+            return self._clock.happened({})
+        event = self._clock.pending(f"broadcast({type(msg).__name__})")
+        outcomes: dict[int, str | None] = {}
+
+        def done(tx: Transmission, outcome: str, arrived: Any) -> None:
+            self._deliveries[tx.dst](tx, outcome, arrived)
+            outcomes[tx.dst] = outcome if self._broadcast_acknowledged else None
+            if len(outcomes) == len(receivers):
+                event.succeed(outcomes)
+
+        group = self._outbox.transmissions(dict.fromkeys(receivers, msg), done)
+        self._link.broadcast(group)
+        return event
+
+    def withdraw(self, kind: type[Message]) -> int:
+        """See `Node.withdraw`."""
+        return self._link.withdraw(self._id, kind)
+
+    def patience_s(self, peers: Sequence[int]) -> float:
+        """See `Node.patience_s`."""
+        if not peers:
+            return LEAST_PATIENCE_S
+        link, me = self._link, self._id
+        asked_s = link.collection_s((me,), peers[0], link.control_bits)
+        answered_s = link.collection_s(peers, me, self._model_bits)
+        return max(LEAST_PATIENCE_S, PATIENCE * (asked_s + answered_s))
+
+    def receive(self, kind: type[Message], timeout_s: float | None) -> simpy.Event:
+        """See `Node.receive`."""
+        return self._mailbox.receive(kind, None if timeout_s is None else to_ns(timeout_s))
+
+    def gather(
+        self, kind: type[Message], senders: Collection[int], timeout_s: float | None
+    ) -> simpy.Event:
+        """See `Node.gather`."""
+        return self._mailbox.gather(kind, senders, None if timeout_s is None else to_ns(timeout_s))
+
+    def exchange(
+        self,
+        msg: Message | Mapping[int, Message],
+        to: Iterable[int] | None,
+        expect: Iterable[int] | None,
+        phase: int,
+        kind: type[Message] | None,
+        max_age_s: float,
+    ) -> simpy.Event:
+        """See `Node.exchange`."""
+        if isinstance(msg, Mapping):
+            messages = dict(msg)
+        else:
+            messages = dict.fromkeys(self._peers() if to is None else to, msg)
+            kind = kind or type(msg)
+        kind = kind or next((type(m) for m in messages.values()), None)
+        if kind is None:
+            raise ProtocolError("exchange: nothing is sent, so give kind=")
+        senders = self._neighbours if expect is None else tuple(expect)
+        if self._barrier is not None:
+            over, meeting = self._barrier.join(self._id, kind, phase, senders)
+            meeting.in_flight += len(messages)
+            self._send_all(messages, meeting)
+            return over
+        tag = (kind, phase)
+        self._send_all(messages, tag)
+        limit_ns = math.inf if math.isinf(max_age_s) else to_ns(max_age_s)
+        return self._clock.happened(self._latest.take(tag, senders, self._clock.now, limit_ns))
+
+    def _send_all(self, messages: Mapping[int, Message], tag: Any) -> None:
+        """Send messages of one exchange."""
+        self._link.unicasts(self._outbox.transmissions(messages, tag=tag))
