@@ -100,6 +100,12 @@ class PairwiseAveraging:
         if j in got:
             half = self.half(j, offered, got[j].msg.x)
             self.x = node.mix([self.x, got[j].msg.x, offered], [1.0, half, -half])
+        else:
+            node.warn(
+                "half an average",
+                "has no answer of a neighbour in time: where that one has averaged, it alone has "
+                "moved, and the mean of all models with it",
+            )
 
     def on_offer(self, offer: Received[Offer]) -> Answer:
         """Line 3 at j."""

@@ -63,6 +63,12 @@ class Params(api.PlainTraining, api.AbsenceParams):
     anneal_rounds: api.Count = 500
     absent: Literal["renormalise", "last"] = "renormalise"
 
+    @api.model_validator(mode="after")
+    def _keeps_some(self) -> "Params":
+        if not self.density:
+            raise ValueError("density = 0 keeps no weight; it is at most 1, and above 0")
+        return self
+
     def alpha(self, t: int) -> float:
         """alpha_t."""
         return (

@@ -167,12 +167,12 @@ def preprocess(
     coins = dict(zip(order, node.uniform("coin", len(order)), strict=True))
     p[node.id] = node.train_size
     while True:
-        lost, omega, theta = yield from bggc(node, own, order, coins, p, limit, downloads)
-        if not lost:
-            return p, sorted(omega), theta
-        order = [j for j in order if j not in lost]
-        for j in lost:
+        gone, is_over, omega, theta = yield from bggc(node, own, order, coins, p, limit, downloads)
+        order = [j for j in order if j not in gone]
+        for j in gone:  # they may still join later
             del p[j]
+        if is_over:
+            return p, sorted(omega), theta
 
 
 def with_latecomers(
@@ -219,8 +219,11 @@ def bggc(
     p: Mapping[int, int],
     limit: int | None,
     downloads: api.Downloads,
-) -> Generator[Any, Any, tuple[list[int], list[int], Ref]]:
-    """Algorithm 3: candidates lost in the second pass (then nothing else counts), X, wX / sum_X."""
+) -> Generator[Any, Any, tuple[list[int], bool, list[int], Ref]]:
+    """Algorithm 3: candidates whose models were lost; whether it is over; X; wX / sum_X.
+
+    It is not over where one was lost in the second pass, and then nothing but the first counts.
+    """
     gone: list[int] = []
     state, rest = node.pool([own], [p[node.id]]), order
     while rest:  # pass 1: wY
@@ -232,14 +235,14 @@ def bggc(
     while rest and (limit is None or 1 + len(omega) < limit):  # pass 2
         models, lost, rest = yield from downloads.batch(rest)
         if lost:
-            return [*gone, *lost], [], own
+            return [*gone, *lost], False, [], own
         sizes, flips = [p[j] for j in (node.id, *models)], [coins[j] for j in models]
         shares, state = node.select([own, *models.values()], sizes, flips, limit, state)
         theta = node.mix([theta, *models.values()], node.compute(with_all_before, shares))
         room = len(models) if limit is None else limit - 1 - len(omega)
         numbers = yield node.value(shares, default=[1.0] * (1 + room) + [0.0] * len(models))
         omega += [j for j, share in zip(models, numbers[1:], strict=False) if share > 0]
-    return [], omega, theta
+    return gone, True, omega, theta
 
 
 def with_all_before(shares: Tensor) -> Tensor:

@@ -124,9 +124,9 @@ class FedAsync:
         self.x = self.node.mix([self.x, x_new], [1.0 - alpha_t, alpha_t])
         return True
 
-    def add_model(self, sender: int, x_j: Ref, s: float) -> None:
+    def add_model(self, sender: int, x_j: Ref) -> None:
         """The same for a neighbour's model, where there is no server."""
-        self.add(sender, x_j, s)
+        self.add(sender, x_j, self.params.staleness.of(self.node, x_j))
 
 
 def worker_processes(node: Node, params: WorkerParams, rule: FedAsync) -> list[Process]:
@@ -209,6 +209,5 @@ def among_peers(
         came: Sequence[Received[Model]]
         came = yield from arrivals.exchange(dict.fromkeys(node.peers, Model(rule.x)))
         for received in came:
-            theta = received.msg.theta
-            rule.add_model(received.sender, theta, params.staleness.of(node, theta))
+            rule.add_model(received.sender, received.msg.theta)
         node.publish(rule.x, "mixed")

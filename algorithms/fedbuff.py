@@ -13,7 +13,8 @@ Readings: as `fedasync` says of pulling, pushing and ages. What is pushed is -De
 aggregation in the buffer is left out.
 Assumed, where there is no server: each node keeps a buffer of its neighbours' models. Delta_j is
 its own model at the time of mixing less x_j, for a change that is lost would leave models apart for
-ever, and K + 1 takes the place of K: the node's own model, whose Delta is 0, is one more.
+ever, and K + 1 takes the place of K: the node's own model, whose Delta is 0, is one more. Ages are
+those at mixing: what gets older than `max_age_s` in the buffer leaves it.
 Departures: none known.
 
 Personalizes: nothing: one model for all.
@@ -21,8 +22,8 @@ Shares: the model, or the change of it.
 Sends: `b * theta` a neighbour; with a server `b * theta + 32` up, `b * theta + 32` down.
 Needs: equal architectures.
 Cost a round: `S` steps; a mixture for K updates.
-Late or absent peers: an update counts when it comes, by its age; without a server not if it is
-older than `max_age_s`.
+Late or absent peers: an update counts when it comes, by its age; without a server when it is mixed,
+unless it is older than `max_age_s` by then.
 """
 
 from netsim import api
@@ -56,7 +57,8 @@ class FedBuff(FedAsync):
     """The rule: `x` is the global model or a node's own, `buffer` what waits to be applied."""
 
     def __init__(self, node: Node, params: Params) -> None:
-        self.node, self.k, self.eta_g = node, params.buffer, params.server_learning_rate
+        self.node, self.staleness = node, params.staleness
+        self.k, self.eta_g = params.buffer, params.server_learning_rate
         self.x = node.initial()
         self.buffer: list[tuple[int, Ref, float]] = []
 
@@ -67,20 +69,25 @@ class FedBuff(FedAsync):
     def add(self, sender: int, x_new: Ref, s: float) -> bool:
         """Buffer a change, and apply the buffer if it is full."""
         self.buffer.append((sender, x_new, s))
-        return self.apply(of=self.k, own=1.0)
+        if len(self.buffer) < self.k:
+            return False
+        self.apply(of=self.k, own=1.0)
+        return True
 
-    def add_model(self, sender: int, x_j: Ref, s: float) -> None:
+    def add_model(self, sender: int, x_j: Ref) -> None:
         """Buffer a neighbour's model, and mix with all in the buffer if it is full."""
-        self.buffer.append((sender, x_j, s))
-        self.apply(of=self.k + 1, own=None)
+        node = self.node
+        waiting = [(j, x) for j, x, _ in self.buffer if node.age(x) <= node.max_age_s]
+        waiting.append((sender, x_j))
+        self.buffer = [(j, x, self.staleness.of(node, x)) for j, x in waiting]
+        if len(self.buffer) >= self.k:
+            self.apply(of=self.k + 1, own=None)
 
-    def apply(self, of: int, own: float | None) -> bool:
-        """Add eta_g s / `of` of each value in the buffer to the own model's share, if it is full.
+    def apply(self, of: int, own: float | None) -> None:
+        """Add eta_g s / `of` of each value in the buffer to the own model's share, and empty it.
 
         `own` is that share; None: what the others leave.
         """
-        if len(self.buffer) < self.k:
-            return False
         weights = [self.eta_g * s / of for _, _, s in self.buffer]
         left = 1.0 - sum(weights)
         values = [value for _, value, _ in self.buffer]
@@ -90,4 +97,3 @@ class FedBuff(FedAsync):
         self.node.log_weights(list(shares), list(shares.values()))
         self.x = self.node.mix([self.x, *values], [left if own is None else own, *weights])
         self.buffer = []
-        return True

@@ -17,11 +17,13 @@ Readings and departures:
   data set, whose samples nobody but their nodes may have seen when they are encoded, and passes of
   each node over its own would move the encoders apart, so that distances of centres would be those
   of encoders. So links are worse than FLT's may be; it costs no message where the paper's has one.
+  A model file (`[model]`) that begins with trained weights brings a trained encoder.
 - FLT takes distances in a plane that UMAP makes of all centres, where it links below 1. Here they
   are those of encodings, over their mean over all pairs of nodes, so that 1 is the average pair.
 - Where two nodes hold different numbers of classes, all centres of the node with fewer are matched.
 - Centres go with a node's models in its first `announce` rounds; a node whose centres have not come
-  is linked to nobody. One round is enough where nothing is lost.
+  is linked to nobody, and a warning says so. One round is enough in rounds in which nothing is
+  lost; where nodes wake by themselves, a newer model may take the place of one with centres.
 - k-means starts from samples of the node drawn without replacement. MAPL's setting: SGD 0.01 with
   momentum 0.5, batches of 10; its 20 % of nodes a round are for the schedule to say.
 - The model after averaging is published as `mixed`, the one before as `trained`.
@@ -124,6 +126,13 @@ class Links:
                     self.distances[pair] = node.compute(matching_distance, known, centres, like=())
                 self.centres[j] = centres
         ids = sorted(shares)
+        unknown = [j for j in ids if j not in self.centres]
+        if unknown:
+            node.warn(
+                "candidates lost",
+                f"links nobody to {len(unknown)} of {len(ids)} nodes whose centres it has not got, "
+                f"sent in their first rounds alone (announce = {params.announce})",
+            )
         pairs = sorted(self.distances)
         sizes = tuple(shares[j].size if params.weights == "sizes" else 1 for j in ids)
         graph = node.compute(

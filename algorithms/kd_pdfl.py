@@ -20,6 +20,7 @@ Readings where the paper is silent or contradicts itself (each an option where o
   printed c_i w_ii would weigh the own model by 0 for ever. With no weight left, theta_i stays.
 - All nodes start from a common random model; the printed theta = 0 would only train a bias.
 - Who trains in exchange slots, what a peer does with the star's model: see `StarParams`.
+- The paper's Appendix A is not covered: nothing here follows or checks it.
 
 Personalizes: the whole model.
 Shares: whole models, of peers that are asked.
@@ -130,6 +131,7 @@ class KdPdfl(api.StarExchange[Params]):
         node, params, theta = self.node, self.params, self.model.theta
         peers, missing = tuple(heard.peers), tuple(heard.missing)
         if not peers:
+            node.log_weights([node.id], [1.0])
             return theta
         outputs = node.outputs([theta, *heard.thetas], node.batch())  # line 6
         d = node.compute(distances, outputs, params, like=(len(peers),))  # line 7, Eq. (3)

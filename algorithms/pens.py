@@ -122,6 +122,19 @@ class Pens:
         """Peers that were kept more often than by chance; all, if there is none."""
         by_chance = self.params.kept / self.params.sampled
         found = [j for j, n in self.times_sampled.items() if self.times_kept[j] > by_chance * n]
+        never = [j for j, n in self.times_sampled.items() if not n]
+        if found and never:
+            self.node.warn(
+                "candidates lost",
+                f"goes without {len(never)} of {len(self.times_sampled)} peers for good, of which "
+                "no model was compared in its first stage",
+            )
         if not found:
-            self.node.warn("no neighbours", "has found no peer whose models do well on its samples")
+            compared = sum(self.times_sampled.values())
+            why = (
+                "whose models do well on its samples"
+                if compared
+                else f"in its first stage: it never had sampled = {self.params.sampled} models"
+            )
+            self.node.warn("no neighbours", f"has found no peer {why}; it goes on among all")
         return found or list(self.node.neighbours)

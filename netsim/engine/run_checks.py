@@ -11,6 +11,7 @@ from netsim.learning.global_draws import GlobalGenerators
 from netsim.messaging.barrier import Barrier
 from netsim.recording.run_warnings import queued_share
 from netsim.units import to_ns, to_s
+from netsim.world import SERVER
 
 
 class RunChecks:
@@ -136,7 +137,9 @@ class RunChecks:
                 "nodes ask for more than their links carry, and queues grow. Counts, shares and "
                 "delays are of messages that have ended; send less often, or less",
             )
-        for subject, text in self._run.recorder.uses.warnings(to_ns(horizon_s)):
+        roles = self._run.world.roles
+        servers = [i for i, role in enumerate(roles) if role == SERVER]
+        for subject, text in self._run.recorder.uses.warnings(to_ns(horizon_s), servers):
             self._run.recorder.warnings.once(subject, text)
         shards = self._run.world.shards
         learners = [parts for parts in self._run.parts if shards.train_size(parts.id)]

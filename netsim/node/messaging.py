@@ -398,7 +398,8 @@ class Inbox:
         """
         barrier, envelope = self._barrier, None
         if outcome not in ARRIVED:
-            pass
+            if tx.envelope.ages is not None and outcome != "withdrawn":
+                self._uses.lost(self._clock.now)
         elif self._adversary is not None and self._ignores(tx.envelope, self._adversary):
             self._counts["messages_ignored"] += 1
             self._arrived(tx, "ignored")

@@ -17,7 +17,6 @@ from typing import Any
 from netsim.messaging.message import Message, Received
 from netsim.node.node import Node, Process
 from netsim.protocols.inbox import AbsenceParams
-from netsim.recording.schema import WEIGHTS
 from netsim.registry import Index
 
 
@@ -165,8 +164,7 @@ class Collaborators:
                 "never heard by then",
             )
         self.members = kept
-        for what in WEIGHTS:
-            self.node.log_weights(removed, [0.0] * len(removed), what=what)
+        self.node.log_weights(removed, [0.0] * len(removed), what="learned")
         for j in removed:
             self.latest.pop(j, None)
             self.node.send(j, Dropped())

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections import Counter
+from collections.abc import Collection
 from typing import Any
 
 from netsim.recording.parquet_parts import Parts
@@ -101,6 +102,7 @@ class Uses:
         self._parts = parts
         self._open: dict[Arrival, None] = {}
         self._unused_ns = array("q")  # when messages arrived that were never used
+        self._lost_ns = array("q")  # when messages with values were given up
         self.limit_ns = float("inf")
         self.counts: Counter[str] = Counter()
         self._last_use_ns = 0
@@ -127,6 +129,10 @@ class Uses:
         self._open[found] = None
         self._receivers.add(dst)
         return found
+
+    def lost(self, now_ns: int) -> None:
+        """Note a message with values that does not arrive."""
+        self._lost_ns.append(now_ns)
 
     def settle(
         self,
@@ -209,20 +215,28 @@ class Uses:
         age = {"mean_age_s": self._age_ns / used / NS_PER_S} if used else {}
         return {"arrived": arrived, **{fate: self.counts[fate] for fate in FATES}, **age}
 
-    def warnings(self, horizon_ns: int) -> list[tuple[str, str]]:
+    def warnings(self, horizon_ns: int, servers: Collection[int] = ()) -> list[tuple[str, str]]:
         """Subjects and sentences of what arrived and was not used, once `end` has been called.
 
         Parameters
         ----------
         horizon_ns : int
+        servers : collection of int
+            Nodes of role server.
         """
-        arrived, used = sum(self.counts.values()), self.counts["used"]
-        if not arrived:
+        arrived, used, lost = sum(self.counts.values()), self.counts["used"], len(self._lost_ns)
+        if not arrived and not lost:
             return []
         told = ", ".join(
             f"{self.counts[fate]:,} {_SAID[fate]}" for fate in FATES[1:] if self.counts[fate]
         )
         since, until = (ns / NS_PER_S for ns in self._longest_gap_ns)
+        if not arrived:
+            return [(
+                "no message used",
+                f"of {lost:,} messages with models or other values not one arrived: the measured "
+                "models learned without them",
+            )]  # fmt: skip
         if not used:
             return [(
                 "no message used",
@@ -232,13 +246,15 @@ class Uses:
         found = []
         first_ns, last_ns = self._longest_gap_ns
         in_vain = sum(first_ns < arrived_ns <= last_ns for arrived_ns in self._unused_ns)
-        if last_ns - first_ns >= horizon_ns / 5 and in_vain >= len(self._receivers):
+        gone = sum(first_ns < lost_ns <= last_ns for lost_ns in self._lost_ns)
+        if last_ns - first_ns >= horizon_ns / 5 and in_vain + gone >= len(self._receivers):
             found.append((
                 "long without use",
-                f"from {since:g} to {until:g} s, a fifth of the run or more, {in_vain:,} messages "
-                f"arrived and none was used; of {arrived:,} in all {used:,} were used"
+                f"from {since:g} to {until:g} s, a fifth of the run or more, no model or other "
+                f"value was used: {in_vain:,} messages arrived in vain, {gone:,} were lost; of "
+                f"{arrived:,} that arrived in all {used:,} were used"
                 + (f", {told}" if told else "")
-                + _remedy(self.counts),
+                + (_remedy(self.counts) if in_vain else ""),
             ))  # fmt: skip
         elif self.counts["late"] >= 0.2 * arrived:
             found.append((
@@ -248,10 +264,12 @@ class Uses:
             ))  # fmt: skip
         without = self._receivers - self._users
         if without and len(without) < len(self._receivers):
+            idle = without & set(servers)
+            one = f"node {min(idle)}, a server," if idle else f"node {min(without)}"
             found.append((
                 "nodes that used none",
                 f"{len(without)} of {len(self._receivers)} nodes at which messages arrived used "
-                f"none of them (node {min(without)} is one)",
+                f"none of them ({one} is one)",
             ))  # fmt: skip
         return found
 

@@ -9,9 +9,10 @@ TITLE = "In short"
 PLACE = 10
 
 _SHOWN = (
-    "messages", "delivered_share", "lost_share", "expired_share", "delay_s", "staleness_s",
-    "transmitted_megabytes", "airtime_s", "energy_j", "local_steps",
+    "messages", "delivered_share", "used_share", "lost_share", "expired_share", "delay_s",
+    "staleness_s", "transmitted_megabytes", "airtime_s", "energy_j", "local_steps",
 )  # fmt: skip
+_ALSO_ZERO = ("delivered_share", "used_share")
 
 
 def of_run(run: RunTables) -> Shown:
@@ -33,7 +34,7 @@ def of_run(run: RunTables) -> Shown:
     numbers = row(summary) if summary else {}
     for name in _SHOWN:
         value = numbers.get(name)
-        if value is not None and not (value == 0 and name != "delivered_share"):
+        if value is not None and (value or name in _ALSO_ZERO):
             measure = MEASURES[name]
             unit = "" if measure.unit == "#" else f" {measure.unit}"
             found.append((measure.title, measure.spelled(value) + unit))

@@ -6,13 +6,15 @@ import numpy as np
 
 from netsim.recording.schema import OUTCOMES
 from netsim.views import Layers, Panel, Quantity, Shown
-from netsim.views.gathering.run_tables import RunTables, moments, stretch_of
+from netsim.views.gathering.run_tables import RunTables, Words, moments, stretch_of
 
 TITLE = "What became of messages"
 PLACE = 40
 NOTHING = "no messages in its log"
 
 MOST_KINDS = 8
+UNUSED = "arrived, not used"
+"""Outcome of a message with a model or other values that arrived and that no job read."""
 
 
 def of_run(run: RunTables) -> Shown | None:
@@ -22,13 +24,14 @@ def of_run(run: RunTables) -> Shown | None:
         return None
     ends_s = moments(run)
     stretch = stretch_of(rows["t_done_s"], ends_s)
-    outcomes = known_outcomes(rows["outcome"].names, rows["outcome"].codes)
+    fates = _fates(run)
+    outcomes = known_outcomes(fates.names, fates.codes)
     kinds = rows["kind"]
     by_kind = np.bincount(kinds.codes, minlength=len(kinds.names))
     shown = [k for k in np.argsort(-by_kind, kind="stable").tolist() if by_kind[k]][:MOST_KINDS]
-    place = {name: k for k, name in enumerate(rows["outcome"].names)}
+    place = {name: k for k, name in enumerate(fates.names)}
     size = len(ends_s)
-    key = (kinds.codes * len(place) + rows["outcome"].codes) * size + stretch
+    key = (kinds.codes * len(place) + fates.codes) * size + stretch
     counts = np.bincount(key, minlength=len(kinds.names) * len(place) * size)
     counts = counts.reshape(len(kinds.names), len(place), size)
     wide_s = float(ends_s[1] - ends_s[0]) if size > 1 else float(ends_s[0]) or 1.0
@@ -50,6 +53,17 @@ def of_run(run: RunTables) -> Shown | None:
     )
     note = f"{left_out} rarer kinds of message are left out." if left_out else ""
     return Shown([Panel(mark, table)], note)
+
+
+def _fates(run: RunTables) -> Words:
+    """Outcomes of all messages; of those that arrived in vain, that."""
+    outcome: Words = run.messages["outcome"]
+    if not run.uses:
+        return outcome
+    in_vain = run.uses["message"][~run.uses["fate"].among(("used",))]
+    codes = outcome.codes.copy()
+    codes[in_vain[in_vain < len(codes)]] = len(outcome.names)
+    return Words((*outcome.names, UNUSED), codes)
 
 
 def known_outcomes(names: tuple[str, ...], codes: Any) -> list[str]:

@@ -37,9 +37,9 @@ run's clocks.
 
 **To read.** Accuracy on the node's own test share [%], mean over nodes, then over seeds ± half
 its 95 % interval; *std_nodes* over nodes. *Lead* over training alone, node by node where it had
-made as many local steps, paired by seed. Measured is what each node published last: DPFL's mixture,
-where its authors report the model after local training (stage `trained`). *Offered*: payload that
-was asked for, once a receiver; *transmitted*: every attempt with headers, a broadcast once. To the
+made as many local steps, paired by seed. Measured is what each node published last; of DPFL the
+model after local training (stage `trained`), which its authors report. *Offered*: payload that was
+asked for, once a receiver; *transmitted*: every attempt with headers, a broadcast once. To the
 target: until the mean over nodes first reached 85 %, over the seeds that did.
 """
 

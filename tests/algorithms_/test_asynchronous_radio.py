@@ -1,4 +1,4 @@
-"""Asynchronous and decentralised methods over radios that lose messages, with nodes that go."""
+"""Asynchronous methods over radios that lose messages, with nodes that go, and in odd settings."""
 
 import numpy as np
 import pandas as pd
@@ -108,3 +108,45 @@ def test_what_was_not_sent_in_time_gives_way_to_newer_fragments(tmp_path):
     assert found["messages"]["withdrawn"] > 0.5 * found["messages"]["sent"]
     assert found["messages"]["expired"] == 0
     assert found["accuracy"]["mean"] > 0.3
+
+
+SERVER = {"count": 8, "groups": [{"name": "server", "count": 1, "role": "server"}]}
+WIRED = {"link": {"latency_s": 0.1}, "churn": {"kind": "none"}}
+LEAVING = {"kind": "exponential", "mean_on_s": 8.0, "mean_off_s": 16.0}
+
+
+@pytest.mark.thinned(4)
+@pytest.mark.parametrize(
+    ("algorithm", "tables", "told"),
+    [
+        # A buffer that the few nodes that are on never fill before models are too old.
+        ({"kind": "fedbuff", "buffer": 60}, {"churn": LEAVING}, "not one was used"),
+        ({"kind": "fedbuff", "buffer": 900}, {"nodes": SERVER}, "a server, is one"),
+        ({"kind": "divshare", "max_age_s": 0.01}, {}, "were older than max_age_s"),
+        ({"kind": "swift", "max_age_s": 0.01}, {}, "were older than max_age_s"),
+        ({"kind": "pens", "sampled": 99}, {}, "it never had sampled = 99 models"),
+        ({"kind": "fedasync", "alpha": 0.0}, {}, "were given weight 0"),
+        ({"kind": "sgp"}, {"link": {"loss": 1.0}}, "not one arrived"),
+        ({"kind": "ad_psgd"}, {"churn": LEAVING}, "it alone has moved"),
+    ],
+    ids=lambda one: one["kind"] if isinstance(one, dict) and "kind" in one else None,
+)
+def test_models_that_never_enter_one_are_told_of(tmp_path, algorithm, tables, told):
+    found = played(tmp_path / "run", algorithm | {"local_steps": 1}, **WIRED | tables)
+    assert any(told in text for text in found["warnings"]), found["warnings"]
+
+
+@pytest.mark.slow
+def test_a_buffer_of_neighbours_models_holds_none_that_is_too_old(tmp_path):
+    """Each node hears one neighbour, every 5 s: four are there when the first is 15 s old."""
+    tables = WIRED | {"topology": {"kind": "ring"}, "nodes": {"count": 2}}
+    tables |= {"exchange": {"schedule": "periodic", "period_s": 5.0}}
+    used = {}
+    for buffer, limit_s in ((4, 22.0), (4, 14.0), (6, 22.0)):
+        out = tmp_path / f"{buffer}-{limit_s}"
+        algorithm = {"kind": "fedbuff", "buffer": buffer, "max_age_s": limit_s, "local_steps": 1}
+        played(out, algorithm, **tables)
+        uses = pd.read_parquet(out / "uses")
+        used[buffer, limit_s] = uses[uses.fate.astype(str) == "used"].age_at_use_s
+    assert 15.0 < used[4, 22.0].max() <= 22.0
+    assert len(used[4, 14.0]) == len(used[6, 22.0]) == 0

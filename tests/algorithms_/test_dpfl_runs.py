@@ -277,6 +277,17 @@ def test_neighbours_that_never_answer_are_warned_of(run, monkeypatch):
         assert "goes without 1 of" in told, latecomers
 
 
+def test_candidates_whose_models_came_too_late_are_asked_again(run):
+    """No model comes within the time-outs of the passes; all nodes are candidates later."""
+    slow = {"link": {"rate_bps": 5e4, "latency_s": 0.0}, "exchange": {"schedule": "periodic"}}
+    slow["exchange"]["period_s"] = 5.0
+    simulation, log = run(dpfl(timeout_s=0.1, tries=2), horizon_s=40.0, **slow)
+    assert log[log.kind == "Model"].t_done_s.min() > 0.1 * 2
+    pairs = set(zip(*log[log.kind == "Update"][["src", "dst"]].to_numpy().T, strict=True))
+    assert len(pairs) == NODES * (NODES - 1)
+    assert simulation.recorder.uses.counts["used"] > len(pairs)
+
+
 # -- budgets, from the message log -------------------------------------------------------------
 
 

@@ -96,6 +96,17 @@ def test_centres_are_sent_once_or_as_often_as_said(play, tmp_path):
         assert set(with_centres.bits) == {model + 32 * k * HIDDEN for k in classes}
 
 
+def test_centres_that_did_not_come_are_warned_of(play):
+    never = "whose centres it has not got"
+    assert not play({"kind": "flt"}, **WORLD).recorder.warnings.all()
+    lossy = play({"kind": "flt"}, **LOSSY).recorder.warnings.all()
+    assert any(never in text and "announce = 1" in text for text in lossy)
+    # Without a barrier the second model of a node takes the place of its first, with centres.
+    clocks = {"exchange": {"schedule": "poisson", "rate_hz": 0.02}}
+    slow = play({"kind": "flt"}, **WORLD | clocks).recorder.warnings.all()
+    assert any(never in text for text in slow)
+
+
 def test_a_matching_is_one_to_one():
     a = torch.tensor([[0.0], [1.0]])
     assert float(matching_distance(a, torch.tensor([[1.0], [3.0]]))) == 1.5

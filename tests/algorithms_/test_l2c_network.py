@@ -7,9 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from netsim import engine
+from netsim import engine, world
 from netsim.api import Collaborators
 from netsim.errors import NetsimError
+from netsim.scenario import from_dict
 
 from .weights import logged
 
@@ -68,6 +69,20 @@ def test_pruned_peers_are_told_once_and_stop_sending(play, tmp_path, kind, rows)
     told = log[log.kind == "Dropped"]
     assert len(told) == PAIRS - rest
     assert set(told["round"]) == {PRUNED_AFTER}
+
+
+@pytest.mark.thinned(2)
+@pytest.mark.parametrize("kind", ["l2c", "meta_l2c"])
+def test_weights_of_a_mixture_sum_to_one_when_peers_have_been_dropped_too(tmp_path, kind):
+    """Played with all checks; what was learned of those dropped is 0 from then on."""
+    tables = WORLD | {"metrics": {"every_s": 1e6}, "algorithm": {"kind": kind, **SETTING}}
+    made = from_dict(tables)
+    engine.play(world.build(made), made.algorithm[0], tmp_path / "run", check=True)
+    graph = pd.read_parquet(tmp_path / "run" / "graph")
+    applied = graph[graph.what == "applied"].groupby(["t_s", "node"]).weight.sum()
+    assert np.allclose(applied, 1.0)
+    last = graph[graph.what == "learned"].groupby(["node", "peer"]).weight.last()
+    assert (last == 0.0).sum() == PAIRS - NODES * KEPT
 
 
 def test_a_lost_word_is_repeated_until_the_peer_stops(play, tmp_path):

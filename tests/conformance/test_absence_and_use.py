@@ -119,7 +119,29 @@ def test_models_that_come_after_the_time_out_are_late_and_a_warning_says_so(tmp_
     assert summary["uses"]["arrived"] > 50
     assert summary["uses"]["late"] == summary["uses"]["arrived"]
     assert any("not one was used" in text for text in summary["warnings"])
-    assert not len(pd.read_parquet(tmp_path / "run" / "graph"))
+    graph = pd.read_parquet(tmp_path / "run" / "graph")
+    assert set(graph.weight) == {1.0}
+    assert (graph.node == graph.peer).all()
+
+
+@pytest.mark.thinned(3)
+@pytest.mark.parametrize(
+    ("lost_until_s", "told"),
+    [(120.0, "not one arrived"), (60.0, "a fifth of the run or more"), (10.0, None)],
+)
+def test_a_method_that_mixes_nothing_for_long_is_told_of_where_all_is_lost(
+    tmp_path, lost_until_s, told
+):
+    """All but node 0 are off until an instant: until then every message is lost."""
+    path = tmp_path / "on.csv"
+    on = "".join(f"{i},{lost_until_s},1000\n" for i in (1, 2, 3))
+    path.write_text(f"node,on_s,off_s\n0,0,1000\n{on}")
+    churn = {"kind": "trace", "path": str(path)}
+    clock = {"schedule": "periodic", "period_s": 5.0}
+    summary = play(tmp_path / "run", {"kind": "dpsgd"}, churn=churn, exchange=clock)
+    warned = [text for text in summary["warnings"] if "was used" in text or "arrived" in text]
+    assert len(warned) == (told is not None), warned
+    assert told is None or told in warned[0]
 
 
 def test_the_time_out_by_default_follows_from_the_link(tmp_path):

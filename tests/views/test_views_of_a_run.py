@@ -15,7 +15,7 @@ from netsim.views import (
     time_use,
 )
 from netsim.views.gathering.numbers import evenly, short
-from netsim.views.gathering.run_tables import RunTables
+from netsim.views.gathering.run_tables import RunTables, Words
 from netsim.views.gathering.spring import spring
 
 
@@ -97,6 +97,17 @@ def test_fates_by_kind_outcome_and_time(run):
     assert [sum(row) for row in counts.values()] == [3, 1, 0, 0, 0, 1]
     assert counts["Model", "delivered"][5] == 1
     assert np.unique(found["t_s"])[5] == pytest.approx(5.5 / 6)  # the middle of its stretch
+
+
+def test_a_model_that_arrived_in_vain_has_a_fate_of_its_own(run):
+    first = run.uses["message"] == 0
+    run.uses["fate"] = Words(("used", "late"), np.where(first, 1, 0))
+    found = fates.of_run(run).panels[0].table
+    of_models = [
+        found["messages"][(found["kind"] == "Model") & (found["outcome"] == outcome)].sum()
+        for outcome in ("delivered", "outage", "arrived, not used")
+    ]
+    assert of_models == [2, 1, 1]
 
 
 def test_links_are_listed_from_the_worst_on(run):

@@ -183,7 +183,7 @@ class RunTables:
     @cached_property
     def uses(self) -> dict[str, Any]:
         """`uses/`, its words as `Words`."""
-        return self._table("uses", ("src", "dst", "kind", "fate", "age_at_use_s"))
+        return self._table("uses", ("message", "src", "dst", "kind", "fate", "age_at_use_s"))
 
     @cached_property
     def traffic(self) -> dict[str, Any]:

@@ -10,7 +10,8 @@ OUTCOMES = {
     "busy": "#009e73",
     "off": "#8c8c8c",
     "asleep": "#5b3f8c",
-    "withdrawn": "#b8a38a",
+    "withdrawn": "#882255",
+    "arrived, not used": "#b8a38a",
 }
 STATES = {
     "train": "#d55e00",
@@ -24,11 +25,11 @@ STATES = {
 FATES = OUTCOMES | {
     "used": "#0072b2",
     "arrived without a model": "#7fc4ec",
-    "arrived, used too late or not at all": "#b8a38a",
+    "arrived, used too late or not at all": OUTCOMES["arrived, not used"],
     "all attempts lost": OUTCOMES["retries"],
     "receiver busy": OUTCOMES["busy"],
     "receiver off": OUTCOMES["off"],
     "too late": OUTCOMES["deadline"],
-    "withdrawn by its sender": "#882255",
+    "withdrawn by its sender": OUTCOMES["withdrawn"],
 }
 COLOURS_OF = {"outcomes": OUTCOMES, "states": STATES}

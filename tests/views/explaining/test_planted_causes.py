@@ -9,7 +9,7 @@ import pytest
 
 from netsim import engine, scenario, world
 from netsim.views.explaining import explained, limits
-from netsim.views.explaining.findings import HARM, PACE
+from netsim.views.explaining.findings import HARM, OUTLOOK, PACE
 from netsim.views.explaining.node_story import story
 
 PLANTED = Path(__file__).parent / "planted"
@@ -100,6 +100,12 @@ def test_other_causes_are_among_the_first_three_lines(runs: dict[str, Path], nam
     _, found = explained(runs[name])
     texts = [finding.text for finding in found]
     assert any(text.startswith(OTHERS[name][1]) for text in texts[:3]), texts
+
+
+def test_bandwidth_is_judged_by_what_was_used_too(runs: dict[str, Path]):
+    _, found = explained(runs["unused"])
+    outlook = " ".join(finding.text for finding in found if finding.rank == OUTLOOK)
+    assert "0 % are used, and at most 57 % would be, if none came too late or too old" in outlook
 
 
 @pytest.mark.thinned(2)

@@ -2,7 +2,8 @@
 
 Measure: under `rounds`, the critical path with its messages in half the time, the same messages
 lost. Under other schedules wake-ups come by a clock, which bandwidth does not change: the messages
-that expired, collided or found radios taken, if all of them came.
+that expired, collided or found radios taken, if all of them came; and the models and other values
+that came too late or too old to be used, if all of them were.
 """
 
 from netsim.recording.schema import ARRIVED
@@ -12,6 +13,7 @@ from netsim.views.explaining.run_tables import RunTables
 
 _CAME = 'messages.outcome.isin(["delivered", "partial"])'
 _COULD = ["deadline", "collision", "busy"]
+_SLOW = ["late", "too_old"]
 
 
 def find(run: RunTables) -> list[Finding]:
@@ -45,6 +47,7 @@ def find(run: RunTables) -> list[Finding]:
         )
     else:
         text += "No message was lost for want of airtime"
+    in_time = _in_time(run)
     delays_s = (messages.t_done_s - messages.t_sent_s)[came]
     if delays_s.mean() > 0:
         code = f"(messages.t_done_s - messages.t_sent_s)[{_CAME}].mean()"
@@ -53,6 +56,22 @@ def find(run: RunTables) -> list[Finding]:
             f"; of the mean delay of {seconds(delay_s)} the time on the air would be half, waiting "
             "for radios less than half where messages queue"
         )
+    text += in_time
     if messages.outcome.isin(["outage", "retries"]).any():
         text += ". What weak links lose is another matter: at the same power it halves their SNR"
     return [Finding(OUTLOOK, most - now, text + ".", run.queries())]
+
+
+def _in_time(run: RunTables) -> str:
+    """A clause on models that came in vain, if faster ones had come in time."""
+    uses = run.uses
+    if not len(uses) or not uses.fate.isin(_SLOW).any():
+        return ""
+    used = run.shown('(uses.fate == "used").mean()', (uses.fate == "used").mean())
+    most = run.shown(
+        f"uses.fate.isin({['used', *_SLOW]}).mean()", uses.fate.isin(["used", *_SLOW]).mean()
+    )
+    return (
+        f"; of the models and other values that arrive {percent(used)} are used, and at most "
+        f"{percent(most)} would be, if none came too late or too old"
+    )

@@ -119,8 +119,14 @@ def content(folders: Sequence[Path], gathered: Callable[[Path], Entry]) -> dict[
     heading = entries[0].heading
     several = len(entries) > 1
     if several:
-        unequal = run_warnings.unequal_steps_of([RunTables(folder).summary for folder in folders])
+        summaries = [RunTables(folder).summary for folder in folders]
+        unequal = run_warnings.unequal_steps_of(summaries)
         notices = [] if unequal is None else [one_line(f"{unequal[:1].upper()}{unequal[1:]}.")]
+        notices += [
+            one_line(f"{entry.label}: {warning}")
+            for entry, summary in zip(entries, summaries, strict=True)
+            for warning in summary.get("warnings", ())
+        ]
         entries.insert(0, Entry("all, compared", heading, notices, panels=_compared(folders)))
     return {
         "kind": "runs",

@@ -101,6 +101,17 @@ def test_algorithms_of_one_world_are_on_one_page(tmp_path, write_run):
     assert numbers[1]["values"] == [60, 60]
 
 
+def test_what_runs_warn_of_stands_above_their_comparison(tmp_path, write_run):
+    for name in ("dpsgd", "local"):
+        folder = write_run(tmp_path / name, algorithm=name)
+        summary = json.loads((folder / "summary.json").read_text())
+        summary["warnings"] = ["not one model was used"] if name == "dpsgd" else []
+        (folder / "summary.json").write_text(json.dumps(summary))
+    report(folders(tmp_path), tmp_path / "report.html")
+    compared, *_ = outline_of((tmp_path / "report.html").read_text())["runs"]
+    assert compared["notices"] == ["dpsgd: not one model was used"]
+
+
 def test_a_folder_without_a_run_is_refused(tmp_path):
     with pytest.raises(ScenarioError, match="no run here or one folder below"):
         folders(tmp_path)
