@@ -84,6 +84,10 @@ def only_in_all(link, src, bits):
     link.recorder.bits_transmitted += bits
 
 
+def thrice(loads, load, joules, now_ns):
+    ADD(loads, load._replace(watt=3 * load.watt), 3 * joules, now_ns)
+
+
 def falling(link, src, bits):
     link.recorder.bits_transmitted += -bits
     link._bits_transmitted[src] -= bits
@@ -105,7 +109,7 @@ def side_by_side(mac, situation):
 
 
 MESSAGE, FINISH, TOTALS = MessageLog.message, PhysicalLink.finish, Traffic.totals
-AIRTIME = EnergyAccounting.airtime
+AIRTIME, ADD = EnergyAccounting.airtime, Loads.add
 FAULTS = [
     ("messages", WIRES, MessageLog, "message", no_third, "all nodes at .* and sent: "),
     ("causality", WIRES, PhysicalLink, "finish", too_late, r"node \d at .* has taken less than"),
@@ -143,9 +147,9 @@ FAULTS = [
     (
         "energy",
         CSMA | {"nodes": {"count": 12}, "exchange": {"schedule": "poisson", "rate_hz": 9.0}},
-        EnergyMeter,
-        "in_one_state",
-        lambda self, oldest_ns: None,
+        Loads,
+        "add",
+        thrice,
         r"node \d at .*: its radio has drawn more than its largest power allows, in J: .* against",
     ),
 ]
