@@ -13,7 +13,7 @@ from netsim.engine.invariants.energy import Energy
 from netsim.errors import InvariantError
 from netsim.links.link import PhysicalLink
 from netsim.links.radio.accounting.energy import EnergyAccounting
-from netsim.links.radio.mac.admission import RadioQueue
+from netsim.links.radio.link import RadioLink
 from netsim.links.radio.phy.channel import RadioChannel
 from netsim.recording.message_log import MessageLog
 from netsim.recording.traffic_stats import Traffic
@@ -123,7 +123,7 @@ FAULTS = [
     ),
     ("airtime", RADIO, EnergyAccounting, "airtime", twice_on_the_air, "for longer than it took"),
     ("capacity", CSMA, Csma, "access", side_by_side, " at .* sooner than the rate allows"),
-    ("half_duplex", RADIO, RadioQueue, "can_start", lambda *_: True, r"node \d at .*"),
+    ("half_duplex", RADIO, RadioLink, "_admit", RadioLink._start, r"node \d at .*"),
     ("totals", WIRES, PhysicalLink, "count_transmitted", only_in_all, "node by node and in all"),
     ("totals", RADIO, PhysicalLink, "count_transmitted", falling, r"node \d .* have fallen"),
     ("totals", WIRES, Traffic, "totals", twice, "bits_delivered of all rows and of the summary"),
