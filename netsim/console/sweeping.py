@@ -6,7 +6,7 @@ Each run has a line on the terminal, and `status.json` in the sweep's folder has
 import hashlib
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -170,6 +170,26 @@ def make_room(out: Path | None, quiet: bool) -> None:
     aside = None if out is None else moving_aside.move(out)
     if aside is not None and not quiet:
         terminal.err().print(f"moved what {out} held to {aside}")
+
+
+def claimed_anew(out: Path | None, name: str, quiet: bool) -> Path:
+    """Claim the folder of a run, what it holds moved aside, also what came since it was moved.
+
+    Raises
+    ------
+    ScenarioError
+        As `runner.claim`; what another process writes there stays.
+    """
+    for _ in range(_MOVES):
+        make_room(out, quiet)
+        with suppress(ScenarioError):  # another run has come, and perhaps gone, in between
+            return runner.claim(out, name)
+    make_room(out, quiet)
+    return runner.claim(out, name)
+
+
+_MOVES = 5
+"""So often a folder is moved aside that other runs fill again before it is claimed."""
 
 
 def play(

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from netsim.campaign import moving_aside
+from netsim.engine import runner
 from netsim.errors import ScenarioError
 from netsim.recording import folder_lock
 
@@ -227,3 +228,21 @@ def test_two_runs_at_once(here):
     for folder in folders:
         assert json.loads((folder / "status.json").read_text())["state"] == "done"
         assert not list(folder.rglob(".lock-*"))
+
+
+def test_what_comes_before_the_folder_is_claimed_moves_aside_too(netsim, here, monkeypatch):
+    claim, come = runner.claim, []
+
+    def after_another(out, name):
+        if len(come) < 2:
+            come.append(name)
+            out.mkdir()
+            (out / "status.json").write_text("another's")
+        return claim(out, name)
+
+    monkeypatch.setattr(runner, "claim", after_another)
+    again = netsim(*AGAIN)
+    assert again.exit_code == 0, again.output
+    assert (here / "out.1" / "status.json").read_text() == "another's"
+    assert (here / "out.2" / "status.json").read_text() == "another's"
+    assert (here / "out" / "summary.json").is_file()

@@ -89,8 +89,9 @@ def command(
 
                 def make_folder() -> Path:
                     if force_new:
-                        sweeping.make_room(out, quiet)
-                    made.append(runner.claim(out, played.name))
+                        made.append(sweeping.claimed_anew(out, played.name, quiet))
+                    else:
+                        made.append(runner.claim(out, played.name))
                     if not quiet:
                         progress.announce(console, played)
                     if page is not None:
