@@ -39,19 +39,21 @@ def kept(kinds: tuple[type, ...]) -> set[int]:
     return {id(one) for one in gc.get_objects() if type(one) in kinds}
 
 
-def play(number: int, folder: Path) -> None:
+def play(number: int, folder: Path, backend: str = "auto") -> None:
     hidden = [32 + number % 3]  # models of several forms
     scenario = netsim.Scenario(
-        **{**SMALL, "model": {"kind": "mlp", "hidden": hidden}, "seed": number}
+        **{**SMALL, "model": {"kind": "mlp", "hidden": hidden}, "seed": number},
+        run={"backend": backend},
     )
     netsim.run(scenario, out=folder / str(number))
 
 
 @pytest.mark.slow
-def test_nothing_of_a_world_outlives_its_run(tmp_path):
+@pytest.mark.parametrize("backend", ["native", "stacked", "sequential"])
+def test_nothing_of_a_world_outlives_its_run(tmp_path, backend):
     kinds = (World, Shards, Architecture)
     before = kept(kinds)
-    play(0, tmp_path)
+    play(0, tmp_path, backend)
     assert kept(kinds) <= before
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor, nn
 
 from netsim.learning.architecture import Architecture
 
+_KNOWN: WeakKeyDictionary[Architecture, dict[tuple[Any, ...], int]] = WeakKeyDictionary()
 
-@lru_cache(maxsize=64)
+
 def _activations(architecture: Architecture, shape: tuple[int, ...], kind: torch.dtype) -> int:
     counted = 0
 
@@ -48,5 +49,9 @@ def _values_in(output: Any) -> int:
 
 def activations_per_sample(architecture: Architecture, sample: Tensor) -> int:
     """Values that the forward pass of one sample (1, ...) keeps for the backward pass."""
-    with torch.no_grad():
-        return _activations(architecture, tuple(sample.shape), sample.dtype)
+    known = _KNOWN.setdefault(architecture, {})
+    form = tuple(sample.shape), sample.dtype
+    if form not in known:
+        with torch.no_grad():
+            known[form] = _activations(architecture, *form)
+    return known[form]
