@@ -175,6 +175,14 @@ def make_room(out: Path | None, quiet: bool) -> None:
 def claimed_anew(out: Path | None, name: str, quiet: bool) -> Path:
     """Claim the folder of a run, what it holds moved aside, also what came since it was moved.
 
+    Parameters
+    ----------
+    out : Path or None
+    name : str
+        Of the scenario.
+    quiet : bool
+        Whether to say nothing of what is moved.
+
     Raises
     ------
     ScenarioError
