@@ -141,7 +141,7 @@ class Simulation:
         self.evaluator = Evaluator(
             self.parts, self.learning, self.recorder, self.link.bits_transmitted_by,
             self.devices.meter.spent_j, world.malicious, self.weights_due,
-            world.samples.num_classes, world.scenario.stages_of(entry),
+            world.samples.num_classes, world.scenario.stages_of(entry), world.scenario.metrics.main,
         )  # fmt: skip
         self.changes.plan(
             self.clock, self.link, self.devices, self.learning, self.barrier, self.recorder,
@@ -299,7 +299,7 @@ class Simulation:
                     time.perf_counter() - self.started_s,
                     self.evaluator.means,
                     to_s(self.evaluator.time_ns),
-                    self.world.scenario.task.main,
+                    self.world.scenario.main_metric.name,
                     self.evaluator.wall_s,
                     doing,
                 )
@@ -367,7 +367,7 @@ class Simulation:
             "algorithm": self.entry.name,
             "seed": scenario.seed,
             "nodes": len(self.nodes),
-            "task": task_summary(scenario.task),
+            "task": task_summary(scenario),
             "virtual_s": scenario.horizon_s,
             "wall_s": wall_s,
             **totals,

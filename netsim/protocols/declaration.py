@@ -32,6 +32,9 @@ class Declaration:
         Whether its course depends on computed values, so that it can't be played `--timing-only`.
     mixes_to_one : bool
         Whether the weights of each row that it logs sum to one; `--check` holds it to that.
+    learns : bool
+        Whether it trains the scenario's models on the scenario's data; if not, it brings its own
+        learning.
     tasks : tuple of str, optional
         The tasks that it learns, `ANY_TASK` for all; None: those that its verbs allow, see
         `netsim.node.submission`.
@@ -50,6 +53,7 @@ class Declaration:
     knows_servers: bool = True
     needs_values: bool = False
     mixes_to_one: bool = False
+    learns: bool = True
     tasks: tuple[str, ...] | None = None
     needs_validation: bool | Callable[[Any], bool] = False
     needs_parts: Parts = ()
@@ -79,6 +83,7 @@ def algorithm(
     knows_servers: bool = True,
     needs_values: bool = False,
     mixes_to_one: bool = False,
+    learns: bool = True,
     tasks: Sequence[str] | None = None,
     needs_validation: bool | Callable[[Any], bool] = False,
     needs_parts: Sequence[str] | Callable[[Any], Sequence[str]] = (),
@@ -97,6 +102,9 @@ def algorithm(
         Whether its course depends on computed values (then not with `--timing-only`).
     mixes_to_one : bool
         Whether the weights of each row that it logs sum to one; `--check` holds it to that.
+    learns : bool
+        False for a method that brings its own learning: its scenarios need no `[data]` and no
+        `[model]`, and its nodes have neither samples nor a model unless they are named.
     tasks : sequence of str, optional
         The tasks that it learns, such as `("classification",)`; `("any",)`: all of them. A method
         that trains by a loss of its own, or looks at outputs or classes, has to say it for tasks
@@ -148,6 +156,7 @@ def algorithm(
         "knows_servers": knows_servers,
         "needs_values": needs_values,
         "mixes_to_one": mixes_to_one,
+        "learns": learns,
     }
     for key, value in switches.items():
         if not isinstance(value, bool):

@@ -66,6 +66,11 @@ def knows_servers(module: ModuleType) -> bool:
     return declaration_of(module.processes).knows_servers
 
 
+def learns_itself(module: ModuleType) -> bool:
+    """Return whether the algorithm brings its own learning, so that it needs no data or model."""
+    return not declaration_of(module.processes).learns
+
+
 def mixes_to_one(module: ModuleType) -> bool:
     """Return whether the weights of each row that the algorithm logs sum to one."""
     return declaration_of(module.processes).mixes_to_one
