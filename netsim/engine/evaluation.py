@@ -68,6 +68,8 @@ class Evaluator:
     ----------
     means : mapping of str to float
         Of the last evaluation, means over nodes by metric.
+    main_values : mapping of int to float
+        Of the last evaluation, the main metric of each benign node.
     time_ns : int
         When it was.
     wall_s : float
@@ -100,6 +102,7 @@ class Evaluator:
         self._scores = Scores(self._shards, num_classes)
         self._known: dict[tuple[int, str], tuple[tuple[int, Identity], Metrics]] = {}
         self.means: Mapping[str, float] = {}
+        self.main_values: Mapping[int, float] = {}
         self.time_ns = 0
         self.wall_s = 0.0
         self.weights_told: list[Callable[[int, int, Sequence[float]], None]] = []
@@ -139,6 +142,7 @@ class Evaluator:
             if not prefix:
                 reached.append(value)
         self.means = {m: sum(v.values()) / len(v) for m, v in values.items()}
+        self.main_values = values.get(main, {})
         self.time_ns = time_ns
         self.wall_s += time.perf_counter() - started_s
         for told in self.values_told:

@@ -14,6 +14,7 @@ from netsim.messaging.barrier import Barrier
 from netsim.messaging.latest import LatestMessages
 from netsim.messaging.mailbox import Mailbox
 from netsim.node.adversary import Adversary
+from netsim.node.decisions import Decisions
 from netsim.node.draws import Draws
 from netsim.node.evaluation_verbs import EvaluationVerbs
 from netsim.node.foreign_verbs import ForeignVerbs
@@ -24,6 +25,7 @@ from netsim.node.neighbourhood import Neighbourhood
 from netsim.node.node import Node
 from netsim.node.processor import Processor
 from netsim.node.publishing_verbs import LoggedWeights, PublishingVerbs
+from netsim.node.run_objects import RunObjects
 from netsim.node.submission import MixingCheck, Submission, TaskGuard
 from netsim.node.superposition import superposed
 from netsim.node.training_verbs import TrainingVerbs
@@ -56,10 +58,10 @@ class NodeAssembly:
         Those that the algorithm says it learns; None: it does not say.
     max_age_s : float
         The greatest age of a message that counts [s].
-    objects : RunObjects or None
+    objects : RunObjects
         Where nodes put what exists once in a run.
-    decisions : Decisions or None
-        Whom nodes ask for decisions; None: nobody is there.
+    decisions : Decisions
+        Whom nodes ask for decisions.
     """
 
     def __init__(
@@ -76,8 +78,9 @@ class NodeAssembly:
         weights_due: list[LoggedWeights],
         tasks: tuple[str, ...] | None = None,
         max_age_s: float = math.inf,
-        objects: RunObjects | None = None,
-        decisions: Decisions | None = None,
+        *,
+        objects: RunObjects,
+        decisions: Decisions,
     ) -> None:
         self._world, self._clock, self._recorder = world, clock, recorder
         self._learning, self._membership = learning, membership
@@ -88,7 +91,7 @@ class NodeAssembly:
         self._deliveries: list[Delivery] = []
         self._mixing = MixingCheck(recorder.warnings)
         self._guard = TaskGuard(learning.shards.task, tasks)
-        self._max_age_s, self._objects = max_age_s, objects or RunObjects()
+        self._max_age_s, self._objects = max_age_s, objects
         self._decisions = decisions
         self._servers = [i for i, role in enumerate(world.roles) if role == SERVER]
         learning.scheduler.sums.told = self._told_of_sum
@@ -217,8 +220,14 @@ class NodeAssembly:
             ),
             draws=draws,
             foreign=ForeignVerbs(
-                i, processor, draws, learning.initial[i], shards.batch_size, self._objects,
+                i,
+                processor,
+                draws,
+                learning.initial[i],
+                shards.batch_size,
+                self._objects,
                 self._decisions,
+                clock,
             ),
         )
 

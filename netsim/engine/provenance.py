@@ -19,7 +19,6 @@ from netsim.data.sets import Samples
 from netsim.engine.assembly import Learning, Membership
 from netsim.engine.network_assembly import Devices
 from netsim.learning.scheduler import Scheduler
-from netsim.learning.tasks import Task
 from netsim.registry import Component, Table
 from netsim.scenario import Scenario
 from netsim.topology import component_sizes

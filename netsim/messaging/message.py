@@ -182,7 +182,8 @@ def _value_bits(value: Any, where: str, parameter_bits: int) -> int:
     if isinstance(value, Opaque):
         if isinstance(value.bits, bool) or not isinstance(value.bits, _WHOLES) or value.bits < 0:
             raise ProtocolError(
-                f"{where} is Opaque(..., bits={value.bits!r}); bits must be a whole number, 0 or more"
+                f"{where} is Opaque(..., bits={value.bits!r}); bits must be a whole number, "
+                "0 or more"
             )
         return int(value.bits)
     if isinstance(value, tuple | frozenset):

@@ -1,10 +1,11 @@
-"""Verbs of a node for code that brings its own learning: its time, its objects, seeds and models."""
+"""Verbs of a node for code that brings its own learning: time, objects, seeds, models, agents."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -12,10 +13,12 @@ import simpy
 import torch
 from numpy.typing import ArrayLike
 
+from netsim.clock import Clock
 from netsim.errors import ProtocolError
 from netsim.learning.calling_place import calling_line
 from netsim.learning.global_draws import all_seeded
 from netsim.learning.refs import Cell, Ref
+from netsim.node.decisions import Decisions
 from netsim.node.draws import Draws
 from netsim.node.processor import Processor
 from netsim.node.run_objects import RunObjects
@@ -37,6 +40,9 @@ class ForeignVerbs:
         Samples of a local step.
     objects : RunObjects
         The run's.
+    decisions : Decisions
+        Whom it asks.
+    clock : Clock
     """
 
     def __init__(
@@ -47,13 +53,14 @@ class ForeignVerbs:
         initial: Cell,
         batch_size: int,
         objects: RunObjects,
+        decisions: Decisions,
+        clock: Clock,
     ) -> None:
+        self._decisions, self._clock = decisions, clock
         self._id, self._processor, self._draws = node_id, processor, draws
         self._initial, self._batch_size, self._objects = initial, batch_size, objects
 
-    def work(
-        self, steps: int | None, examples: int | None, seconds: float | None
-    ) -> simpy.Event:
+    def work(self, steps: int | None, examples: int | None, seconds: float | None) -> simpy.Event:
         """See `Node.work`."""
         given = {"steps": steps, "examples": examples, "seconds": seconds}
         named = {key: value for key, value in given.items() if value is not None}
@@ -65,7 +72,9 @@ class ForeignVerbs:
         fits = is_real if key == "seconds" else is_whole
         if not fits or not math.isfinite(value) or value < 0:
             kind = "a number" if key == "seconds" else "a whole number"
-            raise ProtocolError(f"work: {key} = {value!r}: must be {kind}, 0 or more{calling_line()}")
+            raise ProtocolError(
+                f"work: {key} = {value!r}: must be {kind}, 0 or more{calling_line()}"
+            )
         if key == "seconds":
             return self._processor.work(float(value))
         count = int(value) if key == "steps" else -(-int(value) // self._batch_size)
@@ -78,6 +87,11 @@ class ForeignVerbs:
     def seeded(self, purpose: str) -> AbstractContextManager[int]:
         """See `Node.seeded`."""
         return all_seeded(self._draws.seed(purpose))
+
+    def decide(self, observation: Mapping[str, ArrayLike]) -> simpy.Event:
+        """See `Node.decide`."""
+        draw = partial(self._draws.uniform, "decision")
+        return self._clock.happened(self._decisions.ask(self._id, observation, draw))
 
     def model(self, values: ArrayLike) -> Ref:
         """See `Node.model`."""

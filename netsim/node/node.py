@@ -859,6 +859,34 @@ class Node:
         """
         return self._foreign.model(values)
 
+    def decide(self, observation: Mapping[str, ArrayLike]) -> simpy.Event:
+        """Ask the run's agent for a decision.
+
+        The agent is the one that plays the run (`netsim.gym`, `netsim.run(..., agent=...)`), or
+        else the policy that the method has declared.
+
+        Parameters
+        ----------
+        observation : mapping of str to array_like
+            By name what the agent is told, as declared by `@algorithm(decides=...)`.
+
+        Returns
+        -------
+        simpy.Event
+            The action, in the form of the declared space; at this instant, under every schedule.
+
+        Raises
+        ------
+        ProtocolError
+            If the method has not declared that it asks, or observation or action are not as
+            declared.
+
+        Examples
+        --------
+        >>> chosen = yield node.decide({"round_trip_s": seen_s})
+        """
+        return self._foreign.decide(observation)
+
     # -- looking at models -----------------------------------------------------------------------
 
     @property

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from netsim.errors import ProtocolError
+from netsim.node.decisions import Decides
 from netsim.registry import did_you_mean, family
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -35,6 +36,8 @@ class Declaration:
     learns : bool
         Whether it trains the scenario's models on the scenario's data; if not, it brings its own
         learning.
+    decides : callable, optional
+        (Params, roles) -> Decides: the decisions that it leaves to an agent; None: it leaves none.
     tasks : tuple of str, optional
         The tasks that it learns, `ANY_TASK` for all; None: those that its verbs allow, see
         `netsim.node.submission`.
@@ -54,6 +57,7 @@ class Declaration:
     needs_values: bool = False
     mixes_to_one: bool = False
     learns: bool = True
+    decides: Callable[[Any, tuple[str, ...]], Decides] | None = None
     tasks: tuple[str, ...] | None = None
     needs_validation: bool | Callable[[Any], bool] = False
     needs_parts: Parts = ()
@@ -84,6 +88,7 @@ def algorithm(
     needs_values: bool = False,
     mixes_to_one: bool = False,
     learns: bool = True,
+    decides: Callable[[Any, tuple[str, ...]], Decides] | None = None,
     tasks: Sequence[str] | None = None,
     needs_validation: bool | Callable[[Any], bool] = False,
     needs_parts: Sequence[str] | Callable[[Any], Sequence[str]] = (),
@@ -105,6 +110,9 @@ def algorithm(
     learns : bool
         False for a method that brings its own learning: its scenarios need no `[data]` and no
         `[model]`, and its nodes have neither samples nor a model unless they are named.
+    decides : callable, optional
+        A function (Params, roles of the nodes) -> `Decides`: the decisions that the method leaves
+        to an agent by `node.decide`.
     tasks : sequence of str, optional
         The tasks that it learns, such as `("classification",)`; `("any",)`: all of them. A method
         that trains by a loss of its own, or looks at outputs or classes, has to say it for tasks
@@ -172,6 +180,7 @@ def algorithm(
     declared = Declaration(
         None if schedules is None else tuple(schedules),
         **switches,
+        decides=decides,
         tasks=None if tasks is None else tuple(tasks),
         needs_validation=needs_validation,
         needs_parts=needs_parts if callable(needs_parts) else tuple(needs_parts),

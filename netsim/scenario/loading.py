@@ -232,9 +232,7 @@ def _kinds_of_methods(raw: Mapping[str, Any], modules: Mapping[str, ModuleType])
     return [kind for kind in kinds if isinstance(kind, str) and kind in modules]
 
 
-def _without_learning(
-    raw: dict[str, Any], modules: Mapping[str, ModuleType]
-) -> dict[str, Any]:
+def _without_learning(raw: dict[str, Any], modules: Mapping[str, ModuleType]) -> dict[str, Any]:
     """The tables, with no data and no model where no method needs any and none are named."""
     kinds = _kinds_of_methods(raw, modules)
     if not kinds or not all(algorithm_files.learns_itself(modules[kind]) for kind in kinds):
