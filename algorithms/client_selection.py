@@ -1,22 +1,24 @@
-"""FedAvg in which an agent selects the clients of each round.
+"""Client selection: FedAvg in which an agent selects the clients of each round.
 
-Source: McMahan et al. 2017, Algorithm 1, with the selection left to an agent as in Wang et al. 2020
-(Favor, INFOCOM), whose reward, a function of accuracy, is replaced by the time that a round takes.
+Source: McMahan et al. 2017, Algorithm 1, with the selection left to an agent as in Wang, Kaplan,
+Niu and Li, "Optimizing Federated Learning on Non-IID Data with Reinforcement Learning" (Favor,
+INFOCOM 2020).
 
 A round asks the agent for `per_round` clients, sends them the model, and mixes what comes back
 within `timeout_s` by the numbers of samples. The agent is told of each client how long its last
 round trip took, how many rounds ago it last took part, and the loss of its last model.
 
-Departures: Favor's state is a projection of all clients' models; here it is what a server knows
-without looking at them.
+Departures: Favor's state is a projection of all clients' models, and its reward an exponential of
+the accuracy; here the agent sees what a server knows without looking at models, and is rewarded by
+the growth of the accuracy, or with `rounds` by the time that they take.
 
-Personalizes: nothing.
+Personalizes: nothing: one model for all.
 Shares: the whole model.
-Sends: a model to each selected client, and a model and two numbers back.
-Needs: one server.
-Cost a round: the local steps of the selected clients.
-Late or absent peers: who has not answered after `timeout_s` is left out of the round; its model is
-not used later.
+Sends: `b * theta + 32` to each selected client, `b * theta + b + 64` back.
+Needs: a server, equal architectures.
+Cost a round: `S` steps of the selected clients, and a loss on their training samples.
+Late or absent peers: a client that has not answered after `timeout_s` is left out of the round, and
+what it sends later is not used.
 """
 
 from collections.abc import Generator
@@ -41,6 +43,8 @@ class Params(api.Params):
         Passes over a client's samples in a round. Source: McMahan et al. 2017, E.
     timeout_s
         Time that the server waits for the clients of a round [s].
+    rounds
+        Rounds after which the server stops. Absent: none; it goes on to the end of the run.
     policy
         Rule that selects where no agent plays.
     """
@@ -48,6 +52,7 @@ class Params(api.Params):
     per_round: api.Count = 4
     epochs: api.Count = 1
     timeout_s: api.Positive = 60.0
+    rounds: api.Count | None = None
     policy: api.Policy = api.RandomPolicy()
 
 
@@ -90,7 +95,7 @@ def decides(params: Params, roles: tuple[str, ...]) -> api.Decides:
         },
         action=api.Best(n, params.per_round),
         policy=params.policy.choose,
-        reward={"time_s": -1.0},
+        reward={"score": 1.0} if params.rounds is None else {"time_s": -1.0},
     )
 
 
@@ -106,7 +111,7 @@ def on_server(node: Node, params: Params) -> Process:
     clients = [i for i in range(node.num_nodes) if i != node.id]
     trip_s, ago, loss = ([0.0] * len(clients) for _ in range(3))
     theta, number = node.initial(), 0
-    while True:
+    while params.rounds is None or number < params.rounds:
         observed = {"round_trip_s": trip_s, "rounds_ago": ago, "loss": loss}
         places = yield node.decide(observed)
         began_s, number = node.now_s, number + 1

@@ -1,4 +1,4 @@
-"""Environments for learning agents: a scenario plays, and an agent decides what a method leaves open.
+"""Environments for learning agents: a scenario plays, and an agent takes a method's decisions.
 
 `make` gives a Gymnasium environment, `aec` one of PettingZoo for several agents. A step plays on to
 the next decision, an episode lasts to the scenario's horizon. `pip install netsim-dfl[gym]`.

@@ -43,7 +43,7 @@ def aec(
     return SeveralAgents(Source(scenario, algorithm, reward, record))
 
 
-class SeveralAgents(AECEnv[str, dict[str, Any], Any]):
+class SeveralAgents(AECEnv[str, dict[str, Any], Any]):  # type: ignore[misc] # it is untyped
     """A scenario in which nodes decide, each at its own instants, in the order of virtual time.
 
     The agent of node 3 is `node_3`. An agent's reward is what has been gained since its own last
@@ -104,7 +104,7 @@ class SeveralAgents(AECEnv[str, dict[str, Any], Any]):
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
         self.terminations = dict.fromkeys(self.agents, False)
         self.truncations = dict.fromkeys(self.agents, False)
-        self.infos = {agent: {} for agent in self.agents}
+        self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
         nothing = spaces.observed(self._declared.observation, None)
         self._observed = dict.fromkeys(self.agents, nothing)
         self._decided: dict[str, Totals] = {}

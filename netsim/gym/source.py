@@ -1,4 +1,4 @@
-"""Episodes of a scenario: what its method declares, worlds by seed, runs with and without a folder."""
+"""Episodes of a scenario: its method's decisions, worlds by seed, runs with or without a folder."""
 
 from __future__ import annotations
 
@@ -132,7 +132,5 @@ class Source:
 
     def gained(self, before: Totals, now: Totals) -> float:
         """The reward for what has happened from one instant to another."""
-        return sum(
-            weight * (getattr(now, name) - getattr(before, name))
-            for name, weight in self.reward.items()
-        )
+        old, new = before._asdict(), now._asdict()
+        return float(sum(w * (new[name] - old[name]) for name, w in self.reward.items()))
