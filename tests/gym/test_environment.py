@@ -29,7 +29,9 @@ SMALL = {
     "topology": {"kind": "hub"},
     "link": {"latency_s": 0.5},
     "exchange": {"schedule": "poisson", "rate_hz": 0.1, "slot_s": 1.0},
-    "data": {"kind": "digits", "partition": {"kind": "iid", "train_samples": 20, "test_samples": 5}},
+    "data": {
+        "kind": "digits", "partition": {"kind": "iid", "train_samples": 20, "test_samples": 5},
+    },
     "model": {"kind": "mlp", "hidden": []},
     "compute": {"kind": "fixed", "step_s": 0.5},
     "training": {"learning_rate": 0.1, "batch_size": 10},
@@ -115,7 +117,7 @@ def test_gymnasiums_own_check_holds(small):
 
 
 def test_steps_follow_from_hand_computed_times(small):
-    """Round trip: 0.5 s down, a look at the loss and two steps of 0.5 s (slow: of 1 s), 0.5 s up."""
+    """0.5 s down, a look at the loss, two steps of 0.5 s (of the slow: 1 s), 0.5 s up."""
     with netsim.gym.make(small, reward={"time_s": -1.0}) as env:
         seen = played(env, 0, lambda _: scores(1))
         assert [info["time_s"] for _, _, info in seen] == [
@@ -201,7 +203,7 @@ def test_a_wrong_action_is_refused_where_it_is_given(small, action, said):
 def test_what_can_not_be_an_environment_is_refused(small, pace):
     with pytest.raises(ScenarioError, match="none leaves decisions to an agent"):
         netsim.gym.make(small.replace(algorithm={"kind": "fedavg"}))
-    with pytest.raises(ScenarioError, match="netsim.gym.aec"):
+    with pytest.raises(ScenarioError, match=r"netsim\.gym\.aec"):
         netsim.gym.make(pace)
     with pytest.raises(ScenarioError, match="must be one of client_selection"):
         netsim.gym.make(small, "client_selektion")
