@@ -14,7 +14,7 @@ the growth of the accuracy, or with `rounds` by the time that they take.
 
 Personalizes: nothing: one model for all.
 Shares: the whole model.
-Sends: `b * theta + 32` to each selected client, `b * theta + b + 64` back.
+Sends: `b * theta + b + 64` up, `b * theta + 32` down to each selected client.
 Needs: a server, equal architectures.
 Cost a round: `S` steps of the selected clients, and a loss on their training samples.
 Late or absent peers: a client that has not answered after `timeout_s` is left out of the round, and
@@ -99,10 +99,9 @@ def decides(params: Params, roles: tuple[str, ...]) -> api.Decides:
     )
 
 
-@api.algorithm(decides=decides, tasks=("any",), common_parts=("parameters",))
+@api.algorithm(decides=decides, needs_server=True, tasks=("any",), common_parts=("parameters",))
 def processes(node: Node, params: Params) -> list[Process]:
     """A server that selects, and clients that train."""
-    api.require_one_server(node)
     return [on_server(node, params) if node.role == "server" else on_client(node, params)]
 
 

@@ -29,6 +29,8 @@ class Declaration:
         The schedules that it runs under; None: all of them.
     knows_servers : bool
         Whether nodes of role `server` take part; if not, the others play without them.
+    needs_server : bool
+        Whether one node of role `server` has to be there.
     needs_values : bool
         Whether its course depends on computed values, so that it can't be played `--timing-only`.
     mixes_to_one : bool
@@ -54,6 +56,7 @@ class Declaration:
 
     schedules: tuple[str, ...] | None = None
     knows_servers: bool = True
+    needs_server: bool = False
     needs_values: bool = False
     mixes_to_one: bool = False
     learns: bool = True
@@ -85,6 +88,7 @@ def algorithm(
     *,
     schedules: Sequence[str] | None = None,
     knows_servers: bool = True,
+    needs_server: bool = False,
     needs_values: bool = False,
     mixes_to_one: bool = False,
     learns: bool = True,
@@ -103,6 +107,9 @@ def algorithm(
         The schedules that it runs under; None: all of them.
     knows_servers : bool
         Whether nodes of role `server` take part in it.
+    needs_server : bool
+        Whether one node of role `server` has to be there: a scenario with none or several is
+        refused.
     needs_values : bool
         Whether its course depends on computed values (then not with `--timing-only`).
     mixes_to_one : bool
@@ -162,6 +169,7 @@ def algorithm(
             )
     switches = {
         "knows_servers": knows_servers,
+        "needs_server": needs_server,
         "needs_values": needs_values,
         "mixes_to_one": mixes_to_one,
         "learns": learns,

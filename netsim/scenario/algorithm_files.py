@@ -42,6 +42,11 @@ def learns(module: ModuleType, task: type[Any]) -> bool:
     return kind in known or ("classification" in known and task.has_classes)
 
 
+def needs_server(module: ModuleType) -> bool:
+    """Return whether one node of role `server` has to be there."""
+    return declaration_of(module.processes).needs_server
+
+
 def needs_values(module: ModuleType) -> bool:
     """Return whether the algorithm's course depends on values (so not with --timing-only)."""
     return declaration_of(module.processes).needs_values

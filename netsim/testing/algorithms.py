@@ -90,6 +90,8 @@ class AlgorithmCase:
             Tables that differ.
         """
         params = {**shortest(self.module.Params), **self.params}
+        if algorithm_files.needs_server(self.module):
+            changed = {**WORLDS["server"], **changed}
         found = tables(self.kind, SCHEDULES[schedule], params=params, **changed) | dict(self.tables)
         return from_dict(found, f"test-{self.kind}", kinds=self.kinds)
 
