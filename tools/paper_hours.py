@@ -1,62 +1,39 @@
 """Write `netsim/console/papers.toml`: what the papers' scenarios compute, and a machine's rates.
 
-python -m papers.hours --machine "two cores of ..."     # counts, and measures here
-python -m papers.hours                                  # counts; keeps the rates
+python -m tools.paper_hours --machine "two cores of ..."     # counts, and measures here
+python -m tools.paper_hours                                  # counts; keeps the rates
 """
 
 import argparse
 import os
 import tomllib
-from collections.abc import Iterator
 from typing import Any
 
 import tomli_w
 
-from netsim.campaign import grid
+import netsim
 from netsim.console import papers
-from netsim.scenario import Scenario, check, draft_of
-from netsim.scenario import file as scenario_file
-from netsim.scenario.kinds import Kinds, kinds_of
 from papers import work
 
 
-def points(name: str, modules: Kinds, whole: Scenario) -> Iterator[Scenario]:
-    """Every point of the sweep of a scenario, with its first seed."""
-    if whole.sweep is None:
-        yield whole
-        return
-    for point in grid.points(whole.sweep):
-        draft = draft_of(name, (), modules)
-        draft.raw.pop("sweep")
-        for key, value in point.values.items():
-            draft.assign(key, value, name)
-        yield check(draft, modules)
-
-
-def counted(name: str, modules: Kinds) -> dict[str, Any] | None:
-    """Return the part of a paper that a scenario plays, and its work; None: it plays none."""
-    draft = draft_of(name, (), modules)
-    if "paper" not in draft.raw:
-        return None
-    whole = check(draft, modules)
-    assert whole.paper is not None
-    sweep = whole.sweep
-    runs = len(grid.seeds(sweep, whole.seed)) * (sweep.trials or 1) if sweep else 1
+def counted(scenario: netsim.Scenario) -> dict[str, Any]:
+    """Return the part of a paper that a scenario plays, and the work of all points and seeds."""
+    sweep = scenario.sweep
+    runs = len(sweep.seeds or (scenario.seed,)) * (sweep.trials or 1) if sweep else 1
     flop: dict[str, list[float]] = {}
-    for one in points(name, modules, whole):
-        for form, trained, looked in work.counted(one):
-            known = flop.setdefault(form.name, [0.0, 0.0])
+    for one in scenario.points().values():
+        for cost, trained, looked in work.counted(one):
+            known = flop.setdefault(cost.model, [0.0, 0.0])
             known[0] += runs * trained
             known[1] += runs * looked
     rounded = {model: [float(f"{x:.4g}") for x in both] for model, both in sorted(flop.items())}
-    return {"paper": whole.paper.name, "plays": list(whole.paper.plays), "flop": rounded}
+    return {"paper": scenario.paper.name, "plays": list(scenario.paper.plays), "flop": rounded}
 
 
 def table() -> dict[str, Any]:
     """All scenarios that say what they play."""
-    modules = kinds_of()
-    found = {name: counted(name, modules) for name in scenario_file.shipped()}
-    return {name: one for name, one in found.items() if one is not None}
+    loaded = {name: netsim.load(name) for name in netsim.scenarios()}
+    return {name: counted(one) for name, one in loaded.items() if one.paper is not None}
 
 
 def main() -> None:

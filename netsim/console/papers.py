@@ -1,7 +1,7 @@
 """`netsim list papers`: which shipped scenario plays which table of a paper, and for how long.
 
 What each scenario computes is counted in `papers.toml` beside this file, with the rates at which a
-reference machine computes such models; `python -m papers.hours` writes it. So nothing is
+reference machine computes such models; `python -m tools.paper_hours` writes it. So nothing is
 validated, built or timed, unless this machine's own rates are asked for.
 """
 
