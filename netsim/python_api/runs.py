@@ -78,7 +78,7 @@ class Run:
         return Run(self.folder, runs, self._scenario)
 
     def __iter__(self) -> Iterator["Run"]:
-        """One by one, the runs of each algorithm."""
+        """Yield the runs of each algorithm."""
         return (self[name] for name in self.algorithms)
 
     def __len__(self) -> int:

@@ -138,7 +138,7 @@ def _count(key: str) -> Callable[[Summary], Any]:
 
 
 def _outside(summary: Summary) -> None:
-    """For numbers that are worked out elsewhere: no summary holds them."""
+    """Return None: the number is worked out elsewhere, no summary holds it."""
 
 
 _OFFERED = "payload of messages that have ended, sent or not, once a receiver"

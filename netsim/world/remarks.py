@@ -64,7 +64,7 @@ def _of_preset(world: World) -> list[str]:
 
 
 def _of_radio(world: World) -> list[str]:
-    """Of the strongest link: its SNR, and the rate that it would be used at."""
+    """Warn of the SNR of the strongest link, and of the rate that it would be used at."""
     radio, budget = world.scenario.radio, world.budget
     if radio is None or budget is None:
         return []
