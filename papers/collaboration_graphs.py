@@ -72,7 +72,8 @@ def last_weights(run: netsim.Run, order: list[int]) -> NDArray[np.float64]:
     last = run.graph.drop_duplicates(["node", "peer"], keep="last")
     last = last[last["node"] != last["peer"]]
     cells = last.pivot(index="node", columns="peer", values="weight")
-    return cells.reindex(index=order, columns=order).fillna(0.0).to_numpy()
+    found = cells.reindex(index=order, columns=order).to_numpy(dtype=np.float64)
+    return np.asarray(np.nan_to_num(found))
 
 
 def order_of(run: netsim.Run) -> tuple[list[int], int]:

@@ -101,7 +101,8 @@ class Scenario:
     @property
     def stated(self) -> dict[str, Any]:
         """The tables and keys that a file, its base and changes state, without any default."""
-        return self._draft.copy().raw
+        tables: dict[str, Any] = self._draft.copy().raw
+        return tables
 
     def points(self) -> dict[str, "Scenario"]:
         """The points of its sweep by label, each a scenario without `[sweep]`; else itself alone.
