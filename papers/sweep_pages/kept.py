@@ -108,7 +108,9 @@ def collect(name: str, runs: Path) -> None:
     """
     if not any((runs / name).glob("*/seed-*/*/summary.json")):
         return
-    swept, there = design_of(name), netsim.open(runs / name).by_seed
+    swept, opened = design_of(name), netsim.open(runs / name)
+    assert isinstance(opened, netsim.Sweep)
+    there = opened.by_seed
     there = there[there["point"].isin(swept.points)]
     each, have = len(swept.points) * there["algorithm"].nunique(), there["seed"].value_counts()
     whole = [seed for seed in swept.seeds if have.get(seed, 0) == each]
