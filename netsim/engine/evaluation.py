@@ -308,7 +308,7 @@ def _identity(publication: Publication) -> Identity:
 
 
 def _in_parts(passes: Sequence[Pass]) -> Iterator[list[Pass]]:
-    """As many passes at a time as have `SAMPLES_AT_ONCE` together, or one."""
+    """Yield as many passes at a time as have `SAMPLES_AT_ONCE` together, or one."""
     some: list[Pass] = []
     samples = 0
     for one in passes:

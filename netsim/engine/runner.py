@@ -281,7 +281,7 @@ def build(scenario: Scenario, path: str, doing: Doing | None = None) -> "World":
 
 
 def build_all(scenario: Scenario, path: str, doing: Doing | None = None) -> "dict[str, World]":
-    """By algorithm the world that it plays in: one, but for those with a `set`.
+    """Build the worlds by algorithm: one world for all, but for those with a `set`.
 
     Parameters
     ----------

@@ -263,7 +263,7 @@ class Ref:
 
     @property
     def ranges(self) -> Columns | None:
-        """Those of the cell's columns that this is a handle to; None for all of them."""
+        """Columns of the cell that this is a handle to; None for all of them."""
         return self._columns
 
     @property

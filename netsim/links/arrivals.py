@@ -57,7 +57,7 @@ class Arrivals(Generic[T]):
         self._come.append(_Arrival(src, tuple(needs), item))
 
     def of(self, src: int) -> list[T]:
-        """Those of one sender that have not been handed on, in the order in which they came."""
+        """Messages of one sender that have not been handed on, in the order in which they came."""
         return [arrival.item for arrival in self._come if arrival.src == src]
 
     def _serve(self) -> None:

@@ -138,7 +138,7 @@ class Link(ABC):
 
     @abstractmethod
     def in_reach(self, src: int, others: Sequence[int]) -> list[int]:
-        """Those of `others` that are in reach of `src` at this instant."""
+        """Select those of `others` that are in reach of `src` at this instant."""
 
     @abstractmethod
     def collection_s(self, senders: Sequence[int], dst: int, bits: int) -> float:

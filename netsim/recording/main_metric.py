@@ -27,7 +27,7 @@ class MainMetric:
 
     @classmethod
     def of(cls, summary: Mapping[str, Any]) -> MainMetric:
-        """That of a run; accuracy where its summary is older than tasks."""
+        """Main metric of a run; accuracy where its summary is older than tasks."""
         task = summary.get("task")
         if not isinstance(task, Mapping) or not isinstance(task.get("metric"), str):
             return cls()
@@ -42,7 +42,7 @@ class MainMetric:
 
     @property
     def validation(self) -> str:
-        """The same on a node's own validation samples."""
+        """Name of the metric on a node's own validation samples."""
         return f"{self.name}_validation"
 
     @property
@@ -60,7 +60,7 @@ class MainMetric:
         )
 
     def of_tests(self, metrics: Iterable[str]) -> list[str]:
-        """Those of some metrics that are this one on test samples."""
+        """Select the metrics that are this one on test samples."""
         return [m for m in metrics if m.startswith(self.name) and not m.endswith("_validation")]
 
 

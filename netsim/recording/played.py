@@ -12,8 +12,8 @@ from netsim.units import to_ns
 
 
 @dataclass(frozen=True)
-class Played:
-    """Progress of a run.
+class RunFolder:
+    """A run folder: the state of its run, and how far it came.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Played:
         return MainMetric.of(self.summary).is_lower_better
 
 
-def look(folder: Path) -> Played:
+def look(folder: Path) -> RunFolder:
     """Read the state of a run folder.
 
     Raises
@@ -71,7 +71,7 @@ def look(folder: Path) -> Played:
     if virtual_s is None:
         virtual_s = _last_s(folder)
     state = "done" if found else str(told.get("state", "unknown"))
-    return Played(folder, state, float(virtual_s), found)
+    return RunFolder(folder, state, float(virtual_s), found)
 
 
 def _last_s(folder: Path) -> float:

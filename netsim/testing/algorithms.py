@@ -68,7 +68,7 @@ class AlgorithmCase:
 
     @property
     def schedules(self) -> tuple[str, ...]:
-        """Of the schedules that ship, those that it runs under."""
+        """List the shipped schedules that it runs under."""
         allowed = algorithm_files.schedules(self.module)
         return tuple(s for s in SCHEDULES if allowed is None or s in allowed)
 

@@ -38,7 +38,7 @@ def remarks(world: World) -> list[str]:
 
 
 def _of_movement(world: World) -> list[str]:
-    """Of the fastest node of a file; the keys of models of movement have limits of their own."""
+    """Warn of a file that moves a node faster than sound."""
     track = world.track
     laws = world.scenario.per_node("mobility")
     if track is None or not any("path" in type(law).model_fields for law in laws):
@@ -52,7 +52,7 @@ def _of_movement(world: World) -> list[str]:
 
 
 def _of_preset(world: World) -> list[str]:
-    """Of keys of the radio that the scenario sets beside its preset."""
+    """List the keys of the radio that the scenario sets beside its preset."""
     radio = world.scenario.radio
     found = [] if radio is None else radio.beside_preset
     if radio is None or not found:
@@ -64,7 +64,7 @@ def _of_preset(world: World) -> list[str]:
 
 
 def _of_radio(world: World) -> list[str]:
-    """Of the strongest link: its SNR, and the rate that it would be used at."""
+    """Warn of the SNR of the strongest link, and of the rate that it would be used at."""
     radio, budget = world.scenario.radio, world.budget
     if radio is None or budget is None:
         return []

@@ -80,7 +80,7 @@ class AirToGround(Sighted):
         carrier_hz: float,
         u: NDArray[np.float64] | float = 0.0,
     ) -> NDArray[np.float64]:
-        """By the angle of elevation from the lower end to the higher one."""
+        """Path loss [dB] by the angle of elevation from the lower end to the higher one."""
         clear = np.minimum(one_m, other_m) >= self.roof_m
         rise_m = np.abs(np.subtract(one_m, other_m))
         return np.asarray(self._loss_db(ground_m, rise_m, clear, carrier_hz, u))

@@ -66,7 +66,7 @@ class OkumuraHata(PathLoss):
         carrier_hz: float,
         u: NDArray[np.float64] | float = 0.0,
     ) -> NDArray[np.float64]:
-        """That of the higher end as base station and the other as mobile."""
+        """Path loss [dB] with the higher end as base station and the other as mobile."""
         high_m, low_m = np.maximum(one_m, other_m), np.minimum(one_m, other_m)
         return np.asarray(self._loss_db(ground_m, high_m, low_m, carrier_hz))
 

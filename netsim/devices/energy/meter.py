@@ -476,7 +476,7 @@ class EnergyMeter:
         return sum(self.spent_j(node, now_ns) for node in range(len(self._radio_loads)))
 
     def summary(self, end_ns: int) -> dict[str, Any]:
-        """For the summary: joules by cause and by node, and when which node died.
+        """Summarise joules by cause and by node, and when which node died.
 
         Returns
         -------

@@ -273,7 +273,7 @@ class WiredLink(PhysicalLink):
         return self._plan(tx, (packets, attempts, lost, outcome, arrived))
 
     def _plan(self, tx: Transmission, sampled: _Sampled) -> tuple[int, int, _Fate]:
-        """As `_fate`, of a message whose losses are known, from now on."""
+        """Fate from now on of a message whose losses are known; see `_fate`."""
         packets, attempts, lost, outcome, arrived = sampled
         queued_ns, busy_ns, waited_ns = 0, 0, self.env.now - tx.envelope.sent_ns
         bits, header_bits = tx.envelope.bits, attempts * self._header_bits

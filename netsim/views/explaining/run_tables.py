@@ -59,7 +59,7 @@ class RunTables:
 
     Attributes
     ----------
-    played : Played
+    played : RunFolder
         How far the run came.
     schedule : str
         `rounds`, `star`, `poisson`, `periodic`.

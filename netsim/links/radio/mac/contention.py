@@ -49,7 +49,7 @@ _HARMLESS = 0.0, 0.0, False
 
 
 class Contention(Interference):
-    """As `Interference`, where senders listen before they talk.
+    """Interference where senders listen before they talk.
 
     Parameters
     ----------
@@ -393,7 +393,7 @@ class Contention(Interference):
         raise NotImplementedError
 
     def _in_all(self, flight: Flight, losses: Sequence[float]) -> Sequence[float]:
-        """By reception: losses to them, and to other senders beside them."""
+        """Losses of each reception to these senders, and to others beside them."""
         return losses
 
     def _lost(
@@ -502,7 +502,7 @@ class Contention(Interference):
 
 
 def _hidden(flight: Flight, index: Mapping[Flight, int]) -> tuple[tuple[Hidden, ...], ...]:
-    """By reception of a flight: who is hidden from it there, and how."""
+    """Senders hidden from each reception of a flight, and how they are hidden."""
     return tuple(
         [
             tuple([Hidden(index[other], *how) for other, how in reception.hidden.items()])
