@@ -65,6 +65,16 @@ def test_a_run_as_it_should_be_breaks_none(tables):
     assert played(**tables, energy=energy | {"battery_j": 1.2})["messages"]["sent"] > 20
 
 
+@pytest.mark.parametrize("keys", [{"mean_snr_db": 250.0}, {"carrier_hz": 1e3}])
+def test_a_link_beyond_all_radios_breaks_none(keys):
+    """More than 40 bit/s/Hz by Shannon: a remark's matter, no contradiction of the run."""
+    rate = {"kind": "shannon_gap", "min_rate_bps": 1e4}
+    radio = {"fading": {"kind": "none"}, "rate": rate} | keys
+    placed = {} if "mean_snr_db" in keys else {"placement": "disc", "radius_m": 30.0}
+    summary = played(radio=radio, nodes={"count": 4} | placed)
+    assert summary["messages"]["delivered"] > 5
+
+
 def test_every_invariant_has_a_planted_fault():
     names = {kind.__module__.rpartition(".")[2] for kind in invariants.kinds()}
     assert names == {name for name, *_ in FAULTS} | {"mixing_rows", "references"}

@@ -63,6 +63,7 @@ class AirToGround(Sighted):
     averaged: bool = False
     altitude_m: NonNegative = 100.0
     roof_m: NonNegative = 22.5
+    fitted_hz: ClassVar[tuple[float, float] | None] = (0.7e9, 5.8e9)
     assumes: ClassVar[str | None] = (
         "path_loss air_to_ground is between aircraft and devices on the ground: two devices on "
         "the ground hardly ever have sight of each other in it, however near"

@@ -466,7 +466,7 @@ class Contention(Interference):
             on_air = min(1.0, theirs.sent_s / theirs.attempt_s)
             found *= 1.0 - on_air * self._not_found(flight, other)[1]
         flight.found, flight.answers = found, 0.0
-        if sender.ack_s is not None:
+        if sender.ack_s is not None and access.sent_s > 0.0:  # else its link has no rate now
             answers_s = sender.ack_s + sender.rts * self._csma.cts_s
             through = (1.0 - access.losses[0]) * (1.0 - sender.error)
             flight.answers = through * answers_s / access.sent_s
