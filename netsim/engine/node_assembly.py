@@ -14,6 +14,7 @@ from netsim.messaging.barrier import Barrier
 from netsim.messaging.latest import LatestMessages
 from netsim.messaging.mailbox import Mailbox
 from netsim.node.adversary import Adversary
+from netsim.node.checks import MixingCheck, Submission, TaskGuard
 from netsim.node.draws import Draws
 from netsim.node.evaluation_verbs import EvaluationVerbs
 from netsim.node.internals import NodeInternals
@@ -23,7 +24,6 @@ from netsim.node.neighbourhood import Neighbourhood
 from netsim.node.node import Node
 from netsim.node.processor import Processor
 from netsim.node.publishing_verbs import LoggedWeights, PublishingVerbs
-from netsim.node.submission import MixingCheck, Submission, TaskGuard
 from netsim.node.superposition import superposed
 from netsim.node.training_verbs import TrainingVerbs
 from netsim.node.value_verbs import ValueVerbs

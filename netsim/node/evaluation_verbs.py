@@ -15,7 +15,7 @@ from netsim.learning.functions import require_module_level, to_slots
 from netsim.learning.jobs import BatchKey
 from netsim.learning.refs import Ref
 from netsim.learning.shards import Shards
-from netsim.node.submission import Submission, TaskGuard, architecture_of, require_samples
+from netsim.node.checks import Submission, TaskGuard, architecture_of, require_samples
 
 
 class EvaluationVerbs:

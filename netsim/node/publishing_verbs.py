@@ -11,7 +11,7 @@ from netsim.clock import Clock
 from netsim.errors import ProtocolError
 from netsim.learning.functions import require_module_level
 from netsim.learning.refs import NEEDS_A_MODEL, Ref
-from netsim.node.submission import MixingCheck
+from netsim.node.checks import MixingCheck
 from netsim.recording.run_warnings import RunWarnings
 from netsim.recording.schema import METRICS, WEIGHTS
 from netsim.units import to_s

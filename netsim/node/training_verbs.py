@@ -20,8 +20,8 @@ from netsim.learning.jobs import Batches, BatchKey, Optimizer
 from netsim.learning.privacy import Privacy
 from netsim.learning.refs import Cell, Ref
 from netsim.learning.shards import Shards
+from netsim.node.checks import MixingCheck, Submission, TaskGuard, architecture_of
 from netsim.node.processor import Processor
-from netsim.node.submission import MixingCheck, Submission, TaskGuard, architecture_of
 from netsim.units import to_s
 
 

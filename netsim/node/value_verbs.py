@@ -19,8 +19,8 @@ from netsim.learning.refs import Ref
 from netsim.learning.scheduler import Scheduler
 from netsim.learning.select import pooled
 from netsim.learning.shards import Shards
+from netsim.node.checks import MixingCheck, Submission, require_samples
 from netsim.node.processor import Processor
-from netsim.node.submission import MixingCheck, Submission, require_samples
 
 MAX_NUMBERS = 4096
 """Greatest number of values from `node.value`: it is for decisions, not for models."""

@@ -34,7 +34,7 @@ class Declaration:
         Whether the weights of each row that it logs sum to one; `--check` holds it to that.
     tasks : tuple of str, optional
         The tasks that it learns, `ANY_TASK` for all; None: those that its verbs allow, see
-        `netsim.node.submission`.
+        `netsim.node.checks`.
     needs_validation : bool or callable
         Whether each node that learns has to have validation samples; a function (Params) -> bool
         where it depends on keys.
