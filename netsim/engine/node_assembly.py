@@ -14,7 +14,7 @@ from netsim.messaging.barrier import Barrier
 from netsim.messaging.latest import LatestMessages
 from netsim.messaging.mailbox import Mailbox
 from netsim.node.adversary import Adversary
-from netsim.node.checks import MixingCheck, Submission, TaskGuard
+from netsim.node.checks import MixingCheck, TaskGuard
 from netsim.node.draws import Draws
 from netsim.node.evaluation_verbs import EvaluationVerbs
 from netsim.node.internals import NodeInternals
@@ -106,7 +106,6 @@ class NodeAssembly:
         learning, availability = self._learning, self._devices.availability
         role, shards, scheduler = world.roles[i], learning.shards, learning.scheduler
 
-        submission = Submission(i, scheduler)
         processor = Processor(
             i,
             clock,
@@ -121,7 +120,7 @@ class NodeAssembly:
             i,
             role,
             learning.initial[i],
-            submission,
+            scheduler,
             processor,
             shards,
             learning.optimizer,
@@ -130,7 +129,7 @@ class NodeAssembly:
             self._mixing,
             self._guard,
         )
-        values = ValueVerbs(i, clock, submission, scheduler, processor, shards, self._mixing)
+        values = ValueVerbs(i, clock, scheduler, processor, shards, self._mixing)
 
         wakeups, adversary = self._wakeups(i), self._adversary(i, values)
         outbox = Outbox(
@@ -195,7 +194,7 @@ class NodeAssembly:
             ),
             superposed=partial(superposed, values.compute, world.streams.seed),
             values=values,
-            evaluation=EvaluationVerbs(i, submission, shards, self._guard),
+            evaluation=EvaluationVerbs(i, scheduler, shards, self._guard),
             publishing=PublishingVerbs(
                 i,
                 clock,

@@ -62,18 +62,23 @@ class Processor:
         """Event: the processor is done with so many local steps; its value is `result`."""
         clock, me = self._clock, self._id
         now = clock.now
-        start_ns = max(now, self.busy_until_ns)
+        unforeseen = self._availability.unforeseen
+        start_ns = max(now, self.busy_until_ns if unforeseen else self._free_ns)
         duration_s = self._speed.train_s(
             steps, self._speed_factor, self._streams, me, self._trainings
         )
         self._trainings += 1
         self.local_steps += steps
         self._recorder.job(now, me, steps)
-        end_ns = self._free_ns = self._availability.work_ends(me, start_ns, to_ns(duration_s))
-        self._meter.computed(me, steps, start_ns, end_ns)
+        end_ns = start_ns + to_ns(duration_s)
+        if not self._availability.always_on:
+            end_ns = self._availability.work_ends(me, start_ns, end_ns - start_ns)
+        self._free_ns = end_ns
+        if self._meter.step_j:
+            self._meter.computed(me, steps, start_ns, end_ns)
         if self._intervals is not None:
             self._intervals.works(now, me, TRAIN, start_ns, end_ns)
-        if self._availability.unforeseen:
+        if unforeseen:
             return self._done(TRAIN, self._takes(duration_s), result)
         return clock.due(end_ns - now, FIRST, result)
 

@@ -150,7 +150,8 @@ class PublishingVerbs:
             raise ProtocolError(f"publish: {NEEDS_A_MODEL}")
         if predict is not None:
             require_module_level(predict)
-        self._mixing.used(ref, "published")
+        if self._mixing.is_needed:
+            self._mixing.used(ref, "published")
         if ref.bringer is not None:
             ref.bringer.used(self._clock.now, "publish", None)
         self.published.pop(stage, None)  # so that the last one published is the last in order

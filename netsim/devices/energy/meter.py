@@ -53,6 +53,8 @@ class EnergyMeter:
         Whether `carried` and `hears` cost anything.
     listens : bool
         Whether `overhears` costs anything.
+    step_j : float
+        Energy of a local step [J].
     planned : int
         How many events of the clock are this meter's and still to come.
     oldest_ns : callable
@@ -85,7 +87,7 @@ class EnergyMeter:
         self._sending_w = [energy.radio.sending_w(w) for w in radiated_w]
         self._receiving_w = energy.radio.receiving_w()
         self.listens = self._receiving_w != 0.0
-        self._step_j = energy.compute.step_j(batch_size)
+        self.step_j = energy.compute.step_j(batch_size)
         self._distance_m = distance_m if energy.radio.needs_places else None
         self.by_bits = self._distance_m is not None
         self._radio_loads = [Loads(self._rhythms.get(i)) for i in range(len(batteries_j))]
@@ -222,9 +224,9 @@ class EnergyMeter:
             Local steps.
         from_ns, to_ns : int
         """
-        if self._step_j == 0.0:
+        if self.step_j == 0.0:
             return
-        joules = steps * self._step_j
+        joules = steps * self.step_j
         if to_ns > from_ns:
             load = Load(from_ns, to_ns, joules * NS_PER_S / (to_ns - from_ns))
             self._compute_loads[node].add(load, joules, self._env.now)
