@@ -335,7 +335,7 @@ class PhysicalLink(Link):
             tx.recorded(attempts, packets_lost, snr_db, bits_transmitted)
             tx.done(tx, outcome, arrived)
             return
-        tx.row = self.recorder.message(
+        row = MessageRow(
             envelope.sent_ns,
             now,
             tx.src,
@@ -350,6 +350,7 @@ class PhysicalLink(Link):
             (now - envelope.sent_ns) / NS_PER_S if outcome in ARRIVED else None,
             bits_transmitted,
         )
+        tx.row = self.recorder.messages(row, (tx.dst,))
         tx.done(tx, outcome, arrived)
 
     def finish_alike(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import partial
+from math import prod
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -182,7 +183,7 @@ def size_bits(message: Message, parameter_bits: int, control_bits: int) -> int:
     for name in _layouts[kind].names:
         value = getattr(message, name)
         if isinstance(value, Ref):
-            bits += value.num_values * parameter_bits
+            bits += prod(value.shape) * parameter_bits
         else:
             bits += _value_bits(value, f"{kind.__name__}.{name}", parameter_bits)
     return bits or control_bits
