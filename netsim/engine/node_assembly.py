@@ -9,7 +9,7 @@ from netsim.clock import Clock
 from netsim.engine.assembly import Learning, Membership
 from netsim.engine.network_assembly import Devices, exchange_interval_ns
 from netsim.learning.refs import Ref
-from netsim.links.link import Link
+from netsim.links.link import Delivery, Link
 from netsim.messaging.barrier import Barrier
 from netsim.messaging.latest import LatestMessages
 from netsim.messaging.mailbox import Mailbox
@@ -19,7 +19,7 @@ from netsim.node.draws import Draws
 from netsim.node.evaluation_verbs import EvaluationVerbs
 from netsim.node.internals import NodeInternals
 from netsim.node.live_model import Held
-from netsim.node.messaging import Delivery, Inbox, MessagingVerbs, Outbox, RequestReply
+from netsim.node.messaging import Inbox, MessagingVerbs, Outbox, RequestReply
 from netsim.node.neighbourhood import Neighbourhood
 from netsim.node.node import Node
 from netsim.node.processor import Processor

@@ -59,7 +59,7 @@ class Progress:
 
     def woke(self, event: simpy.Event) -> None:
         """The wake-up that `event` tells of has come."""
-        self.slot = event._value.slot  # type: ignore[union-attr]
+        self.slot = event._value.slot
 
 
 class Wakeups(ABC):
@@ -204,4 +204,4 @@ class ClockWakeups(Wakeups):
         self._counts["wakeups_skipped"] += 1
 
     def _woke(self, event: simpy.Event) -> None:
-        self.started(event._value)  # type: ignore[arg-type]
+        self.started(event._value)

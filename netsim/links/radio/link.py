@@ -288,7 +288,7 @@ class RadioLink(PhysicalLink):
     def _come(self, message: QueuedMessage) -> None:
         """Admit a message, with all that come at this instant where they may need one radio."""
         if self._exclusive:
-            needs = message.radios
+            needs: tuple[int, ...] = message.radios
             if message.broadcast:
                 needs = (needs[0], *[tx.dst for tx in message.group])
             self._arrivals.add(needs[0], needs, message)
@@ -484,8 +484,8 @@ class RadioLink(PhysicalLink):
             self._accounting.airtime(flight, self.env.now)
         for told in self.flights_ended:
             told(flight)
-        report = flight.sampler.report
-        reports = [r.predetermined or report(flight, r, cut) for r in flight.receptions]
+        sample = flight.sampler.report
+        reports = [r.predetermined or sample(flight, r, cut) for r in flight.receptions]
         bits = self._accounting.bits(flight, reports, cut)
         self.count_transmitted(flight.src, bits)
         missed, rounds = flight.missed, self._in_rounds.pop(flight, None)
