@@ -485,6 +485,7 @@ class RadioLink(PhysicalLink):
         for told in self.flights_ended:
             told(flight)
         sample = flight.sampler.report
+        reports: list[Report]
         reports = [r.predetermined or sample(flight, r, cut) for r in flight.receptions]
         bits = self._accounting.bits(flight, reports, cut)
         self.count_transmitted(flight.src, bits)
