@@ -356,7 +356,16 @@ class Envelope:
     def all_handed_to(
         envelopes: Iterable[Envelope], node: int, now_ns: int
     ) -> dict[int, Received[Any]]:
-        """Messages as the algorithm of `node` gets them at `now_ns`, by sender, in this order."""
+        """Messages as the algorithm of a node gets them, by sender, in this order.
+
+        Parameters
+        ----------
+        envelopes : iterable of Envelope
+            At most one of each sender.
+        node : int
+        now_ns : int
+            To which their ages refer [ns].
+        """
         found = {}
         for envelope in envelopes:
             age_ns = now_ns - envelope.sent_ns
