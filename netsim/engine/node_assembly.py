@@ -9,24 +9,24 @@ from netsim.clock import Clock
 from netsim.engine.assembly import Learning, Membership
 from netsim.engine.network_assembly import Devices, exchange_interval_ns
 from netsim.learning.refs import Ref
-from netsim.links.link import Link
+from netsim.links.link import Delivery, Link
 from netsim.messaging.barrier import Barrier
 from netsim.messaging.latest import LatestMessages
 from netsim.messaging.mailbox import Mailbox
 from netsim.node.adversary import Adversary
+from netsim.node.checks import MixingCheck, TaskGuard
 from netsim.node.decisions import Decisions
 from netsim.node.draws import Draws
 from netsim.node.evaluation_verbs import EvaluationVerbs
 from netsim.node.foreign_verbs import ForeignVerbs
 from netsim.node.internals import NodeInternals
 from netsim.node.live_model import Held
-from netsim.node.messaging import Delivery, Inbox, MessagingVerbs, Outbox, RequestReply
+from netsim.node.messaging import Inbox, MessagingVerbs, Outbox, RequestReply
 from netsim.node.neighbourhood import Neighbourhood
 from netsim.node.node import Node
 from netsim.node.processor import Processor
 from netsim.node.publishing_verbs import LoggedWeights, PublishingVerbs
 from netsim.node.run_objects import RunObjects
-from netsim.node.submission import MixingCheck, Submission, TaskGuard
 from netsim.node.superposition import superposed
 from netsim.node.training_verbs import TrainingVerbs
 from netsim.node.value_verbs import ValueVerbs
@@ -119,7 +119,6 @@ class NodeAssembly:
         learning, availability = self._learning, self._devices.availability
         role, shards, scheduler = world.roles[i], learning.shards, learning.scheduler
 
-        submission = Submission(i, scheduler)
         processor = Processor(
             i,
             clock,
@@ -135,7 +134,7 @@ class NodeAssembly:
             i,
             role,
             learning.initial[i],
-            submission,
+            scheduler,
             processor,
             shards,
             learning.optimizer,
@@ -144,7 +143,7 @@ class NodeAssembly:
             self._mixing,
             self._guard,
         )
-        values = ValueVerbs(i, clock, submission, scheduler, processor, shards, self._mixing)
+        values = ValueVerbs(i, clock, scheduler, processor, shards, self._mixing)
 
         wakeups, adversary = self._wakeups(i), self._adversary(i, values)
         outbox = Outbox(
@@ -209,7 +208,7 @@ class NodeAssembly:
             ),
             superposed=partial(superposed, values.compute, world.streams.seed),
             values=values,
-            evaluation=EvaluationVerbs(i, submission, shards, self._guard),
+            evaluation=EvaluationVerbs(i, scheduler, shards, self._guard),
             publishing=PublishingVerbs(
                 i,
                 clock,

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
-from netsim.clock import LAST, Clock, then
+from netsim.clock import Clock
 from netsim.rng import Streams
 
 T = TypeVar("T")
@@ -53,7 +53,7 @@ class Arrivals(Generic[T]):
             What `served` is called with.
         """
         if not self._come:
-            then(self._env.due(0, LAST), lambda _: self._serve())
+            self._env.at_last(self._serve)
         self._come.append(_Arrival(src, tuple(needs), item))
 
     def of(self, src: int) -> list[T]:

@@ -6,10 +6,11 @@ algorithm asks for the message; only then does the receiver get Refs of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import partial
+from math import prod
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -222,7 +223,7 @@ def size_bits(message: Message, parameter_bits: int, control_bits: int) -> int:
     for name in _layouts[kind].names:
         value = getattr(message, name)
         if isinstance(value, Ref):
-            bits += value.num_values * parameter_bits
+            bits += prod(value.shape) * parameter_bits
         else:
             bits += _value_bits(value, f"{kind.__name__}.{name}", parameter_bits)
     return bits or control_bits
@@ -297,12 +298,14 @@ def handed_to(message: Message, node: int, bringer: Bringer | None = None) -> Me
     kind = type(message)
     only = _layouts[kind].only
     if only is not None and isinstance(ref := getattr(message, only), Ref):
-        return message if ref.owner == node else kind(ref.owned_by(node, bringer))  # type: ignore[call-arg]
+        if ref.owner == node:
+            return message
+        return kind(Ref(node, ref.cell, ref.ranges, bringer))  # type: ignore[call-arg]
     return with_refs(message, lambda ref: ref.owned_by(node, bringer))
 
 
-def sealed(message: Message, node: int) -> Message:
-    """The message as it leaves `node`: dicts are copied, so that the sender can't change it later.
+def leaving(message: Message, node: int) -> tuple[Message, list[Ref]]:
+    """The message as it leaves `node`, and the Refs in it; dicts are copied, and stay as they are.
 
     Raises
     ------
@@ -313,13 +316,15 @@ def sealed(message: Message, node: int) -> Message:
     if only is not None and isinstance(ref := getattr(message, only), Ref):
         if ref.owner != node:
             ref.require_owner(node)
-        return message
+        return message, [ref]
+    refs: list[Ref] = []
 
     def own(ref: Ref) -> Ref:
         ref.require_owner(node)
+        refs.append(ref)
         return ref
 
-    return with_refs(message, own)
+    return with_refs(message, own), refs
 
 
 _received = partial(tuple.__new__, Received)
@@ -389,13 +394,33 @@ class Envelope:
 
     def handed_to(self, node: int, now_ns: int) -> Received[Any]:
         """The message as the algorithm of `node` gets it at `now_ns`, with its age then."""
-        message, sent_ns = self.message, self.sent_ns
-        age_ns = now_ns - sent_ns
-        arrival = self.arrivals.get(node)
-        if arrival is not None and arrival.handed_ns is None:
-            arrival.handed_ns = now_ns
-        mine = handed_to(message, node, arrival)
-        if self.ages is not None:
-            self.ages.add(type(message).__name__, age_ns)
-        sent_s, age_s = sent_ns / NS_PER_S, age_ns / NS_PER_S
-        return _received((mine, self.src, sent_s, age_s, self.round, self.arrived))
+        return self.all_handed_to((self,), node, now_ns)[self.src]
+
+    @staticmethod
+    def all_handed_to(
+        envelopes: Iterable[Envelope], node: int, now_ns: int
+    ) -> dict[int, Received[Any]]:
+        """Messages as the algorithm of a node gets them, by sender, in this order.
+
+        Parameters
+        ----------
+        envelopes : iterable of Envelope
+            At most one of each sender.
+        node : int
+        now_ns : int
+            To which their ages refer [ns].
+        """
+        found = {}
+        for envelope in envelopes:
+            age_ns = now_ns - envelope.sent_ns
+            arrival = envelope.arrivals.get(node)
+            if arrival is not None and arrival.handed_ns is None:
+                arrival.handed_ns = now_ns
+            mine = handed_to(envelope.message, node, arrival)
+            if envelope.ages is not None:
+                envelope.ages.add(type(mine).__name__, age_ns)
+            found[envelope.src] = _received((
+                mine, envelope.src, envelope.sent_ns / NS_PER_S, age_ns / NS_PER_S,
+                envelope.round, envelope.arrived,
+            ))  # fmt: skip
+        return found

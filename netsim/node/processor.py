@@ -93,12 +93,17 @@ class Processor:
         """
         clock, me = self._clock, self._id
         now = clock.now
-        start_ns = max(now, self.busy_until_ns)
-        end_ns = self._free_ns = self._availability.work_ends(me, start_ns, to_ns(duration_s))
-        self._meter.computed(me, steps, start_ns, end_ns)
+        unforeseen = self._availability.unforeseen
+        start_ns = max(now, self.busy_until_ns if unforeseen else self._free_ns)
+        end_ns = start_ns + to_ns(duration_s)
+        if not self._availability.always_on:
+            end_ns = self._availability.work_ends(me, start_ns, end_ns - start_ns)
+        self._free_ns = end_ns
+        if self._meter.step_j:
+            self._meter.computed(me, steps, start_ns, end_ns)
         if self._intervals is not None:
             self._intervals.works(now, me, what, start_ns, end_ns)
-        if self._availability.unforeseen:
+        if unforeseen:
             return self._done(what, self._takes(duration_s), result)
         return clock.due(end_ns - now, FIRST, result)
 

@@ -11,7 +11,7 @@ from netsim.clock import Clock
 from netsim.errors import ProtocolError
 from netsim.learning.functions import require_module_level
 from netsim.learning.refs import NEEDS_A_MODEL, Ref
-from netsim.node.submission import MixingCheck
+from netsim.node.checks import MixingCheck
 from netsim.recording.run_warnings import RunWarnings
 from netsim.recording.schema import WEIGHTS, wrong_record_name
 from netsim.units import to_s
@@ -150,7 +150,8 @@ class PublishingVerbs:
             raise ProtocolError(f"publish: {NEEDS_A_MODEL}")
         if predict is not None:
             require_module_level(predict)
-        self._mixing.used(ref, "published")
+        if self._mixing.is_needed:
+            self._mixing.used(ref, "published")
         if ref.bringer is not None:
             ref.bringer.used(self._clock.now, "publish", None)
         self.published.pop(stage, None)  # so that the last one published is the last in order

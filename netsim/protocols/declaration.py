@@ -42,7 +42,7 @@ class Declaration:
         (Params, roles) -> Decides: the decisions that it leaves to an agent; None: it leaves none.
     tasks : tuple of str, optional
         The tasks that it learns, `ANY_TASK` for all; None: those that its verbs allow, see
-        `netsim.node.submission`.
+        `netsim.node.checks`.
     needs_validation : bool or callable
         Whether each node that learns has to have validation samples; a function (Params) -> bool
         where it depends on keys.

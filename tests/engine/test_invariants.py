@@ -5,8 +5,7 @@ import pytest
 
 from netsim import engine, world
 from netsim.channels.mac.csma import Access, Csma
-from netsim.devices.energy.loads import Loads
-from netsim.devices.energy.meter import EnergyMeter
+from netsim.devices.energy.meter import EnergyMeter, Loads
 from netsim.engine import invariants
 from netsim.engine.invariants.airtime import Airtime
 from netsim.engine.invariants.energy import Energy
@@ -118,10 +117,10 @@ def side_by_side(mac, situation):
     return tuple(Access(one.frame_s, (0.0,), one.frame_s) for one in situation.senders)
 
 
-MESSAGE, FINISH, TOTALS = MessageLog.message, PhysicalLink.finish, Traffic.totals
+MESSAGE, FINISH, TOTALS = MessageLog.messages, PhysicalLink.finish, Traffic.totals
 AIRTIME, ADD = EnergyAccounting.airtime, Loads.add
 FAULTS = [
-    ("messages", WIRES, MessageLog, "message", no_third, "all nodes at .* and sent: "),
+    ("messages", WIRES, MessageLog, "messages", no_third, "all nodes at .* and sent: "),
     ("causality", WIRES, PhysicalLink, "finish", too_late, r"node \d at .* has taken less than"),
     (
         "causality",
@@ -179,7 +178,7 @@ def test_a_planted_fault_ends_the_run(monkeypatch, name, tables, owner, method, 
 
 
 def test_cheap_ones_are_checked_after_every_run(monkeypatch):
-    monkeypatch.setattr(MessageLog, "message", no_third)
+    monkeypatch.setattr(MessageLog, "messages", no_third)
     with pytest.raises(InvariantError, match=r"^invariant messages: all nodes at 5\.\d+ s"):
         played(**WIRES, check=False)
 
