@@ -97,7 +97,7 @@ class AppThread:
         self._request: Request | None = None
         self._answer: Any = None
         self._failed: BaseException | None = None
-        self._over = False
+        self._over = self._done = False
         self._thread = threading.Thread(target=self._whole, daemon=True, name="ServerApp")
 
     # -- on the clock's side ---------------------------------------------------------------------
@@ -120,6 +120,11 @@ class AppThread:
         if self._failed is not None:
             raise self._failed
         return self._request
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the app has returned or raised."""
+        return self._done
 
     def close(self) -> None:
         """End the app if it has not ended."""
@@ -222,7 +227,7 @@ class AppThread:
         except BaseException as error:
             if self._failed is None:
                 self._failed = error
-        self._request = None
+        self._request, self._done = None, True
         self.give_turn(self._to_clock.release)
 
 

@@ -62,7 +62,7 @@ class Client:
             yield node.work(steps=self._steps(message, reply))
             if slept_ns:
                 yield node.work(seconds=to_s(slept_ns))
-            self._record(run, reply)
+            self._record(run, message, reply)
             packed = run.packed(reply)
             for _ in range(params.tries):
                 outcome = yield node.send(server, Reply(packed))
@@ -90,7 +90,7 @@ class Client:
 
     def _steps(self, message: FlowerMessage, reply: FlowerMessage) -> int:
         """Local steps that a reply tells of."""
-        params, kind = self._params, message.metadata.message_type.partition(".")[0]
+        params, kind = self._params, _kind(message)
         if reply.has_error() or kind not in LEARNING:
             return 0
         named = dict(_metrics(reply))
@@ -113,9 +113,15 @@ class Client:
             return max(1, round(steps * params.evaluate_share)) if params.evaluate_share else 0
         return math.ceil(steps)
 
-    def _record(self, run: FlowerRun, reply: FlowerMessage) -> None:
+    def _record(self, run: FlowerRun, message: FlowerMessage, reply: FlowerMessage) -> None:
+        part = f"client_{_kind(message)}"
         for key, value in _metrics(reply):
-            self._node.record(run.names("client", key), value)
+            self._node.record(run.names(part, key), value)
+
+
+def _kind(message: FlowerMessage) -> str:
+    """The first part of a message's type: `train`, `evaluate`, `query`."""
+    return str(message.metadata.message_type.partition(".")[0])
 
 
 def _metrics(reply: FlowerMessage) -> Iterator[tuple[str, float]]:

@@ -49,6 +49,8 @@ class FlowerRun:
     config : dict
     thread : AppThread or None
         The server's, once it has begun.
+    server : Node or None
+        The one that runs it.
     """
 
     def __init__(self, node: Node, params: FlowerParams, app: FlowerApp) -> None:
@@ -56,6 +58,7 @@ class FlowerRun:
         self.config, self.names = dict(app.config), Names()
         self.changes = Changes()
         self.thread: AppThread | None = None
+        self.server: Node | None = None
         with node.seeded("flower") as seed:
             self.generators = KeptGenerators(seed)
         self._logger = logging.getLogger("flwr")
@@ -110,6 +113,15 @@ class FlowerRun:
             if own or outside:
                 found = f" ({path.name}:{frame.lineno})"
         return found
+
+    def ended(self) -> None:
+        """Warn where the app would have gone on."""
+        if self.server is not None and self.thread is not None and not self.thread.has_ended:
+            self.server.warn(
+                "the ServerApp had not ended",
+                "the ServerApp had not ended; what it reports is that of the rounds until then. "
+                "Lengthen horizon_s, or let it play fewer rounds",
+            )
 
     def close(self) -> None:
         """End the app, and let Flower and `time` be as they were."""

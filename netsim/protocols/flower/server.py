@@ -67,6 +67,7 @@ class Server:
         thread = run.thread = AppThread(
             lambda: run.server_app(grids[0], context), run.time, run.generators
         )
+        run.server = self._node
         grids.append(SimulatedGrid(thread, run.time, poll_s))
         adapt_legacy_server(run.changes, thread, run.time, poll_s)
         listen_to_strategies(run.changes, run.names, lambda *told: self._told.append(told))
