@@ -220,23 +220,6 @@ class ImportedApp:
         names = [name for name in sys.modules if name.partition(".")[0] in tops]
         return {name: sys.modules.pop(name) for name in names}
 
-    def modules(self) -> list[ModuleType]:
-        """The app's modules that are loaded, those that define its objects included."""
-        homes = {_home(part) for part in (self.server, self.client)}
-        return [
-            module
-            for name, module in list(sys.modules.items())
-            if name in homes or self._lies_in(module)
-        ]
-
-    def _lies_in(self, module: ModuleType) -> bool:
-        path = getattr(module, "__file__", None)
-        return (
-            self._folder is not None
-            and isinstance(path, str)
-            and Path(path).is_relative_to(self._folder)
-        )
-
     def close(self) -> None:
         """Let the process have the modules that it had before."""
         if self._folder is None:
@@ -246,11 +229,3 @@ class ImportedApp:
         if str(self._folder) in sys.path:
             sys.path.remove(str(self._folder))
 
-
-def _home(part: object) -> str:
-    """The module in which the functions of an app's object are written, as far as it tells."""
-    for value in vars(part).values() if hasattr(part, "__dict__") else ():
-        name = getattr(value, "__module__", None)
-        if callable(value) and isinstance(name, str) and not name.startswith("flwr"):
-            return name
-    return "__main__"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import sys
 import traceback
 from datetime import UTC, datetime
 from pathlib import Path
@@ -83,8 +82,6 @@ class FlowerRun:
         with self.generators.in_force(), self.time.working():
             self._imported = ImportedApp(app)
         self.server_app, self.client_app = self._imported.server, self._imported.client
-        flower = [m for name, m in list(sys.modules.items()) if name.partition(".")[0] == "flwr"]
-        self.time.reach([*flower, *self._imported.modules()])
 
     def _date(self) -> datetime:
         return datetime.fromtimestamp(EPOCH_S + self.time.now_ns() / NS_PER_S, UTC)

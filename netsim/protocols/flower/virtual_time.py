@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 import timeit
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
@@ -67,12 +67,13 @@ class VirtualTime:
             **dict.fromkeys(("monotonic", "perf_counter"), lambda: self.now_ns() / NS_PER_S),
             **dict.fromkeys(("monotonic_ns", "perf_counter_ns"), self.now_ns),
         }
-        self._stand_ins: dict[Any, Callable[..., Any]] = {}
+        self._stand_ins: dict[int, Callable[..., Any]] = {}
         for name, function in virtual.items():
             real = getattr(time, name)
-            self._stand_ins[real] = self._either(real, function)
-            changes.set(time, name, self._stand_ins[real])
-        changes.set(timeit, "default_timer", self._stand_ins[timeit.default_timer])
+            self._stand_ins[id(real)] = self._either(real, function)
+            changes.set(time, name, self._stand_ins[id(real)])
+        changes.set(timeit, "default_timer", self._stand_ins[id(timeit.default_timer)])
+        self._reach_names()
 
     def now_ns(self) -> int:
         """Virtual time as the running code sees it [ns]."""
@@ -85,21 +86,22 @@ class VirtualTime:
         def chosen(*arguments: Any) -> Any:
             if threading.get_ident() != self._thread:
                 return real(*arguments)
-            caller = str(sys._getframe(1).f_globals.get("__name__", "")).partition(".")[0]
-            is_library = caller in sys.stdlib_module_names and caller != "__main__"
-            return (real if is_library else virtual)(*arguments)
+            caller = str(sys._getframe(1).f_globals.get("__name__", ""))
+            return (real if _is_library(caller) else virtual)(*arguments)
 
         return chosen
 
-    def reach(self, modules: Iterable[ModuleType]) -> None:
-        """Set them, too, where modules have taken the functions by name: `from time import sleep`."""
-        for module in modules:
+    def _reach_names(self) -> None:
+        """Set them, too, where modules have taken the functions by name: `from time import sleep`.
+
+        Modules that are loaded later take the stand-ins.
+        """
+        for module_name, module in list(sys.modules.items()):
+            is_app = module_name == "__main__" or not _is_library(module_name)
+            if not is_app or not isinstance(module, ModuleType):
+                continue
             for name, value in list(vars(module).items()):
-                try:
-                    stand_in = self._stand_ins.get(value)
-                except TypeError:  # it has no hash
-                    continue
-                if stand_in is not None:
+                if (stand_in := self._stand_ins.get(id(value))) is not None:
                     self._changes.set(module, name, stand_in)
 
     def runs_here(self, sleep: Sleeps) -> None:
@@ -131,3 +133,9 @@ class VirtualTime:
         finally:
             self.runs_nowhere()
             self._slept_ns = 0
+
+
+def _is_library(module: str) -> bool:
+    """Return whether a module is the standard library's or the simulator's."""
+    top = module.partition(".")[0]
+    return (top in sys.stdlib_module_names and top != "__main__") or top == "netsim"
