@@ -66,7 +66,7 @@ def run(
     for table in tables:
         if table.pop("app", ""):
             raise ScenarioError(
-                '[algorithm] app: the app is given as objects here; leave it out, or play the '
+                "[algorithm] app: the app is given as objects here; leave it out, or play the "
                 "scenario by netsim.run"
             )
         table["run_config"] = {**table.get("run_config", {}), **(run_config or {})}

@@ -153,7 +153,7 @@ class KeptGenerators:
     """
 
     def __init__(self, seed: int) -> None:
-        numpy = np.random.RandomState(seed & 0xFFFFFFFF).get_state()  # noqa: NPY002
+        numpy = np.random.RandomState(seed & 0xFFFFFFFF).get_state()
         torch_begin = torch.Generator().manual_seed(seed).get_state()
         self._states: tuple[Any, Any, Any] = random.Random(seed).getstate(), numpy, torch_begin
 

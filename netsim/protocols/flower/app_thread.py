@@ -123,7 +123,7 @@ class AppThread:
 
     @property
     def has_ended(self) -> bool:
-        """Whether the app has returned or raised."""
+        """True if the app has returned or raised."""
         return self._done
 
     def close(self) -> None:
@@ -206,7 +206,7 @@ class AppThread:
         self._take_turn()
 
     def wakes(self, ident: int) -> Callable[[], object]:
-        """What wakes a thread that has lent its turn."""
+        """Return a function that wakes a thread that has lent its turn."""
         return self._turns[ident].release
 
     def _sleep(self, duration_ns: int) -> None:
@@ -249,7 +249,8 @@ class Beside(threading.Thread):
         super().__init__(daemon=True, name="part of the ServerApp")
         self.app, self._play = app, play
         self.waits_for: Wait | None = None
-        self._caller, self._answer = 0, None
+        self._caller = 0
+        self._answer: Any = None
 
     def go_on(self, answer: object = None) -> None:
         """Let it run until it waits or ends; called by the app's own thread."""

@@ -178,6 +178,33 @@ def _config(params: FlowerParams, own: Mapping[str, Value], folder: Path) -> dic
     return {**own, **params.run_config}
 
 
+def count_of(params: FlowerParams, app: FlowerApp, key: str) -> int:
+    """The value of `batch_size` or `epochs`, which may name one of the run config.
+
+    Parameters
+    ----------
+    params : FlowerParams
+    app : FlowerApp
+    key : str
+
+    Raises
+    ------
+    UnsuitableError
+        If that is no whole number of 1 or more.
+    """
+    value = getattr(params, key)
+    if isinstance(value, int):
+        return value
+    found = app.config.get(value)
+    if not isinstance(found, int) or isinstance(found, bool) or found < 1:
+        known = f"is {found!r}" if value in app.config else "is not there"
+        raise UnsuitableError(
+            f'[algorithm] {key} = "{value}": that value of the run config {known}; it must be a '
+            "whole number, 1 or more"
+        )
+    return found
+
+
 class ImportedApp:
     """The objects of an app, imported afresh for one run.
 
@@ -228,4 +255,3 @@ class ImportedApp:
         sys.modules.update(self._before)
         if str(self._folder) in sys.path:
             sys.path.remove(str(self._folder))
-

@@ -11,12 +11,11 @@ from flwr.app import Message as FlowerMessage
 from flwr.common.constant import ErrorCode
 
 from netsim.node.node import Node, Process
-from netsim.protocols.flower.apps import FlowerApp
+from netsim.protocols.flower.apps import FlowerApp, count_of
 from netsim.protocols.flower.grid import RUN_ID
 from netsim.protocols.flower.messages import FIRST_ID, Instruction, Reply
 from netsim.protocols.flower.metrics import numbers_of
 from netsim.protocols.flower.params import FlowerParams
-from netsim.protocols.flower.processes import count_of
 from netsim.protocols.flower.run import FlowerRun
 from netsim.units import to_ns, to_s
 

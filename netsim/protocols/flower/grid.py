@@ -161,11 +161,11 @@ class Future:
             self._error = error
 
     def exception(self) -> Exception | None:
-        """What the call raised, or None."""
+        """The exception that the call raised, or None."""
         return self._error
 
     def result(self) -> Any:
-        """What the call returned."""
+        """The value that the call returned."""
         return self._result
 
 

@@ -6,7 +6,7 @@ from importlib import metadata
 
 from netsim.errors import UnsuitableError
 from netsim.node.node import Node, Process
-from netsim.protocols.flower.apps import FlowerApp, found_app
+from netsim.protocols.flower.apps import FlowerApp, count_of, found_app
 from netsim.protocols.flower.params import FlowerParams
 from netsim.protocols.rounds import require_one_server
 
@@ -66,24 +66,3 @@ def _require_flwr() -> None:
 def _require_counts(params: FlowerParams, app: FlowerApp) -> None:
     for key in ("batch_size", "epochs"):
         count_of(params, app, key)
-
-
-def count_of(params: FlowerParams, app: FlowerApp, key: str) -> int:
-    """The value of `batch_size` or `epochs`, which may name one of the run config.
-
-    Raises
-    ------
-    UnsuitableError
-        If that is no whole number of 1 or more.
-    """
-    value = getattr(params, key)
-    if isinstance(value, int):
-        return value
-    found = app.config.get(value)
-    if not isinstance(found, int) or isinstance(found, bool) or found < 1:
-        known = f"is {found!r}" if value in app.config else "is not there"
-        raise UnsuitableError(
-            f'[algorithm] {key} = "{value}": that value of the run config {known}; it must be a '
-            "whole number, 1 or more"
-        )
-    return found

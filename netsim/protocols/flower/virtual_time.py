@@ -32,7 +32,15 @@ class Changes:
         self._before: list[tuple[Any, str, Any]] = []
 
     def set(self, owner: Any, name: str, value: Any) -> None:
-        """Give an attribute another value."""
+        """Give an attribute another value.
+
+        Parameters
+        ----------
+        owner : object
+            A module or class that has it.
+        name : str
+        value : object
+        """
         self._before.append((owner, name, vars(owner)[name]))
         setattr(owner, name, value)
 
@@ -79,9 +87,7 @@ class VirtualTime:
         """Virtual time as the running code sees it [ns]."""
         return self._clock_ns() + self._slept_ns
 
-    def _either(
-        self, real: Callable[..., Any], virtual: Callable[..., Any]
-    ) -> Callable[..., Any]:
+    def _either(self, real: Callable[..., Any], virtual: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(real)
         def chosen(*arguments: Any) -> Any:
             if threading.get_ident() != self._thread:

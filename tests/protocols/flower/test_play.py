@@ -30,8 +30,8 @@ CLIENTS, STEP_S = 3, 0.5
 
 
 def played(server, client, *, params=None, **tables):
-    """(summary, [(time, node, name, value)] of what is recorded, [(time, from, to)] of messages)."""
-    values, messages = [], []
+    """The summary, and the messages that have ended."""
+    messages = []
     observers = Observers(on_message=messages.append)
     scenario = from_dict(
         {
@@ -48,7 +48,7 @@ def played(server, client, *, params=None, **tables):
     built = world.build(scenario)
     with apps.given(server, client):
         found = engine.play(built, scenario.algorithm[0], observers=observers)
-    return found, values, messages
+    return found, messages
 
 
 SERVER = {"name": "s", "count": 1, "role": "server"}
@@ -191,7 +191,7 @@ def test_a_round_takes_what_links_and_processors_take():
         sizes.append(8 * message_to_proto(reply).ByteSize())
 
     link = {"latency_s": 0.25, "uplink_bps": 1e4, "downlink_bps": 1e5}
-    found, _, messages = played(asking_server(talk), quadratic_client(), link=link)
+    found, messages = played(asking_server(talk), quadratic_client(), link=link)
     assert found["messages"]["delivered"] == 2
     down = next(m for m in messages if m.src == CLIENTS)
     up = next(m for m in messages if m.src != CLIENTS)
@@ -306,8 +306,10 @@ def test_push_and_pull_need_no_barrier():
 
 
 def test_an_app_that_has_not_ended_is_told_of():
-    found, *_ = played(strategic_server(rounds=10**6), quadratic_client(), horizon_s=20.0,
-                       metrics={"every_s": 20.0}, exchange={"schedule": "periodic", "period_s": 9.0})  # fmt: skip
+    short = {"horizon_s": 20.0, "metrics": {"every_s": 20.0}}
+    exchange = {"schedule": "periodic", "period_s": 9.0}
+    endless = strategic_server(rounds=10**6)
+    found, *_ = played(endless, quadratic_client(), exchange=exchange, **short)
     assert any("the ServerApp had not ended" in w for w in found["warnings"])
 
 
@@ -456,7 +458,6 @@ def test_a_message_is_as_it_was_when_it_was_sent():
 
     played(asking_server(talk), app, link={"latency_s": 1.0})
     assert got == [hashlib.sha256(np.zeros(4)).hexdigest()]
-
 
 
 def test_clients_go_off_and_come_back():
