@@ -4,13 +4,13 @@ import pytest
 
 pytest.importorskip("flwr")
 
-from flwr.app import Message, RecordDict  # noqa: E402 - after the skip
-from flwr.clientapp import ClientApp  # noqa: E402
-from flwr.serverapp import ServerApp  # noqa: E402
+from flwr.app import Message, RecordDict
+from flwr.clientapp import ClientApp
+from flwr.serverapp import ServerApp
 
-import netsim  # noqa: E402
-import netsim.flower  # noqa: E402
-from netsim.recording import summary  # noqa: E402
+import netsim
+import netsim.flower
+from netsim.recording import summary
 
 server_app, client_app = ServerApp(), ClientApp()
 SEEN = []
