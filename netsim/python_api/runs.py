@@ -13,13 +13,14 @@ from netsim.errors import ScenarioError, one_line
 from netsim.python_api.plots import Plots, SweepPlots
 from netsim.python_api.scenario import Scenario, load
 from netsim.recording import run_folder
+from netsim.recording.reader import RunFolder
 from netsim.recording.summary import load as summary_of
 from netsim.recording.summary import run_folders
 from netsim.registry import did_you_mean
-from netsim.scenario.labels import csv_cell
 from netsim.views.gathering import frames
 from netsim.views.gathering.comparison import SweepDesign, compare_points, tidy_rows
-from netsim.views.gathering.frames import Comparison, PlayedRun
+from netsim.views.gathering.frames import Comparison
+from netsim.views.gathering.sweep_tables import SweepTables
 
 
 class Run:
@@ -35,7 +36,7 @@ class Run:
     """
 
     def __init__(
-        self, folder: Path, runs: Sequence[PlayedRun], scenario: Scenario | None = None
+        self, folder: Path, runs: Sequence[RunFolder], scenario: Scenario | None = None
     ) -> None:
         self.folder = folder
         self._runs = tuple(runs)
@@ -69,7 +70,7 @@ class Run:
             )
         return self._of(chosen)
 
-    def _of(self, runs: Sequence[PlayedRun]) -> "Run":
+    def _of(self, runs: Sequence[RunFolder]) -> "Run":
         return Run(self.folder, runs, self._scenario)
 
     def __iter__(self) -> Iterator["Run"]:
@@ -229,14 +230,14 @@ class Sweep(Run):
     def __init__(
         self,
         folder: Path,
-        runs: Sequence[PlayedRun],
+        runs: Sequence[RunFolder],
         design: SweepDesign,
         scenario: Scenario | None = None,
     ) -> None:
         super().__init__(folder, runs, scenario)
         self.design = design
 
-    def _of(self, runs: Sequence[PlayedRun]) -> "Sweep":
+    def _of(self, runs: Sequence[RunFolder]) -> "Sweep":
         return Sweep(self.folder, runs, self.design, self._scenario)
 
     @property
@@ -289,7 +290,11 @@ def opened_run(folder: Path, folders: Sequence[Path], scenario: Scenario | None)
     scenario : Scenario or None
         None: that of the folder.
     """
-    runs = [_played(path) for path in folders]
+    runs = []
+    for path in folders:
+        told = summary_of(path)
+        name = str(told.get("algorithm", path.name))
+        runs.append(RunFolder(path, {"seed": int(told.get("seed", 0)), "algorithm": name}))
     order = _order(folder)
     runs.sort(key=lambda run: order.get(str(run.labels["algorithm"]), len(order)))
     return Run(folder, runs, scenario)
@@ -311,24 +316,16 @@ def opened_sweep(folder: Path, scenario: Scenario | None) -> Sweep:
     """
     design: SweepDesign = sweep_results.design_of(folder)
     order = _order(folder)
-    runs = []
-    for label, values in design.points.items():
-        swept = {key: csv_cell(value) for key, value in values.items()}
-        for seed in design.seeds:
-            found = [_played(p.parent) for p in folder.glob(f"{label}/seed-{seed}/*/summary.json")]
-            found.sort(key=lambda run: order.get(str(run.labels["algorithm"]), len(order)))
-            runs += [PlayedRun(run.folder, {**swept, **run.labels}) for run in found]
+
+    def place(run: RunFolder) -> tuple[int, int]:
+        name = str(run.labels["algorithm"])
+        return design.seeds.index(int(run.labels["seed"])), order.get(name, len(order))
+
+    tables = SweepTables(folder, design)
+    runs = [run for point in design.points for run in sorted(tables.at(point), key=place)]
     if not runs:
         raise ScenarioError(f"{one_line(folder)}: no run of this sweep has ended")
     return Sweep(folder, runs, design, scenario)
-
-
-def _played(folder: Path) -> PlayedRun:
-    found = summary_of(folder)
-    return PlayedRun(
-        folder,
-        {"seed": int(found.get("seed", 0)), "algorithm": str(found.get("algorithm", folder.name))},
-    )
 
 
 def _order(folder: Path) -> dict[str, int]:

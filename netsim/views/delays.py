@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from netsim.recording.reader import RunFolder, Words
 from netsim.recording.schema import ARRIVED
 from netsim.views import Lines, Panel, Quantity, Shown
-from netsim.views.gathering.run_tables import RunTables, Words
 
 TITLE = "Delay and age of messages"
 PLACE = 60
@@ -14,7 +14,7 @@ MOST_KINDS = 6
 POINTS = 160
 
 
-def of_run(run: RunTables) -> Shown | None:
+def of_run(run: RunFolder) -> Shown | None:
     """Return the share of messages at or below a time, by kind; None where none arrived."""
     rows = run.messages
     if not rows or not len(rows["src"]):

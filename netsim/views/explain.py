@@ -3,16 +3,16 @@
 import numpy as np
 
 from netsim.errors import ScenarioError, one_line
+from netsim.recording.reader import RunFolder
 from netsim.views import Column, Columns, Panel, Printed, Quantity, Shown
 from netsim.views.explaining import explained
-from netsim.views.gathering.run_tables import RunTables
 
 TITLE = "What limited the run"
 PLACE = None
 NOTHING = "no log to explain it by; netsim explain says what is missing"
 
 
-def of_run(run: RunTables) -> Shown | None:
+def of_run(run: RunFolder) -> Shown | None:
     """Return a row a finding, with its rank and the share that it concerns; None without a log."""
     try:
         found = explained(run.folder)[1]

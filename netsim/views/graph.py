@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from netsim.errors import ScenarioError
 from netsim.recording import run_folder
 from netsim.recording.graph_metrics import weights_of
+from netsim.recording.reader import RunFolder
 from netsim.views import Ask, OnPaper, Panel, Row, Shown
 from netsim.views import weights as heatmaps
 from netsim.views.gathering import runs as of_several
-from netsim.views.gathering.runs import Run
 from netsim.views.render.figure.sheets import Sheet
 
 TITLE = "Who weighs whom"
@@ -46,17 +46,17 @@ class Order:
     by: str
 
 
-def of_runs(runs: Sequence[Run], _: Ask) -> Shown:
+def of_runs(runs: Sequence[RunFolder], _: Ask) -> Shown:
     """Return the graphs, a panel a curve; see `draw`."""
     return Shown([Panel(OnPaper(lambda sheet: draw(runs, sheet)))])
 
 
-def draw(runs: Sequence[Run], sheet: Sheet) -> Any:
+def draw(runs: Sequence[RunFolder], sheet: Sheet) -> Any:
     """Draw the weights that nodes gave each other at the end, a panel a curve.
 
     Parameters
     ----------
-    runs : sequence of Run
+    runs : sequence of RunFolder
         Of several seeds of one algorithm the first is drawn: nodes of another are other nodes.
     sheet : Sheet
 
@@ -96,7 +96,7 @@ def draw(runs: Sequence[Run], sheet: Sheet) -> Any:
     return Drawn(figure, rows, [_short(name, run) for name, run in having.items()], about)
 
 
-def order_of(run: Run) -> Order:
+def order_of(run: RunFolder) -> Order:
     """Nodes with data by who is malicious, by group, and by the classes of their samples."""
     nodes = run_folder.nodes(run.folder)
     count = len(nodes["node"])
@@ -133,7 +133,7 @@ def _alike(counts: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.asarray(leaves_list(tree), dtype=np.int64)
 
 
-def _groups(run: Run, count: int) -> NDArray[np.int64]:
+def _groups(run: RunFolder, count: int) -> NDArray[np.int64]:
     """The group of each node, as the scenario counts them from id 0 on; the rest come last."""
     try:
         nodes = run_folder.scenario(run.folder).get("nodes", {})
@@ -146,17 +146,17 @@ def _groups(run: Run, count: int) -> NDArray[np.int64]:
     return found
 
 
-def _has_weights(run: Run) -> bool:
+def _has_weights(run: RunFolder) -> bool:
     return (
         bool(run_folder.has(run.folder, "graph"))
         and len(run_folder.read(run.folder, "graph", ["node"])["node"]) > 0
     )
 
 
-def _cells(run: Run) -> tuple[Order, NDArray[np.float64], int]:
+def _cells(run: RunFolder) -> tuple[Order, NDArray[np.float64], int]:
     """The order of the nodes, the weights in it, and how many nodes a cell is."""
     order = order_of(run)
-    places = np.full(max(run.nodes, int(order.ids.max()) + 1), -1)
+    places = np.full(max(run.count, int(order.ids.max()) + 1), -1)
     places[order.ids] = np.arange(len(order.ids))
     rows, _ = weights_of(run.folder)
     inside = (places[rows["node"]] >= 0) & (places[rows["peer"]] >= 0)
@@ -201,7 +201,7 @@ def _draw_panel(
 
 
 def _about(
-    every: Mapping[str, Run], having: Mapping[str, Run], first: tuple[Order, Any, int]
+    every: Mapping[str, RunFolder], having: Mapping[str, RunFolder], first: tuple[Order, Any, int]
 ) -> str:
     """Describe the drawing, its order, and its omissions."""
     order, _, block = first
@@ -220,7 +220,7 @@ def _about(
     return "; ".join(told)
 
 
-def _rows(name: str, run: Run) -> list[Row]:
+def _rows(name: str, run: RunFolder) -> list[Row]:
     order, cells, block = _cells(run)
     firsts = order.ids[::block].tolist()
     peers = "peer" if block == 1 else "first_peer"
@@ -236,7 +236,7 @@ def _rows(name: str, run: Run) -> list[Row]:
     ]
 
 
-def _short(name: str, run: Run) -> Row:
+def _short(name: str, run: RunFolder) -> Row:
     """Return the graph's row of the summary."""
     told = run.summary.get("graph") or {}
     numbers = {

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from netsim.errors import ScenarioError
 from netsim.recording import run_folder
+from netsim.recording.reader import RunFolder
 from netsim.traces.arrays import Arrays
 from netsim.views import OnPaper, Panel, Shown
 from netsim.views.gathering import pairs
-from netsim.views.gathering.run_tables import RunTables
 from netsim.views.render.figure.sheets import SCREEN, Sheet
 
 TITLE = "Map"
@@ -27,7 +27,7 @@ _MOST_WITH_LINKS = 200
 _MOST_WITH_NUMBERS = 40
 
 
-def of_run(run: RunTables) -> Shown | None:
+def of_run(run: RunFolder) -> Shown | None:
     """Return the map at the start; None where nodes have no places."""
     table = run.nodes
     if not {"x_m", "y_m"} <= set(table):

@@ -5,16 +5,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from netsim.recording.reader import RunFolder
 from netsim.views import OnPage, Panel, Shown
+from netsim.views.gathering.moments import Floats, Ints, moments, off_spans, stretch_of
 from netsim.views.gathering.numbers import short
-from netsim.views.gathering.run_tables import (
-    Floats,
-    Ints,
-    RunTables,
-    moments,
-    off_spans,
-    stretch_of,
-)
 from netsim.views.gathering.spring import spring
 
 TITLE = "The network over time"
@@ -32,13 +26,13 @@ _CHANGED = 5e-4
 """A weight that changed by less is as before."""
 
 
-def of_run(run: RunTables) -> Shown | None:
+def of_run(run: RunFolder) -> Shown | None:
     """Return what `gather` finds, for the page."""
     found = gather(run)
     return None if found is None else Shown([Panel(OnPage("network", found))])
 
 
-def gather(run: RunTables) -> dict[str, Any] | None:
+def gather(run: RunFolder) -> dict[str, Any] | None:
     """Moments, places, messages by link, weights, and who is off; None without links or places."""
     if run.count < 1:
         return None
@@ -67,7 +61,7 @@ def gather(run: RunTables) -> dict[str, Any] | None:
     return found
 
 
-def _starts(run: RunTables) -> Floats | None:
+def _starts(run: RunFolder) -> Floats | None:
     """(N, 2) positions [m] at the start; None where nodes have none."""
     if not {"x_m", "y_m"} <= set(run.nodes):
         return None
@@ -76,7 +70,7 @@ def _starts(run: RunTables) -> Floats | None:
 
 
 def _where(
-    run: RunTables,
+    run: RunFolder,
     ends_s: Floats,
     starts: Floats | None,
     links: dict[str, Any] | None,
@@ -104,7 +98,7 @@ def _where(
     return {"x": short(at[:, 0], 4), "y": short(at[:, 1], 4), "moves": False}
 
 
-def _links(run: RunTables, ends_s: Floats) -> dict[str, Any] | None:
+def _links(run: RunFolder, ends_s: Floats) -> dict[str, Any] | None:
     """Messages begun and delivered by pair of nodes, both ways together, and by moment."""
     rows = run.messages
     if not rows or not len(rows["src"]):
@@ -139,7 +133,7 @@ def _links(run: RunTables, ends_s: Floats) -> dict[str, Any] | None:
     }
 
 
-def _weights(run: RunTables, ends_s: Floats) -> dict[str, Any] | None:
+def _weights(run: RunFolder, ends_s: Floats) -> dict[str, Any] | None:
     """Weights that changed, by the moment at which they hold: the last that was logged by then."""
     rows = run.graph
     if not rows or not len(rows["node"]):
@@ -195,7 +189,7 @@ def _strongest(node: Ints, moment: Ints, weight: Floats) -> NDArray[np.bool_]:
     return kept
 
 
-def _off(run: RunTables, ends_s: Floats) -> list[list[int]]:
+def _off(run: RunFolder, ends_s: Floats) -> list[list[int]]:
     """Return the nodes that are off at each moment; empty where none ever is."""
     node, begin, end = off_spans(run)
     until = np.where(end < run.end_s, end, np.inf)  # those that are off at the end stay so

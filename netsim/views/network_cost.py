@@ -17,14 +17,12 @@ from netsim.errors import ScenarioError
 from netsim.recording import run_folder
 from netsim.recording.main_metric import MainMetric, is_share
 from netsim.recording.metrics import Curve, curve, names
-from netsim.recording.parquet_parts import Rows
+from netsim.recording.reader import RunFolder
 from netsim.recording.schema import ARRIVED
-from netsim.recording.summary import load
 from netsim.registry import TAGS
 from netsim.scenario.labels import shown
 from netsim.views import Ask, Column, Columns, OnPage, OnPaper, Panel, Printed, Quantity, Shown
 from netsim.views.gathering.comparison import Spread, paired_nodes
-from netsim.views.gathering.runs import Run
 from netsim.views.render.figure.sheets import SCREEN, Sheet
 
 TITLE = "What the network costs"
@@ -53,7 +51,7 @@ TITLES = {LATE: "late"}
 
 
 @dataclass(frozen=True)
-class Played:
+class World:
     """One algorithm in one world.
 
     Attributes
@@ -62,40 +60,39 @@ class Played:
         What results call it.
     changes : mapping
         The `set` of its `[[algorithm]]`.
-    folder : Path
-    summary : dict
-    main : MainMetric
-    measured : Rows
-        Its metrics; empty where nothing was learned.
+    run : RunFolder
+        It has ended.
     """
 
     name: str
     changes: Mapping[str, Any]
-    folder: Path
-    summary: dict[str, Any]
-    main: MainMetric
-    measured: Rows
+    run: RunFolder
+
+    @property
+    def main(self) -> MainMetric:
+        """Its main metric."""
+        return self.run.main
 
     @property
     def learned(self) -> bool:
         """Return whether its main metric was measured."""
-        return self.main.name in names(self.measured)
+        return self.main.name in names(self.run.measured)
 
     @property
     def curve(self) -> Curve:
         """Its main metric over time."""
-        return curve(self.measured, self.main.name, self.main)
+        return curve(self.run.measured, self.main.name, self.main)
 
     @property
     def sent(self) -> int:
         """Number of messages sent, once a receiver."""
-        return int(self.summary["messages"]["sent"])
+        return int(self.run.summary["messages"]["sent"])
 
     @property
     def outcomes(self) -> Counter[str]:
         """Number of messages by outcome."""
         found: Counter[str] = Counter()
-        for by_outcome in self.summary["outcomes"].values():
+        for by_outcome in self.run.summary["outcomes"].values():
             found.update(by_outcome)
         return found
 
@@ -105,7 +102,7 @@ class Played:
 
     def delay_s(self, what: str) -> float | None:
         """`mean` or `max` of what delivered messages took [s]."""
-        found: Mapping[str, Any] = self.summary.get("delay") or {}
+        found: Mapping[str, Any] = self.run.summary.get("delay") or {}
         value = found.get(f"{what}_s")
         return None if value is None else float(value)
 
@@ -116,18 +113,18 @@ class NetworkCost:
 
     Attributes
     ----------
-    groups : list of list of Played
+    groups : list of list of World
         One list an algorithm: its worlds, the scenario's own last.
     """
 
-    groups: list[list[Played]]
+    groups: list[list[World]]
 
     @property
-    def runs(self) -> list[Played]:
+    def runs(self) -> list[World]:
         """All of them, in the order of the table."""
         return [run for group in self.groups for run in group]
 
-    def with_the_one_above(self) -> list[tuple[Played, Played | None]]:
+    def with_the_one_above(self) -> list[tuple[World, World | None]]:
         """Each run with the world of the same algorithm that is the row above it."""
         return [
             (run, group[i - 1] if i else None)
@@ -154,23 +151,19 @@ def worlds_of(folders: Sequence[Path], entries: Sequence[Mapping[str, Any]]) -> 
     """
     if not any(entry.get("set") for entry in entries):
         return None
-    groups: dict[str, list[Played]] = {}
+    groups: dict[str, list[World]] = {}
     for entry, folder in zip(entries, folders, strict=True):
-        summary, measured = load(folder), run_folder.read(folder, "metrics")
         same = {key: value for key, value in entry.items() if key not in ("name", "set")}
         groups.setdefault(repr(sorted(same.items())), []).append(
-            Played(
-                str(entry["name"]), entry.get("set") or {}, folder, summary,
-                MainMetric.of(summary), measured,
-            )
-        )  # fmt: skip
+            World(str(entry["name"]), entry.get("set") or {}, RunFolder.ended(folder))
+        )
     ordered = [sorted(g, key=lambda run: -len(run.changes)) for g in groups.values()]
     return NetworkCost(ordered) if any(len(group) > 1 for group in ordered) else None
 
 
-def difference(run: Played, other: Played) -> Spread | None:
+def difference(run: World, other: World) -> Spread | None:
     """One run less another, node by node, at the last time that both were measured; None: never."""
-    return paired_nodes(run.measured, other.measured, run.main, other.main)
+    return paired_nodes(run.run.measured, other.run.measured, run.main, other.main)
 
 
 def printed(cost: NetworkCost) -> Printed:
@@ -212,7 +205,7 @@ def sentences(cost: NetworkCost) -> list[str]:
     return told
 
 
-def _sentence(group: Sequence[Played]) -> str:
+def _sentence(group: Sequence[World]) -> str:
     """Describe one algorithm's message fates in its own world, and the loss of each world."""
     here = group[-1]
     lost = [
@@ -258,7 +251,7 @@ def _against(gap: Spread, main: MainMetric) -> str:
     return f"{'gains' if (gap.mean < 0) == main.is_lower_better else 'loses'} ({told})"
 
 
-def _value(run: Played, unit: bool = False) -> str:
+def _value(run: World, unit: bool = False) -> str:
     value = float(run.curve.mean[-1])
     if is_share(run.main.name):
         return f"{100 * value:.1f}" + (" %" if unit else "")
@@ -272,7 +265,7 @@ def _gap(gap: Spread, metric: str, unit: bool = False) -> str:
     return f"{size * gap.mean:+.{decimals}f}{half}{points}"
 
 
-def of_runs(runs: Sequence[Run], _: Ask) -> Shown | None:
+def of_runs(runs: Sequence[RunFolder], _: Ask) -> Shown | None:
     """Return sentences and paired differences; None where no algorithm has several worlds."""
     top = runs[0].folder.parent
     if not all(run.summary and run.folder.parent == top for run in runs):
@@ -380,7 +373,7 @@ def figure(cost: NetworkCost, sheet: Sheet = SCREEN) -> Any:
         _curves(found.add_subplot(1, 2, 1), cost)
     if sending:
         _fates(found.add_subplot(1, 2 if learned else 1, 2 if learned else 1), sending, cost.causes)
-    first = cost.runs[0].summary
+    first = cost.runs[0].run.summary
     if sheet.has_heading:
         plot_style.heading(found, f"{first['name']} · {int(first['nodes']):,} nodes")
     return found
@@ -414,7 +407,7 @@ def _curves(panel: Any, cost: NetworkCost) -> None:
     panel.legend(loc="upper center", bbox_to_anchor=(0.45, -0.2), ncols=2)
 
 
-def _fates(panel: Any, runs: Sequence[Played], causes: Sequence[str]) -> None:
+def _fates(panel: Any, runs: Sequence[World], causes: Sequence[str]) -> None:
     """A bar a run: shares of its messages by what became of them, and how long they took."""
     from netsim.views.render.figure import style as plot_style
 

@@ -7,8 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from netsim.errors import ScenarioError
+from netsim.recording.reader import RunFolder
 from netsim.views import Ask, cdf, graph
-from netsim.views.gathering.runs import Run
 from netsim.views.render.figure import marks
 from netsim.views.render.figure import style as plot_style
 from netsim.views.render.figure.sheets import paper
@@ -17,7 +17,7 @@ COLUMN = paper(3.5)
 
 
 def of(folders):
-    return [Run.of(folder) for folder in folders]
+    return [RunFolder.ended(folder) for folder in folders]
 
 
 def drawn(runs, metrics, paired_to=None):

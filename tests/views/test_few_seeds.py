@@ -5,10 +5,10 @@ import pytest
 from matplotlib.colors import to_rgba
 
 from netsim.recording import summary
+from netsim.recording.reader import RunFolder
 from netsim.views import Ask, accuracy, differences, sweep
 from netsim.views.gathering import comparison
 from netsim.views.gathering.comparison import SweepDesign
-from netsim.views.gathering.runs import Run
 from netsim.views.gathering.sweep_tables import SweepTables
 from netsim.views.render.figure import marks
 from netsim.views.render.figure import style as plot_style
@@ -125,7 +125,9 @@ def runs(tmp_path, written):
                 folder = tmp_path / f"seed-{seed}" / name
                 gain = 0.2 + 0.05 * k
                 written(folder, name, seed=seed, nodes=4, evaluations=4, gain=gain)
-        return [Run.of(tmp_path / f"seed-{s}" / name) for name in names for s in range(seeds)]
+        return [
+            RunFolder.ended(tmp_path / f"seed-{s}" / name) for name in names for s in range(seeds)
+        ]
 
     return play
 

@@ -7,9 +7,8 @@ import pytest
 from rich.console import Console
 
 from netsim import views
+from netsim.recording.reader import RunFolder
 from netsim.views import Ask, Cells, Columns, OnPage, OnPaper, Panel, Quantity, Shown
-from netsim.views.gathering.run_tables import RunTables
-from netsim.views.gathering.runs import Run
 from netsim.views.render import terminal
 from netsim.views.render.figure import marks as figure_marks
 from netsim.views.render.figure import style as plot_style
@@ -49,8 +48,8 @@ def shown(tmp_path, write_run):
     """Return by name the contents of each view for two small runs."""
     for name in ("dpsgd", "local"):
         write_run(tmp_path / name, algorithm=name)
-    tables = RunTables(tmp_path / "dpsgd")
-    runs = [Run.of(tmp_path / name) for name in ("dpsgd", "local")]
+    tables = RunFolder(tmp_path / "dpsgd")
+    runs = [RunFolder.ended(tmp_path / name) for name in ("dpsgd", "local")]
     found = {name: view.of_run(tables) for name, view in all_views("of_run")}
     found |= {
         name: view.of_runs(runs, Ask()) for name, view in all_views("of_runs") if name != "graph"

@@ -10,7 +10,7 @@ from netsim.console.options import Debug
 from netsim.errors import one_line
 
 if TYPE_CHECKING:
-    from netsim.views.explaining import RunTables
+    from netsim.views.explaining import Evidence
 
 ALSO_CALLED = ("why", "analyse", "analyze", "diagnose", "inspect")
 
@@ -35,13 +35,13 @@ def command(
 ) -> None:
     """Name the limits of a run, and the nodes that starved, in words and numbers."""
     with terminal.reported(debug):
-        from netsim.recording import played
-        from netsim.views.explaining import RunTables, explained, limits
+        from netsim.recording.reader import begun_folders
+        from netsim.views.explaining import Evidence, explained, limits
         from netsim.views.explaining.findings import OUTLOOK
         from netsim.views.explaining.node_story import story
 
         console = terminal.out()
-        for number, folder in enumerate(played.folders(run)):
+        for number, folder in enumerate(begun_folders(run)):
             if number:
                 console.print()
             if node is None:
@@ -50,7 +50,7 @@ def command(
                 if not limits(found):
                     console.print(_NOTHING)
             else:
-                tables = RunTables(folder)
+                tables = Evidence(folder)
                 found = story(tables, node)
                 _print_head(tables, f", node {node}")
             for place, finding in enumerate(found, 1):
@@ -63,9 +63,9 @@ def command(
                 console.print_whole(*tables.loading.rstrip().splitlines())
 
 
-def _print_head(run: "RunTables", whose: str = "") -> None:
-    of, state = run.played, run.played.state
+def _print_head(run: "Evidence", whose: str = "") -> None:
+    of, state = run.run, run.run.state
     ended = "" if state == "done" else f"; the run is not done ({state}): as far as it came"
-    about = f"{len(run.nodes)} nodes, {of.virtual_s:,.6g} virtual s, {run.schedule}{ended}"
+    about = f"{len(run.nodes)} nodes, {of.end_s:,.6g} virtual s, {run.schedule}{ended}"
     terminal.out().print(one_line(f"{of.folder}: {of.label}{whose}"))
     terminal.out().print(f"{one_line(about)}\n")

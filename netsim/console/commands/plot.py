@@ -14,9 +14,9 @@ from netsim.console.options import Debug
 from netsim.errors import ScenarioError, one_line
 
 if TYPE_CHECKING:
+    from netsim.recording.reader import RunFolder
     from netsim.views import Shown
     from netsim.views.gathering.estimates import Band
-    from netsim.views.gathering.runs import Run
     from netsim.views.render.terminal import WrappedTable
 
 ALSO_CALLED = ("draw", "figure", "figures", "graphs", "chart")
@@ -231,14 +231,14 @@ def _gathered(
     view : str
     wanted : Wanted
     """
+    from netsim.recording.reader import RunFolder
     from netsim.views import Ask, find
     from netsim.views.gathering import runs
     from netsim.views.gathering.asked import shown_of
-    from netsim.views.gathering.runs import Run
 
     if hasattr(find(view), "of_sweep"):
         return _sweep(paths[0], view, wanted)
-    found = [Run.of(folder) for path in paths for folder in folders_of(path)]
+    found = [RunFolder.ended(folder) for path in paths for folder in folders_of(path)]
     found = list({run.folder.resolve(): run for run in found}.values())
     named = runs.groups(found)
     if len(named) > _MOST_CURVES:
@@ -342,13 +342,13 @@ def folders_of(path: Path) -> list[Path]:
     ScenarioError
         If there is none.
     """
-    from netsim.recording.played import folders as begun_runs
+    from netsim.recording.reader import begun_folders
 
     deeper = sorted(
         [p.parent for p in path.glob("seed-*/*/status.json")]
         + [p.parent for p in path.glob("*/seed-*/*/status.json")]
     )
-    return deeper or begun_runs(path)
+    return deeper or begun_folders(path)
 
 
 def _above_seed(run: Path) -> Path:
@@ -356,10 +356,10 @@ def _above_seed(run: Path) -> Path:
     return run.parents[1] if run.parent.name.startswith("seed-") else run
 
 
-def _of_point(folder: Path) -> list[Run]:
-    from netsim.views.gathering.runs import Run
+def _of_point(folder: Path) -> list[RunFolder]:
+    from netsim.recording.reader import RunFolder
 
-    return [Run.of(p.parent) for p in sorted(folder.glob("seed-*/*/summary.json"))]
+    return [RunFolder.ended(p.parent) for p in sorted(folder.glob("seed-*/*/summary.json"))]
 
 
 def _is_sweep(folder: Path) -> bool:

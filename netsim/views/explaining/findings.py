@@ -16,7 +16,7 @@ class Query:
     Attributes
     ----------
     code : str
-        An expression over the names that `RunTables.loading` makes.
+        An expression over the names that `Evidence.loading` makes.
     value : object
         What it gives.
     """

@@ -4,18 +4,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from netsim.errors import ScenarioError
+from netsim.recording.reader import RunFolder
 from netsim.views import Ask, Shown, find
-from netsim.views.gathering.run_tables import RunTables
-from netsim.views.gathering.runs import Run
 
 
-def shown_of(name: str, runs: Sequence[Run], ask: Ask, before: str = "") -> Shown:
+def shown_of(name: str, runs: Sequence[RunFolder], ask: Ask, before: str = "") -> Shown:
     """Gather a view of some runs; of several, a view of one run has a panel for each.
 
     Parameters
     ----------
     name : str
-    runs : sequence of Run
+    runs : sequence of RunFolder
     ask : Ask
     before : str
         Begins what is refused.
@@ -40,14 +39,11 @@ def shown_of(name: str, runs: Sequence[Run], ask: Ask, before: str = "") -> Show
     return shown
 
 
-def _beside(name: str, runs: Sequence[Run]) -> Shown | None:
+def _beside(name: str, runs: Sequence[RunFolder]) -> Shown | None:
     """The panels of every run that has any, its algorithm over them where there are several."""
     panels, about = [], ""
     for run in runs:
-        tables = RunTables(run.folder)
-        shown = find(name).of_run(tables)
-        if tables.faults:
-            raise ScenarioError(tables.faults[0])
+        shown = find(name).of_run(run)
         if shown is not None and len(runs) == 1:
             return shown
         if shown is not None:
@@ -60,7 +56,7 @@ def _beside(name: str, runs: Sequence[Run]) -> Shown | None:
     return Shown(panels, about) if panels else None
 
 
-def _require_one_task(found: Sequence[Run]) -> None:
+def _require_one_task(found: Sequence[RunFolder]) -> None:
     """Raise ScenarioError where runs are judged by different metrics."""
     first = found[0]
     for run in found:

@@ -17,10 +17,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from netsim.recording.reader import RunFolder
 from netsim.views import Ask, accuracy, find, sweep
 from netsim.views.gathering.comparison import PointResult
-from netsim.views.gathering.run_tables import RunTables
-from netsim.views.gathering.runs import Run, pictured, title_of
+from netsim.views.gathering.runs import pictured, title_of
 from netsim.views.render.figure import marks
 from netsim.views.render.figure import style as plot_style
 from netsim.views.render.figure.files import Drawn
@@ -55,13 +55,12 @@ def draw(folder: Path) -> list[Path]:
     ScenarioError
         If it is not a run folder.
     """
-    run = Run.of(folder)
+    run = RunFolder.ended(folder)
     with plot_style.style():
         made = _curves([run], folder)
-        tables = RunTables(folder)
         for name, file in _OF_ONE.items():
             view = find(name)
-            shown = view.of_run(tables)
+            shown = view.of_run(run)
             if shown is not None:
                 heading = f"{view.TITLE} · {title_of(run.summary)}"
                 picture = marks.drawn(shown, heading).figure
@@ -93,7 +92,7 @@ def draw_comparison(parent: Path, folders: Sequence[Path]) -> list[Path]:
     ScenarioError
         If one is not a run folder.
     """
-    runs = [Run.of(folder) for folder in folders]
+    runs = [RunFolder.ended(folder) for folder in folders]
     if len({run.main.name for run in runs}) > 1:
         return []
     with plot_style.style():
@@ -119,7 +118,7 @@ def of_sweep(
     return replace(marks.drawn(shown, way.heading, sheet), rows=sweep.csv_rows(lines, show, way))
 
 
-def _curves(runs: Sequence[Run], folder: Path) -> list[Path]:
+def _curves(runs: Sequence[RunFolder], folder: Path) -> list[Path]:
     """Draw the main metric over time and over what was transmitted, a file each."""
     made: list[Path] = []
     wanted = tuple(dict.fromkeys(m for run in runs for m in pictured(run)))

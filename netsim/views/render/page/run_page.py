@@ -7,11 +7,10 @@ from typing import Any
 
 from netsim.errors import ScenarioError, one_line
 from netsim.recording import run_warnings
+from netsim.recording.reader import Places, RunFolder, nowhere
 from netsim.recording.summary_fields import divergence
 from netsim.scenario.labels import shown
 from netsim.views import Ask, Shown, View, on_page
-from netsim.views.gathering.run_tables import Places, RunTables, nowhere
-from netsim.views.gathering.runs import Run
 from netsim.views.render.page import marks
 from netsim.views.render.page.html import write
 
@@ -35,11 +34,11 @@ def gather(folder: Path, places: Places = nowhere, is_live: bool = False) -> Ent
     ----------
     folder : Path
     places : callable
-        Where nodes that move were, see `run_tables.Places`.
+        Where nodes that move were, see `reader.Places`.
     is_live : bool
         Whether the page says of itself that the run is still being played.
     """
-    run = RunTables(folder, places)
+    run = RunFolder(folder, faults=[], places=places)
     panels = sections({name: (view, view.of_run(run)) for name, view in on_page("of_run").items()})
     summary = run.summary
     name = str(summary.get("name", run.scenario.get("name", folder.parent.name)))
@@ -58,7 +57,7 @@ def sections(found: Mapping[str, tuple[View, Shown | None]]) -> dict[str, Any]:
 
 def _compared(folders: Sequence[Path]) -> dict[str, Any]:
     """Algorithms of one world over each other, whether their runs have ended or not."""
-    runs = [Run(tables.folder, tables.summary) for tables in map(RunTables, folders)]
+    runs = [RunFolder(folder, faults=[]) for folder in folders]
     found: dict[str, tuple[View, Shown | None]] = {}
     for name, view in on_page("of_runs").items():
         try:
@@ -68,10 +67,10 @@ def _compared(folders: Sequence[Path]) -> dict[str, Any]:
     return sections(found)
 
 
-def _notices(run: RunTables, is_live: bool) -> list[str]:
+def _notices(run: RunFolder, is_live: bool) -> list[str]:
     """Return the notices of an incomplete page, with the reasons."""
     found = []
-    state = str(run.status.get("state", "done" if run.summary else "unknown"))
+    state = run.state
     plays = is_live and state == "running"
     if not plays and not run.summary:  # it is written when all events have happened
         far = f"{run.end_s:,.6g} s"
@@ -92,7 +91,7 @@ def _notices(run: RunTables, is_live: bool) -> list[str]:
     found += _changes(run.summary.get("changes"))
     said = (*run.environment.get("assumptions", ()), *run.summary.get("warnings", ()))
     found += [one_line(warning) for warning in said]
-    return found + run.faults
+    return found + (run.faults or [])
 
 
 def _changes(changes: Any) -> list[str]:
@@ -119,7 +118,7 @@ def content(folders: Sequence[Path], gathered: Callable[[Path], Entry]) -> dict[
     heading = entries[0].heading
     several = len(entries) > 1
     if several:
-        summaries = [RunTables(folder).summary for folder in folders]
+        summaries = [RunFolder(folder, faults=[]).summary for folder in folders]
         unequal = run_warnings.unequal_steps_of(summaries)
         notices = [] if unequal is None else [one_line(f"{unequal[:1].upper()}{unequal[1:]}.")]
         notices += [
@@ -148,6 +147,6 @@ def report(folders: Sequence[Path], out: Path, places: Places = nowhere) -> None
     out : Path
         The file.
     places : callable
-        Where nodes that move were, see `run_tables.Places`.
+        Where nodes that move were, see `reader.Places`.
     """
     write(out, content(folders, lambda folder: gather(folder, places)))

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from netsim.recording.played import folders
+from netsim.recording.reader import begun_folders
 from netsim.views.gathering.comparison import SweepDesign
 from netsim.views.render.page import sweep_page
 from netsim.views.render.page.run_page import report
@@ -50,7 +50,7 @@ def pages(tmp_path_factory, write_run):
     report([write_run(top / "one", messages=messages)], top / "one.html")
     for name in ("dpsgd", "local"):
         write_run(top / "two" / name, algorithm=name, messages=messages)
-    report(folders(top / "two"), top / "two.html")
+    report(begun_folders(top / "two"), top / "two.html")
     failed = write_run(
         top / "failed", summary=False, weights=(), wakes=(),
         state={"state": "failed", "virtual_s": 5.0, "error": "disk full"},
