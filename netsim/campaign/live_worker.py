@@ -1,4 +1,4 @@
-"""The process that writes a live page: `python -m netsim.console.live_worker FOLDER [DIR]...`.
+"""The process that writes a live page: `python -m netsim.campaign.live_worker FOLDER [DIR]...`.
 
 Its further arguments are the folders of components that the run was begun with: where nodes that
 move were is worked out from the scenario once more. Problems go to standard output, a line each.
@@ -139,7 +139,7 @@ class Contents:
             moves = False
         if not moves:
             return nowhere
-        from netsim.console.places import places_of  # here: it brings torch, for seconds
+        from netsim.campaign.places import places_of  # here: it brings torch, for seconds
 
         return places_of(folder, self._components, None)
 

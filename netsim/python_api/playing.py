@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from netsim.campaign import resume as campaign_resume
-from netsim.console import sweeping
-from netsim.console.ending import RunEnding
-from netsim.console.progress import score_of, words_of
+from netsim.campaign import sweeping
+from netsim.campaign.ending import RunEnding
 from netsim.engine import component_record, runner
 from netsim.engine.runner import Watch
 from netsim.errors import ScenarioError
@@ -25,6 +24,7 @@ from netsim.recording.summary import run_folders
 from netsim.scenario import AlgorithmEntry
 from netsim.scenario.kinds import kinds_of
 from netsim.scenario.sweep import Sweep as SweepTable
+from netsim.terminal.progress import score_of, words_of
 
 if TYPE_CHECKING:
     from netsim.engine.progress import Progress

@@ -8,12 +8,12 @@ from typing import Any
 import pandas as pd
 
 from netsim.campaign import sweep_results
-from netsim.console.ending import warnings_of
 from netsim.errors import ScenarioError, one_line
 from netsim.python_api.plots import Plots, SweepPlots
 from netsim.python_api.scenario import Scenario, load
 from netsim.recording import run_folder
 from netsim.recording.reader import RunFolder
+from netsim.recording.run_warnings import warnings_of
 from netsim.recording.summary import load as summary_of
 from netsim.recording.summary import run_folders
 from netsim.registry import did_you_mean

@@ -1,13 +1,11 @@
-"""Output and end of a command: errors, exit codes, the consoles."""
+"""Standard output and standard error as consoles that wrap sentences and show text as text."""
 
 import os
 import re
-import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-import typer
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook, RenderResult
 from rich.measure import Measurement
@@ -15,13 +13,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from netsim.errors import NetsimError, ScenarioError, printable
-
-DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
-THE_RUN = "the run failed"
-
-
-_MOST_LINES, _LONGEST_LINE = 200, 2_000
+from netsim.errors import printable
 
 
 class _Printable:
@@ -154,66 +146,3 @@ def waiting(words: str, quiet: bool = False) -> Iterator[None]:
 def loading(quiet: bool = False) -> AbstractContextManager[None]:
     """Say on a terminal that libraries are imported, for seconds."""
     return waiting("loading PyTorch", quiet)
-
-
-@contextmanager
-def reported(debug: bool = False, title: str = "failed") -> Iterator[None]:
-    """Turn what goes wrong inside into a message and the exit code that the README promises.
-
-    Parameters
-    ----------
-    debug : bool
-        Show tracebacks.
-    title : str
-        What is said first of what is not the input's fault; `THE_RUN` where one is played.
-    """
-    try:
-        yield
-    except ScenarioError as error:
-        problems(str(error).splitlines())
-        _show_traceback(debug)
-        raise typer.Exit(BAD_INPUT) from None
-    except NetsimError as error:
-        _say(title, _failure(error))
-        _show_traceback(debug)
-        raise typer.Exit(FAILED) from None
-    except KeyboardInterrupt as stop:
-        _say("interrupted", "\n".join(getattr(stop, "__notes__", []) or ["nothing was written"]))
-        raise typer.Exit(getattr(stop, "exit_code", INTERRUPTED)) from None
-    except (typer.Exit, typer.Abort):
-        raise
-    except Exception as error:
-        _say(title, _failure(error))
-        _show_traceback(debug)
-        raise typer.Exit(FAILED) from None
-
-
-def problems(lines: list[str]) -> None:
-    """List errors on standard error, one a line, with what is wrong in colour."""
-    console = err()
-    for line in lines[:_MOST_LINES]:
-        line = line if len(line) <= _LONGEST_LINE else line[:_LONGEST_LINE] + "..."
-        place, colon, what = line.rpartition(": ")
-        text = Text(place + colon, style="") + Text(what, style="bold red")
-        console.print(text)
-    if len(lines) > 1:
-        console.print(Text(f"{len(lines)} problems; nothing was written", style="dim"))
-
-
-def _failure(error: Exception) -> str:
-    from netsim.engine.playing import failure_text  # here: it brings torch, which --help need not
-
-    return failure_text(error)
-
-
-def _say(title: str, text: str) -> None:
-    first, *rest = text.splitlines() or [""]
-    console = err()
-    console.print(Text(f"{title}: ", style="bold red") + Text(first))
-    for line in rest:
-        console.print(Text(line))
-
-
-def _show_traceback(debug: bool) -> None:
-    if debug:
-        err().print(Text(traceback.format_exc(), style="dim"))

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from netsim import scenario
-from netsim.console import sweeping
-from netsim.console.sweeping import Where
+from netsim.campaign import sweeping
+from netsim.campaign.sweeping import Where
+from netsim.console.checking import checked
 from netsim.engine.runner import RunFailedError
 from netsim.errors import ScenarioError
+from netsim.scenario.kinds import kinds_of
 from papers.results.records import commit
 
 LEDGER = "played.jsonl"
@@ -36,7 +38,8 @@ def play(names: Sequence[str], runs: Path) -> int:
                 where = Where(only=(part, parts))
                 table: dict[str, Any] = {"jobs": 1}
                 sets = ["run.threads=1"]
-                sweeping.sweep(name, sets, table, runs / name, (), False, True, where)
+                draft, chosen = checked(name, sets, table, kinds_of(()), None, False)
+                sweeping.play(draft, chosen, runs / name, (), False, True, where)
             except (ScenarioError, RunFailedError) as error:
                 problem, failed = str(error), 1
             line = {

@@ -44,6 +44,7 @@ FLOORS = [
     {"export"},
     {"world"},
     {"engine"},
+    {"terminal"},
     {"campaign"},
     {"testing"},
     {"console"},

@@ -15,8 +15,8 @@ import pytest
 from rich.console import Console
 
 from netsim.console import terminal
-from netsim.console.progress import duration, short, watched
 from netsim.engine.progress import Progress
+from netsim.terminal.progress import duration, short, watched
 
 ROOT = str(Path(__file__).parents[2])
 CONTROLS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")

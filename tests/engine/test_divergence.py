@@ -13,7 +13,6 @@ import torch
 from rich.console import Console
 
 import netsim
-from netsim.console.ending import warnings_of
 from netsim.engine.scores import Pass, Scores
 from netsim.learning.shards import NodeRows, Shards
 from netsim.learning.tasks.classification import Classification
@@ -25,6 +24,7 @@ from netsim.recording import metrics as measured
 from netsim.recording import run_folder
 from netsim.recording.main_metric import ACCURACY
 from netsim.recording.reader import RunFolder
+from netsim.recording.run_warnings import warnings_of
 from netsim.rng import Streams
 from netsim.views import Ask, cdf, compare
 from netsim.views.explaining import explained

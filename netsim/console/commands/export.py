@@ -78,7 +78,7 @@ def export(
         holds.
     """
     from netsim import views
-    from netsim.console.places import data_folder
+    from netsim.campaign.places import data_folder
     from netsim.export import formats, replays
     from netsim.recording import run_folder
     from netsim.recording.reader import begun_folders

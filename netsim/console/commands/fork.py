@@ -40,10 +40,10 @@ def command(
     with terminal.reported(debug, terminal.THE_RUN):
         with terminal.loading(quiet):
             from netsim.campaign import fork
-            from netsim.console import progress
             from netsim.engine import runner
             from netsim.recording import folder_lock
             from netsim.scenario.kinds import kinds_of
+            from netsim.terminal import progress
 
         here = assignments(data=data)
         found = fork.prepare(run, at, sets, here, kinds_of(components or ()), out)
@@ -77,7 +77,7 @@ def command(
 
 def _tell(fork: "Fork", folder: Path, ending: "ForkEnding") -> None:
     """Print the change, the two runs beside each other, and the check of their common past."""
-    from netsim.console.ending import warnings_of
+    from netsim.recording.run_warnings import warnings_of
     from netsim.scenario.labels import shown
 
     console = terminal.out()
