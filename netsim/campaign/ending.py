@@ -75,7 +75,11 @@ class RunEnding:
 
         worlds = network_cost.worlds_of(folders, entries(self.scenario))
         if self.figures and worlds is not None:
-            network_cost.draw(top, worlds)
+            from netsim.views.gathering.runs import title_of
+            from netsim.views.render.pictures import save
+
+            heading = title_of(worlds.runs[0].run.summary, algorithm=False)
+            save(network_cost.view(worlds), heading, top / "figures" / "network_cost.png")
         if self.report:
             if self.live is not None:
                 self.live.stop()
@@ -169,12 +173,10 @@ def conclude_sweep(
         Whether to write the page, unless that would keep its user waiting.
     """
     from netsim.recording.csv_files import write_csv
-    from netsim.views import differences
+    from netsim.views import differences, sweep
     from netsim.views.gathering import comparison
     from netsim.views.render import pictures
-    from netsim.views.render.figure import style as plot_style
     from netsim.views.render.terminal import WrappedTable
-    from netsim.views.sweep import Way
 
     assert scenario.sweep is not None
     swept = sweep_results.design(top, scenario.sweep, scenario.seed)
@@ -190,11 +192,9 @@ def conclude_sweep(
     if not scenario.sweep.trials:
         n = len(swept.seeds)
         bars = f"{n} seeds, bars: 95 % intervals" if n > 1 else "one seed"
-        with plot_style.style():
-            way = Way(f"{scenario.name} · {bars}")
-            drawn = pictures.of_sweep(lines, show, way)
-            if drawn is not None:
-                plot_style.save(drawn.figure, top / "sweep.png")
+        response = sweep.gather(lines, show)
+        if response is not None:
+            pictures.save(response, f"{scenario.name} · {bars}", top / "sweep.png")
     has_page = report and sum(1 for _ in top.glob("*/seed-*/*/summary.json")) <= MOST_RUNS
     if has_page:
         from netsim.views.render.page import sweep_page

@@ -14,11 +14,11 @@ from netsim.recording.reader import RunFolder
 from netsim.recording.summary_fields import MEASURES, named
 from netsim.registry import did_you_mean
 from netsim.views import Ask, accuracy
+from netsim.views import sweep as response
 from netsim.views.gathering.asked import shown_of
 from netsim.views.gathering.comparison import SweepDesign, compare_points, measures_to_show
 from netsim.views.gathering.estimates import AGAINST, Band
 from netsim.views.gathering.runs import pictured, title_of
-from netsim.views.render import pictures
 from netsim.views.render.figure import marks
 from netsim.views.render.figure import style as plot_style
 from netsim.views.render.figure.sheets import SCREEN, Sheet, paper, width_in
@@ -248,15 +248,17 @@ class SweepPlots(Plots):
             raise ScenarioError(f"plot: {error}") from None
         sheet = _sheet(width)
         with plot_style.style(sheet):
-            way = sweep_results.way(self._folder, paired_to or "")
-            found = pictures.of_sweep(lines, wanted, way, sheet)
-        if found is None:
-            known = [name for name in MEASURES if any(name in line.estimates for line in lines)]
-            raise ScenarioError(
-                f"plot: {self._folder}: nothing is varied, or no run has {', '.join(wanted)}; "
-                f"there are {', '.join(known)}"
+            minus = paired_to or ""
+            shown = response.gather(
+                lines, wanted, minus, sweep_results.is_search(self._folder, minus)
             )
-        return found.figure
+            if shown is None:
+                known = [name for name in MEASURES if any(name in line.estimates for line in lines)]
+                raise ScenarioError(
+                    f"plot: {self._folder}: nothing is varied, or no run has {', '.join(wanted)}; "
+                    f"there are {', '.join(known)}"
+                )
+            return marks.drawn(shown, self._folder.resolve().name, sheet).figure
 
 
 def _sheet(width: Width) -> Sheet:

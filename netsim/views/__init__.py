@@ -90,6 +90,10 @@ class Cells:
         Words of rows and columns, of which the table has the numbers from 0; None: ids of nodes.
     low : float
         The value of the lightest colour, as drawn.
+    order : tuple of int
+        Ids in the table of rows and columns, in the order in which they are drawn; empty: by id.
+    cuts : tuple of float
+        Rows and columns before which a group begins.
     """
 
     row: Quantity
@@ -102,14 +106,23 @@ class Cells:
     beside: Quantity | None = None
     ticks: tuple[tuple[str, ...], tuple[str, ...]] | None = None
     low: float = 0.0
+    order: tuple[int, ...] = ()
+    cuts: tuple[float, ...] = ()
 
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns."""
         if self.ticks is not None:
             return len(self.ticks[0]), len(self.ticks[1])
-        side = -(-self.nodes // self.block)
+        side = len(self.order) or -(-self.nodes // self.block)
         return side, side
+
+    def places(self, ids: NDArray[Any]) -> NDArray[Any]:
+        """Rows or columns of ids in the table."""
+        if not self.order:
+            return ids // self.block
+        by_id = np.argsort(self.order)
+        return by_id[np.searchsorted(np.asarray(self.order)[by_id], ids)]
 
 
 @dataclass(frozen=True)
@@ -167,6 +180,8 @@ class Lines:
         Values of single seeds by curve, in the order of its rows, drawn in place of its band.
     around : Around, optional
         None where nothing is drawn around curves.
+    looks : mapping of str to (int, int)
+        Colour and dash of curves that share one of both; others have a look of their own.
     """
 
     x: Quantity
@@ -180,6 +195,7 @@ class Lines:
     told: Mapping[str, str] = field(default_factory=dict)
     each: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     around: Around | None = None
+    looks: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -254,12 +270,15 @@ class Shares:
         The column whose words are the parts, from left to right as they come.
     counts : str
         The column of what the parts are, told beside their shares.
+    told : mapping of str to str
+        What is written on the bar of a word.
     """
 
     row: str
     y: Quantity
     layer: str
     counts: str
+    told: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -343,20 +362,29 @@ class OnPage:
     data: Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class OnPaper:
-    """A mark of a view's own that only Matplotlib draws.
+@dataclass(frozen=True, eq=False)
+class Places:
+    """A map: nodes as dots, links as lines, footprints of buildings in grey.
 
     Attributes
     ----------
-    draw : callable
-        (sheet) -> `render.figure.files.Drawn`.
+    x, y : Quantity
+    link : Quantity
+        The meaning of a line's colour.
+    links : (N, N) float64 or None
+        Its value, symmetric, as in a table; NaN and 0 are not drawn.
+    walls : (points, 2) float64 or None
+        Outlines [m], with NaN between them.
     """
 
-    draw: Callable[[Any], Any]
+    x: Quantity
+    y: Quantity
+    link: Quantity
+    links: NDArray[np.float64] | None = None
+    walls: NDArray[np.float64] | None = None
 
 
-Mark = Cells | Lines | Points | Layers | Shares | Response | Columns | OnPage | OnPaper
+Mark = Cells | Lines | Points | Layers | Shares | Response | Places | Columns | OnPage
 
 
 @dataclass(frozen=True, eq=False)
@@ -370,11 +398,14 @@ class Panel:
         Empty for a mark of a view's own.
     title : str
         Empty where the view's heading says it all.
+    on_page : bool
+        Whether a page draws it, too, and no other section of it shows the same.
     """
 
     mark: Mark
     table: Table = field(default_factory=dict)
     title: str = ""
+    on_page: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -428,12 +459,15 @@ class Shown:
         The few numbers that a text cites, in the units of the axes, as rows of a table.
     printed : Printed, optional
         The terminal's table, where it is not made of the panels.
+    rows : sequence of mapping
+        Rows of the file beside a figure, where they are not those of the panels.
     """
 
     panels: Sequence[Panel]
     about: str = ""
     short: Sequence[Mapping[str, Any]] = ()
     printed: Printed | None = None
+    rows: Sequence[Row] = ()
 
     def told(self, words: Sequence[str]) -> str:
         """Return `about` with more words in its first line, each of them once."""

@@ -35,7 +35,7 @@ def put(folder, seeds_at) -> SweepTables:
 
 def response(found: SweepTables, minus: str):
     lines = found.lines_to(minus)
-    shown = sweep.gather(lines, ["accuracy"], sweep.Way(minus=minus))
+    shown = sweep.gather(lines, ["accuracy"], minus)
     with plot_style.style(COLUMN):
         drawn = marks.drawn(shown, sheet=COLUMN)
     return drawn, section(shown, "Response")

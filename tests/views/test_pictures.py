@@ -11,7 +11,8 @@ from netsim.views import weights as heatmaps
 from netsim.views.gathering import runs as of_runs
 from netsim.views.gathering.estimates import over_seeds
 from netsim.views.render import pictures as figures
-from netsim.views.render.figure.sheets import SCREEN
+from netsim.views.render.figure import marks
+from netsim.views.render.figure import style as plot_style
 
 S = 1_000_000_000
 
@@ -74,7 +75,7 @@ def test_runs_of_one_algorithm_and_several_seeds_become_one_curve(tmp_path, writ
     runs = [RunFolder.ended(folder) for folder in folders]
     ((title, group),) = of_runs.groups(runs).items()
     line = over_seeds(title, group, "accuracy", "time", "std")
-    found = [metrics.curve(r.metrics, "accuracy") for r in runs]
+    found = [metrics.curve(r.measured, "accuracy") for r in runs]
     assert line.x.tolist() == found[2].t_s.tolist()
     means = np.stack([one.mean[np.isin(one.t_s, found[2].t_s)] for one in found])
     assert line.y == pytest.approx(means.mean(axis=0))
@@ -138,8 +139,8 @@ def test_the_map_has_places_links_and_walls(tmp_path, written):
         f"[radio.path_loss]\npath = '{tmp_path / 'scene.npz'}'\n"
     )
     assert node_map.outlines(tmp_path / "a").shape == (4, 2)
-    (drawn,) = node_map.of_run(RunFolder(tmp_path / "a")).panels
-    figure = drawn.mark.draw(SCREEN).figure
+    with plot_style.style():
+        figure = marks.drawn(node_map.of_run(RunFolder(tmp_path / "a"))).figure
     panel = figure.axes[0]
     assert len(panel.patches) == 1
     assert [text.get_text() for text in panel.texts] == ["0", "1", "2"]

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from netsim import views
 from netsim.recording.reader import RunFolder
-from netsim.views import Ask, Cells, Columns, OnPage, OnPaper, Panel, Quantity, Shown
+from netsim.views import Ask, Cells, Columns, OnPage, Panel, Quantity, Shown
 from netsim.views.render import terminal
 from netsim.views.render.figure import marks as figure_marks
 from netsim.views.render.figure import style as plot_style
@@ -35,7 +35,7 @@ def test_every_mark_of_a_page_has_a_script_and_every_script_a_mark():
         for name in views.names()
         for found in re.findall(r'OnPage\(\s*"(\w+)"', open_text(views.find(name)))
     }
-    assert (kinds - {"onpage", "onpaper"}) | made == SCRIPTS
+    assert (kinds - {"onpage", "places"}) | made == SCRIPTS
 
 
 def open_text(module):
@@ -78,7 +78,7 @@ def test_each_renderer_draws_each_view(shown):
             assert len({len(cells) for cells in panel.table.values()}) <= 1, name
         for table in terminal.tables(one):
             console.print(table)
-        assert isinstance(one.panels[0].mark, OnPage | OnPaper) or one.frame().shape[0]
+        assert isinstance(one.panels[0].mark, OnPage) or one.frame().shape[0]
     printed = console.export_text()
     assert "Mean age at use" in printed
     assert "of these delivered" in printed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -167,13 +167,10 @@ def plot(paths: Sequence[Path], wanted: Wanted) -> list[Path]:
     out = wanted.out or Path(f"{_name(paths[0])}-{view}.{form}")
     _require_free(out, wanted)
     with plot_style.style(sheet):
-        shown, rows = _gathered(paths, view, wanted)
         try:
-            drawn = marks.drawn(shown, sheet=sheet)
+            drawn = marks.drawn(_gathered(paths, view, wanted), sheet=sheet)
         except marks.OnPageOnlyError as error:
             raise ScenarioError(f"--as {view}: {error}; --format text prints tables") from None
-        if rows is not None:
-            drawn = replace(drawn, rows=rows)
         return numbers.write(drawn, out, form, wanted.with_table)
 
 
@@ -194,7 +191,7 @@ def tables(paths: Sequence[Path], wanted: Wanted) -> list[WrappedTable]:
     from netsim.views.render import terminal as tables_of
 
     view = _view(paths, wanted)
-    found = tables_of.tables(_gathered(paths, view, wanted)[0])
+    found = tables_of.tables(_gathered(paths, view, wanted))
     if not found:
         raise ScenarioError(f"--as {view}: has no table; netsim report writes its page")
     return found
@@ -220,10 +217,8 @@ def _view(paths: Sequence[Path], wanted: Wanted) -> str:
     return view
 
 
-def _gathered(
-    paths: Sequence[Path], view: str, wanted: Wanted
-) -> tuple[Shown, list[dict[str, Any]] | None]:
-    """Gather a view, and the rows of its file where they are not those of its table.
+def _gathered(paths: Sequence[Path], view: str, wanted: Wanted) -> Shown:
+    """Gather a view.
 
     Parameters
     ----------
@@ -247,10 +242,10 @@ def _gathered(
             f"name some of them, such as {one_line(_above_seed(found[0].folder))}"
         )
     ask = Ask(wanted.metrics, wanted.band, wanted.paired_to, on_paper=True)
-    return shown_of(view, found, ask), None
+    return shown_of(view, found, ask)
 
 
-def _sweep(folder: Path, view: str, wanted: Wanted) -> tuple[Shown, list[dict[str, Any]] | None]:
+def _sweep(folder: Path, view: str, wanted: Wanted) -> Shown:
     """Gather a view of a sweep.
 
     Parameters
@@ -270,12 +265,11 @@ def _sweep(folder: Path, view: str, wanted: Wanted) -> tuple[Shown, list[dict[st
         shown = found.of_sweep(SweepTables(folder, design))
         if shown is None:
             raise ScenarioError(f"{folder}: has no {view}: {getattr(found, 'NOTHING', 'nothing')}")
-        return shown, None
+        return shown
     minus = _reference(folder, design, wanted.paired_to)
     lines = comparison.compare_points(folder, design, minus or None)
     show = _measures_of(folder, lines, wanted.metrics)
-    way = sweep_results.way(folder, minus)
-    shown = sweep.gather(lines, show, way)
+    shown = sweep.gather(lines, show, minus, sweep_results.is_search(folder, minus))
     if shown is None:
         raise ScenarioError(
             f"{folder / 'scenario.toml'}: sweep.over: nothing is varied, or no run has "
@@ -283,7 +277,7 @@ def _sweep(folder: Path, view: str, wanted: Wanted) -> tuple[Shown, list[dict[st
         )
     for line in sweep_results.left_out(folder):
         terminal.err().print(line)
-    return shown, sweep.csv_rows(lines, show, way)
+    return shown
 
 
 def _measures_of(folder: Path, lines: Any, named: Sequence[str]) -> list[str]:

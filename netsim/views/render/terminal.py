@@ -11,7 +11,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from netsim.views import Column, Columns, OnPage, OnPaper, Panel, Printed, Quantity, Shown
+from netsim.views import Column, Columns, OnPage, Panel, Printed, Quantity, Shown
 
 MOST_ROWS = 60
 """Of one panel; the rest is counted."""
@@ -100,7 +100,7 @@ def tables(shown: Shown) -> list[WrappedTable]:
     made = [
         _of_panel(panel, shown.about_printed)
         for panel in shown.panels
-        if panel.table and not isinstance(panel.mark, OnPage | OnPaper)
+        if panel.table and not isinstance(panel.mark, OnPage)
     ]
     return made or [
         _table({k: [_spelled(v) for v in cells.tolist()] for k, cells in panel.table.items()}, "")

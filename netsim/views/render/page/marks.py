@@ -11,7 +11,6 @@ from netsim.views import (
     Layers,
     Lines,
     OnPage,
-    OnPaper,
     Panel,
     Points,
     Quantity,
@@ -34,7 +33,7 @@ def section(shown: Shown, title: str) -> dict[str, Any] | None:
     shown : Shown
     title : str
     """
-    panels = [_panel(panel) for panel in shown.panels if not isinstance(panel.mark, OnPaper)]
+    panels = [_panel(panel) for panel in shown.panels if panel.on_page]
     if not panels:
         return None
     about = shown.told([word for panel in shown.panels if (word := _around(panel))])
@@ -104,7 +103,7 @@ def _cells(mark: Cells, panel: Panel) -> dict[str, Any]:
     rows, columns = mark.shape
     values = mark.value.scale * table[mark.value.column]
     known = np.isfinite(values)
-    place = (table[mark.row.column] // per) * columns + table[mark.column.column] // per
+    place = mark.places(table[mark.row.column]) * columns + mark.places(table[mark.column.column])
     return {
         "rows": rows,
         "columns": columns,
