@@ -128,15 +128,16 @@ def tell(top: Path, folders: Sequence[Path], scenario: Scenario, quiet: bool) ->
     from netsim.recording.summary import load
     from netsim.views import network_cost
     from netsim.views.compare import table
-    from netsim.views.render.terminal import WrappedTable
+    from netsim.views.render.terminal import WrappedTable, say
 
     with consoles.waiting("summing up", quiet):
         worlds = network_cost.worlds_of(folders, entries(scenario))
+        told = None if worlds is None else network_cost.view(worlds)
         compared = table(folders, None) if worlds is None else network_cost.printed(worlds)
     console = consoles.out()
     console.print(WrappedTable(compared))
-    for sentence in network_cost.sentences(worlds) if worlds is not None else ():
-        console.print(Text(sentence))
+    if told is not None:
+        say(told, console)
     for folder in folders:
         for warning in run_warnings.warnings_of(folder, names_assumptions=folder == folders[0]):
             consoles.err().print(Text(warning, style="yellow"))

@@ -17,6 +17,7 @@ from netsim.recording.run_warnings import warnings_of
 from netsim.recording.summary import load as summary_of
 from netsim.recording.summary import run_folders
 from netsim.registry import did_you_mean
+from netsim.views import explain
 from netsim.views.gathering import frames
 from netsim.views.gathering.comparison import SweepDesign, compare_points, tidy_rows
 from netsim.views.gathering.frames import Comparison
@@ -202,6 +203,26 @@ class Run:
             If there are no pairs, or the metric was not measured.
         """
         return frames.compare(self._runs, other._runs, metric, at_s)
+
+    def explain(self, node: int | None = None) -> pd.DataFrame:
+        """Return what limited the runs, or what happened to one node, as `netsim explain` tells it.
+
+        Parameters
+        ----------
+        node : int, optional
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row a finding, the most important first: the runs' labels, its `rank`, its `share` of
+            messages, time or work, and the `finding` in words.
+
+        Raises
+        ------
+        ScenarioError
+            If a run has no log, or no such node.
+        """
+        return frames.shown(self._runs, lambda run: explain.gather(run.folder, node))
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {', '.join(self.algorithms)} in {self.folder}>"

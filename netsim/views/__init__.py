@@ -347,6 +347,42 @@ class Columns:
 
 
 @dataclass(frozen=True)
+class Sentence:
+    """A sentence or two.
+
+    Attributes
+    ----------
+    text : str
+    mark : str
+        What stands before it, such as `1.`; empty: nothing.
+    queries : tuple of str
+        Lines of Python that give its numbers.
+    """
+
+    text: str
+    mark: str = ""
+    queries: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """Sentences below each other.
+
+    Attributes
+    ----------
+    lines : sequence of Sentence
+    head : tuple of str
+        Of which run they are, where they stand alone.
+    loading : str
+        Lines of Python that load what the queries name.
+    """
+
+    lines: Sequence[Sentence]
+    head: tuple[str, ...] = ()
+    loading: str = ""
+
+
+@dataclass(frozen=True)
 class OnPage:
     """A mark of a view's own, with controls, that only a browser draws.
 
@@ -384,7 +420,7 @@ class Places:
     walls: NDArray[np.float64] | None = None
 
 
-Mark = Cells | Lines | Points | Layers | Shares | Response | Places | Columns | OnPage
+Mark = Cells | Lines | Points | Layers | Shares | Response | Places | Columns | Sentences | OnPage
 
 
 @dataclass(frozen=True, eq=False)

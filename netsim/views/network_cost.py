@@ -26,10 +26,11 @@ from netsim.views import (
     Column,
     Columns,
     Lines,
-    OnPage,
     Panel,
     Printed,
     Quantity,
+    Sentence,
+    Sentences,
     Shares,
     Shown,
 )
@@ -292,7 +293,7 @@ def of_runs(runs: Sequence[RunFolder], _: Ask) -> Shown | None:
 def view(cost: NetworkCost) -> Shown:
     """Return accuracy over time, fates of messages, sentences and the table of all worlds."""
     table, rows = _table(cost), _rows(cost)
-    told = Panel(OnPage("sentences", {"sentences": sentences(cost)}))
+    told = Panel(Sentences([Sentence(text) for text in sentences(cost)]))
     panels = [*_curves(cost), *_fates(cost), told, table]
     return Shown(panels, short=rows, printed=printed(cost), rows=rows)
 

@@ -203,7 +203,7 @@ def _short(
                 title = names.measure(name)
                 row[title] = MEASURES[name].spelled(cell.mean, cell.half_width)
                 if minus and cell.diff is not None:
-                    label = names.difference(title, names.method(minus), alone=True)
-                    row[label] = MEASURES[name].spelled(cell.diff, cell.diff_half_width, "+")
+                    told = names.difference(title, names.method(minus), alone=True)
+                    row[told] = MEASURES[name].spelled(cell.diff, cell.diff_half_width, "+")
             found.append(row)
     return found

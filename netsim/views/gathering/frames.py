@@ -1,7 +1,7 @@
 """Runs as pandas DataFrames: their tables below each other, and their differences node by node."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +15,7 @@ from netsim.recording.parquet_parts import Rows
 from netsim.recording.reader import RunFolder
 from netsim.recording.summary_fields import row
 from netsim.registry import did_you_mean
+from netsim.views import Shown
 from netsim.views.gathering.comparison import node_pairs, spread
 
 
@@ -106,6 +107,11 @@ def summary(runs: Sequence[RunFolder]) -> pd.DataFrame:
     else:
         frame.index = pd.MultiIndex.from_arrays(columns, names=keys)
     return frame
+
+
+def shown(runs: Sequence[RunFolder], gather: Callable[[RunFolder], Shown]) -> pd.DataFrame:
+    """Return the tables of a view of each run below each other, after the runs' labels."""
+    return _below_each_other([_labelled(run, gather(run).frame()) for run in runs])
 
 
 def labels_of(runs: Sequence[RunFolder]) -> list[str]:
@@ -262,7 +268,7 @@ def _paired(run: RunFolder, other: RunFolder, metric: str, at_s: float | None) -
             "t_s": found.t_s,
             "value": found.values,
             "other": found.others,
-            "diff": found.values - found.others,
+            "diff": found.differences,
         }
     )
 

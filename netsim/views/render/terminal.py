@@ -1,7 +1,7 @@
 """Views as tables for a terminal, cut into several where one would be too wide."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from netsim.views import Column, Columns, OnPage, Panel, Printed, Quantity, Shown
+from netsim.views import Column, Columns, OnPage, Panel, Printed, Quantity, Sentences, Shown
 
 MOST_ROWS = 60
 """Of one panel; the rest is counted."""
@@ -76,6 +76,43 @@ class WrappedTable:
         return found
 
 
+class Speaker(Protocol):
+    """A console: `netsim.terminal.consoles`."""
+
+    def print(self, *objects: Any) -> None: ...
+
+    def print_item(self, mark: str, text: str) -> None: ...
+
+    def print_whole(self, *lines: str) -> None: ...
+
+
+def say(shown: Shown, console: Speaker, with_queries: bool = False) -> None:
+    """Print the sentences of a view.
+
+    Parameters
+    ----------
+    shown : Shown
+    console : Speaker
+    with_queries : bool
+        Whether also the lines of Python that give their numbers.
+    """
+    for mark in (panel.mark for panel in shown.panels):
+        if not isinstance(mark, Sentences):
+            continue
+        for line in mark.head:
+            console.print(line)
+        for one in mark.lines:
+            if one.mark:
+                console.print_item(one.mark, one.text)
+            else:
+                console.print(Text(one.text))
+            if with_queries:
+                console.print_whole(*(f"    {query}" for query in one.queries))
+        if with_queries:
+            console.print("\nThe queries are Python. Run these lines before them, once:\n")
+            console.print_whole(*mark.loading.rstrip().splitlines())
+
+
 def tables(shown: Shown) -> list[WrappedTable]:
     """Tables of what a view shows, to be printed by Rich.
 
@@ -100,7 +137,7 @@ def tables(shown: Shown) -> list[WrappedTable]:
     made = [
         _of_panel(panel, shown.about_printed)
         for panel in shown.panels
-        if panel.table and not isinstance(panel.mark, OnPage)
+        if panel.table and not isinstance(panel.mark, OnPage | Sentences)
     ]
     return made or [
         _table({k: [_spelled(v) for v in cells.tolist()] for k, cells in panel.table.items()}, "")

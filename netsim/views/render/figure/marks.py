@@ -55,6 +55,8 @@ _MOST_NAMED = 24
 """Nodes of which each has its id on the axes of a heat map in an order of its own."""
 _MOST_NUMBERED = 40
 """Nodes of which each has its id on a map."""
+_MOST_TICKS = 12
+"""Rows or columns of a heat map with words beside each."""
 _BAR = ""
 """Entry of the image whose colour bar stands for all panels."""
 
@@ -193,7 +195,8 @@ def _cells(panel: Panel, on: Axes, entries: Entries, _places: Mapping[str, int])
         top = (float(np.nanmax(cells)) if np.isfinite(cells).any() else 1.0) or 1.0
     image = plot_style.heatmap(on, cells, mark.block, top, mark.low)
     for axis, words in zip((on.yaxis, on.xaxis), mark.ticks or (), strict=False):
-        axis.set_ticks(range(len(words)), [_short(word) for word in words])
+        step = -(-len(words) // _MOST_TICKS)
+        axis.set_ticks(range(0, len(words), step), [_short(word) for word in words[::step]])
     if mark.ticks is not None:
         on.set_aspect("auto")
     if mark.order:

@@ -15,6 +15,7 @@ from netsim.views import (
     Points,
     Quantity,
     Response,
+    Sentences,
     Shares,
     Shown,
 )
@@ -79,6 +80,8 @@ def _panel(panel: Panel) -> dict[str, Any]:
         made = _response(mark, panel)
     elif isinstance(mark, Shares):
         made = _shares(mark, panel)
+    elif isinstance(mark, Sentences):
+        made = {"sentences": [f"{one.mark} {one.text}".strip() for one in mark.lines]}
     elif isinstance(mark, Points):
         y = mark.y.scale
         made = {
