@@ -99,6 +99,8 @@ def gather(runs: Sequence[RunFolder], ask: Ask, against: Sequence[str]) -> Shown
     seeds = sorted({len(group) for group in found.values()})
     band: Band = ask.band or ("nodes" if seeds[-1] == 1 else "interval" if ask.on_paper else "std")
     drawn = []
+    if len(against) > 1 and not ask.on_paper:  # over what nobody spent nothing can be drawn
+        against = [axis for axis in against if any(_reach(run, axis) for run in runs)]
     for metric in wanted:
         having = {
             title: mine
@@ -129,6 +131,12 @@ def gather(runs: Sequence[RunFolder], ask: Ask, against: Sequence[str]) -> Shown
     if has_seeds:
         told = around([line.seeds for one in drawn for line in one.lines], BANDS[band])
     return Shown([_panel(one, band, told, has_seeds) for one in drawn], about, short)
+
+
+def _reach(run: RunFolder, axis: str) -> float:
+    """The largest place of a run on an axis."""
+    t_s = np.asarray(run.measured.get("t_s", ()), dtype=np.float64)
+    return float(AGAINST[axis][2](run, t_s[-1:]).max(initial=0.0)) if len(t_s) else 0.0
 
 
 def _main(run: RunFolder, ask: Ask) -> list[str]:

@@ -111,8 +111,8 @@ def test_differences_on_the_page_show_few_seeds(tmp_path, seeds):
             "to_algorithm": [-0.1 - 0.1 * k for k in range(seeds)],
         }
         assert told[3] == (pytest.approx(list(expected[view])) if few else None)
-        assert found["around"][view]["drawn"] == WORDS.get(seeds, "")
-        assert found["around"][view]["has_bars"] == (seeds == 4)
+        assert found["around"][view][0]["drawn"] == WORDS.get(seeds, "")
+        assert found["around"][view][0]["has_bars"] == (seeds == 4)
     assert dpsgd["to_point"][0] is None
 
 

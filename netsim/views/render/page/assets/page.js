@@ -151,7 +151,8 @@ const report = (() => {
     theme("auto");
     const select = document.getElementById("run");
     select.addEventListener("change", () => show(Number(select.value)));
-    addEventListener("beforeprint", () => report.drawAll());
+    addEventListener("beforeprint", () => { report.drawAll(); theme("light"); });  // paper is white
+    addEventListener("afterprint", () => theme(choice.value));
   }
 
   return {
