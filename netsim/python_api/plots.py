@@ -15,10 +15,9 @@ from netsim.recording.summary_fields import MEASURES, named
 from netsim.registry import did_you_mean
 from netsim.views import Ask, accuracy
 from netsim.views import sweep as response
-from netsim.views.gathering.asked import shown_of
 from netsim.views.gathering.comparison import SweepDesign, compare_points, measures_to_show
 from netsim.views.gathering.estimates import AGAINST, Band
-from netsim.views.gathering.runs import pictured, title_of
+from netsim.views.gathering.runs import pictured, shown_of, title_of
 from netsim.views.render.figure import marks
 from netsim.views.render.figure import style as plot_style
 from netsim.views.render.figure.sheets import SCREEN, Sheet, paper, width_in

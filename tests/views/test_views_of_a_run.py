@@ -16,7 +16,7 @@ from netsim.views import (
     time_use,
 )
 from netsim.views.gathering.numbers import evenly, short
-from netsim.views.gathering.spring import spring
+from netsim.views.network import spring
 
 
 def table(view, run):

@@ -5,7 +5,8 @@ from netsim.recording.schema import ARRIVED
 from netsim.views.explaining.causes.off import OFF_S, seconds_off
 from netsim.views.explaining.causes.starved import GOT, WHY, arrivals
 from netsim.views.explaining.evidence import Evidence
-from netsim.views.explaining.findings import PACE, Finding, count, percent, seconds
+from netsim.views.explaining.findings import PACE, Finding, count, percent
+from netsim.views.gathering.numbers import seconds
 
 
 def story(run: Evidence, node: int) -> list[Finding]:

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from netsim.views import Column, Columns, OnPage, Panel, Printed, Quantity, Sentences, Shown
+from netsim.views.gathering.numbers import spelled
 
 MOST_ROWS = 60
 """Of one panel; the rest is counted."""
@@ -132,7 +133,7 @@ def tables(shown: Shown) -> list[WrappedTable]:
         return [WrappedTable(shown.printed)]
     if shown.short:
         names = list(dict.fromkeys(name for row in shown.short for name in row))
-        cells = {name: [_spelled(row.get(name)) for row in shown.short] for name in names}
+        cells = {name: [spelled(row.get(name)) for row in shown.short] for name in names}
         return [_table(cells, shown.about_printed)]
     made = [
         _of_panel(panel, shown.about_printed)
@@ -140,7 +141,7 @@ def tables(shown: Shown) -> list[WrappedTable]:
         if panel.table and not isinstance(panel.mark, OnPage | Sentences)
     ]
     return made or [
-        _table({k: [_spelled(v) for v in cells.tolist()] for k, cells in panel.table.items()}, "")
+        _table({k: [spelled(v) for v in cells.tolist()] for k, cells in panel.table.items()}, "")
         for panel in shown.panels
         if panel.table
     ]
@@ -178,15 +179,7 @@ def _named(panel: Panel, name: str) -> Quantity:
 
 def _column(cells: NDArray[Any], scale: float) -> list[str]:
     is_number = cells.dtype.kind in "iuf"
-    return [_spelled(scale * v if is_number and scale != 1 else v) for v in cells.tolist()]
-
-
-def _spelled(value: Any) -> str:
-    if value is None or (isinstance(value, float) and not np.isfinite(value)):
-        return "-"
-    if isinstance(value, float):
-        return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
+    return [spelled(scale * v if is_number and scale != 1 else v) for v in cells.tolist()]
 
 
 def _table(cells: dict[str, Sequence[str]] | dict[str, list[str]], note: str) -> WrappedTable:

@@ -9,7 +9,8 @@ that came too late or too old to be used, if all of them were.
 from netsim.recording.schema import ARRIVED
 from netsim.views.explaining.causes._chain import share_of
 from netsim.views.explaining.evidence import Evidence
-from netsim.views.explaining.findings import LEAST, OUTLOOK, Finding, percent, seconds
+from netsim.views.explaining.findings import LEAST, OUTLOOK, Finding, percent
+from netsim.views.gathering.numbers import seconds
 
 _CAME = 'messages.outcome.isin(["delivered", "partial"])'
 _COULD = ["deadline", "collision", "busy"]

@@ -5,7 +5,8 @@ messages lost because an end was off, whichever is larger.
 """
 
 from netsim.views.explaining.evidence import Evidence
-from netsim.views.explaining.findings import Finding, harm, listed, percent, seconds
+from netsim.views.explaining.findings import Finding, harm, listed, percent
+from netsim.views.gathering.numbers import seconds
 
 _DEAD = (
     'wakes[wakes.what.isin(["on", "off"])].groupby("node").agg(what=("what", "last"), '

@@ -5,7 +5,8 @@ or because they took over what another node had sent.
 """
 
 from netsim.views.explaining.evidence import Evidence
-from netsim.views.explaining.findings import Finding, harm, listed, seconds
+from netsim.views.explaining.findings import Finding, harm, listed
+from netsim.views.gathering.numbers import seconds
 
 
 def find(run: Evidence) -> list[Finding]:

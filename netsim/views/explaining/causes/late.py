@@ -6,7 +6,8 @@ Only under `rounds` with a deadline.
 
 from netsim.recording.schema import ARRIVED
 from netsim.views.explaining.evidence import Evidence
-from netsim.views.explaining.findings import Finding, harm, percent, seconds
+from netsim.views.explaining.findings import Finding, harm, percent
+from netsim.views.gathering.numbers import seconds
 
 _LATE = (
     '(messages.outcome.isin(["delivered", "partial"]) & (messages.t_done_s > '

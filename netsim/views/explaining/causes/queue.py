@@ -6,7 +6,8 @@ wake-ups. Only of runs that have ended, in which some message had (`unended` tel
 
 from netsim.recording.run_warnings import queued_share
 from netsim.views.explaining.evidence import Evidence
-from netsim.views.explaining.findings import Finding, count, harm, percent, seconds
+from netsim.views.explaining.findings import Finding, count, harm, percent
+from netsim.views.gathering.numbers import seconds
 
 
 def find(run: Evidence) -> list[Finding]:

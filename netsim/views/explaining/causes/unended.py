@@ -5,7 +5,8 @@ messages, where there is none of any.
 """
 
 from netsim.views.explaining.evidence import Evidence
-from netsim.views.explaining.findings import Finding, count, harm, seconds
+from netsim.views.explaining.findings import Finding, count, harm
+from netsim.views.gathering.numbers import seconds
 
 
 def find(run: Evidence) -> list[Finding]:

@@ -7,7 +7,8 @@ of one round that never ended also messages, which the log has only once they en
 
 from netsim.views.explaining.causes._chain import pace
 from netsim.views.explaining.evidence import Evidence
-from netsim.views.explaining.findings import Finding, seconds
+from netsim.views.explaining.findings import Finding
+from netsim.views.gathering.numbers import seconds
 
 _MOST = 0.5
 """If so many rounds last no longer than `interval_s` says, that is what they waited for."""
