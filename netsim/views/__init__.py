@@ -594,8 +594,3 @@ def on_page(of: Literal["of_run", "of_runs", "of_sweep"]) -> dict[str, View]:
     found = {name: find(name) for name in names()}
     shown = {k: v for k, v in found.items() if hasattr(v, of) and v.PLACE is not None}
     return dict(sorted(shown.items(), key=lambda item: (item[1].PLACE, item[0])))
-
-
-def column(values: Any) -> NDArray[Any]:
-    """A column of a table from a sequence of numbers or words."""
-    return np.asarray(values)

@@ -47,8 +47,7 @@ FLOORS = [
     {"terminal"},
     {"campaign"},
     {"testing"},
-    {"console"},
-    {"python_api"},
+    {"console", "python_api"},
     {"__main__"},
 ]
 """Rooms from the bottom up; a module imports its own room and those of lower floors only."""
@@ -179,6 +178,14 @@ def test_each_folder_of_tests_is_a_folder_of_netsim():
 def test_netsim_never_imports_an_algorithm_by_name():
     found = {name for module in PATHS for name in imports(module)}
     assert {n for n in found if n.startswith(("algorithms", "netsim.algorithms"))} == set()
+
+
+def test_views_gather_and_only_renderers_draw():
+    """A view names a mark; Matplotlib and Rich are the renderers' alone."""
+    views = {m for m in PATHS if m.startswith("netsim.views.") and ".render" not in m}
+    drawing = ("matplotlib", "rich", "netsim.views.render")
+    assert len(views) > 60
+    assert [(m, n) for m in views for n in imports(m) if n.startswith(drawing)] == []
 
 
 def test_only_the_top_knows_the_command_line():

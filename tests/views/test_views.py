@@ -3,6 +3,7 @@
 import json
 import re
 
+import numpy as np
 import pytest
 from rich.console import Console
 
@@ -86,7 +87,7 @@ def test_each_renderer_draws_each_view(shown):
 
 def test_tables_for_a_terminal_are_in_the_units_of_their_titles():
     table = {"node": [0, 1], "share": [0.25, float("nan")]}
-    columns = {name: views.column(cells) for name, cells in table.items()}
+    columns = {name: np.asarray(cells) for name, cells in table.items()}
     mark = Columns([Quantity("node", "node"), Quantity("share", "used", "%")], "Caption.")
     console = Console(width=80, record=True)
     (made,) = terminal.tables(Shown([Panel(mark, columns)]))
@@ -100,7 +101,7 @@ def test_tables_for_a_terminal_are_in_the_units_of_their_titles():
 def test_cells_of_words_have_their_own_shape():
     sides = Quantity("row", "Row"), Quantity("column", "Column")
     mark = Cells(*sides, Quantity("mean", "Mean"), 0, ticks=(("a", "b"), ("x", "y", "z")))
-    table = {name: views.column(cells) for name, cells in
+    table = {name: np.asarray(cells) for name, cells in
              {"row": [0, 1], "column": [2, 0], "mean": [0.5, 1.0]}.items()}  # fmt: skip
     page = page_marks.section(Shown([Panel(mark, table)]), "title")
     data = page["panels"][0]["data"]

@@ -518,7 +518,8 @@ def _shares(panel: Panel, on: Axes, entries: Entries, _places: Mapping[str, int]
         entries.setdefault(word, bars)
         left += wide
     for row, words in mark.told.items():
-        on.text(2, rows.index(row), words, va="center", fontsize=8, color=plot_style.INK)
+        box: Any = {"facecolor": "white", "alpha": 0.85, "linewidth": 0, "pad": 1.5}
+        on.text(2, rows.index(row), words, va="center_baseline", fontsize=7.5, bbox=box)
     on.set_yticks(range(len(rows)), [_short(row) for row in rows])
     on.invert_yaxis()
     on.set_xlim(0, 100)
