@@ -150,12 +150,7 @@ def measures_named(text: str) -> list[str]:
 
 
 def left_out(folder: Path) -> list[str]:
-    """Lines that name the runs of a sweep that are not done; of a search, what its trials became.
-
-    Parameters
-    ----------
-    folder : Path
-    """
+    """Lines that name the unfinished runs of a sweep; of a search, what its trials became."""
     raw = definition(folder)
     sweep = Sweep.model_validate(_table_of(raw))
     if sweep.trials:

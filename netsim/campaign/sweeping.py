@@ -412,10 +412,6 @@ class Session:
     def with_what_is_missing(self, stop: KeyboardInterrupt) -> KeyboardInterrupt:
         """Say what an interrupted sweep has, which runs failed, which have not ended, how to go on.
 
-        Parameters
-        ----------
-        stop : KeyboardInterrupt
-
         Returns
         -------
         KeyboardInterrupt

@@ -145,14 +145,7 @@ class Plots:
         return shown_of(view, self._drawn(), Ask(), "plot: ").frame()
 
     def _view(self, name: str, ask: Ask, sheet: Sheet) -> Figure:
-        """Any view.
-
-        Parameters
-        ----------
-        name : str
-        ask : Ask
-        sheet : Sheet
-        """
+        """Any view."""
         runs = self._drawn()
         with plot_style.style(sheet):
             try:

@@ -207,10 +207,6 @@ class Run:
     def explain(self, node: int | None = None) -> pd.DataFrame:
         """Return what limited the runs, or what happened to one node, as `netsim explain` tells it.
 
-        Parameters
-        ----------
-        node : int, optional
-
         Returns
         -------
         pandas.DataFrame

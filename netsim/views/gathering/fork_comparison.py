@@ -100,11 +100,6 @@ def _folders(pair: Pair) -> tuple[Path, Path]:
 def node_results(pair: Pair, nodes: int) -> dict[str, NodePairs]:
     """Pair the nodes' results in the fork and in the original.
 
-    Parameters
-    ----------
-    pair : Pair
-    nodes : int
-
     Returns
     -------
     dict of str to NodePairs
@@ -156,11 +151,6 @@ def _messages(folder: Path, at_s: float, nodes: int) -> dict[str, NDArray[np.flo
 
 def compare(pair: Pair, nodes: int) -> tuple[dict[str, dict[str, Any]], list[Row]]:
     """The paired differences by measure, over the nodes that have it in both, and node by node.
-
-    Parameters
-    ----------
-    pair : Pair
-    nodes : int
 
     Returns
     -------

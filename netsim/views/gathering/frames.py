@@ -47,10 +47,6 @@ def nodes(runs: Sequence[RunFolder]) -> pd.DataFrame:
 
     Algorithms of one scenario have the same nodes, which stand there once.
 
-    Parameters
-    ----------
-    runs : sequence of RunFolder
-
     Returns
     -------
     pandas.DataFrame
@@ -77,10 +73,6 @@ def summary(runs: Sequence[RunFolder]) -> pd.DataFrame:
     """Return the measures of runs: a row a run, a column a measure that any of them has.
 
     The measure that they are judged by is always there, nan where models were not finite.
-
-    Parameters
-    ----------
-    runs : sequence of RunFolder
 
     Returns
     -------

@@ -38,12 +38,7 @@ def _plain(value: Any) -> Any:
 
 
 def evenly(count: int, most: int) -> NDArray[np.int64]:
-    """At most so many of `count` places, evenly spread, first and last among them.
-
-    Parameters
-    ----------
-    count, most : int
-    """
+    """At most so many of `count` places, evenly spread, first and last among them."""
     if count <= most:
         return np.arange(count)
     return np.unique(np.round(np.linspace(0, count - 1, most)).astype(np.int64))

@@ -120,10 +120,6 @@ def tables(shown: Shown) -> list[WrappedTable]:
     A mark that is read is printed as it is; of what is drawn, the few numbers that a text cites, or
     the tidy table itself.
 
-    Parameters
-    ----------
-    shown : Shown
-
     Returns
     -------
     list of WrappedTable

@@ -27,13 +27,7 @@ _MOST_BANDS = 3
 
 
 def section(shown: Shown, title: str) -> dict[str, Any] | None:
-    """A view as a section of the page; None where a browser draws none of its marks.
-
-    Parameters
-    ----------
-    shown : Shown
-    title : str
-    """
+    """A view as a section of the page; None where a browser draws none of its marks."""
     panels = [_panel(panel) for panel in shown.panels if panel.on_page]
     if not panels:
         return None
