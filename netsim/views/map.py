@@ -47,8 +47,8 @@ def of_run(run: RunFolder) -> Shown | None:
         outlines(run.folder),
     )
     columns = {"node": np.arange(len(places)), "x_m": places[:, 0], "y_m": places[:, 1]}
-    rows = [{"node": k, "x_m": x, "y_m": y} for k, (x, y) in enumerate(places.tolist())]
-    return Shown([Panel(mark, columns, on_page=False)], "places at the start", rows)
+    short = [{"node": k, "x_m": x, "y_m": y} for k, (x, y) in enumerate(places.tolist())]
+    return Shown([Panel(mark, columns, on_page=False)], "places at the start", short)
 
 
 def outlines(folder: Path) -> NDArray[np.float64] | None:
