@@ -101,7 +101,7 @@ def _write_page(top: Path, folders: Sequence[Path], scenario: Scenario) -> None:
     from netsim.views.render.page import run_page
 
     if sum(run_folder.rows(folder, "messages") for folder in folders) <= MOST_MESSAGES:
-        run_page.report(folders, top / PAGE, places_in(scenario, None))
+        run_page.report(folders, top / PAGE, places_in(scenario, None), is_requested=False)
 
 
 def entries(scenario: Scenario) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ command line (`netsim plot RUN --as NAME`), in Python (`run.plot.NAME()`) and on
 - `of_run(run)`, from the `RunTables` of one run; `of_runs(runs, ask)`, from several `Run`s over
   each other; `of_sweep(sweep)`, from the `SweepTables` of a sweep: one of them at least. Each
   returns a `Shown`, or None where nothing of the kind was recorded, for which `NOTHING` has words;
+- `ON_REQUEST`: True where only `netsim report` shows it, as a run's end would have to wait for it;
 - `TAKES`: the fields of `Ask` that it heeds, where it heeds any.
 
 A view gathers a tidy table and names the mark by which it is drawn. The renderers in `render/` draw
@@ -589,8 +590,10 @@ def find(name: str, before: str = "view = ") -> View:
     return cast(View, importlib.import_module(f"{__name__}.{name}"))
 
 
-def on_page(of: Literal["of_run", "of_runs", "of_sweep"]) -> dict[str, View]:
-    """Views that a page shows, of a run, of several or of a sweep, in their order."""
-    found = {name: find(name) for name in names()}
-    shown = {k: v for k, v in found.items() if hasattr(v, of) and v.PLACE is not None}
+def on_page(
+    of: Literal["of_run", "of_runs", "of_sweep"], is_requested: bool = False
+) -> dict[str, View]:
+    """Views that a page shows, in their order; `is_requested`: those `ON_REQUEST`, too."""
+    there = [n for n in names() if hasattr(find(n), of) and find(n).PLACE is not None]
+    shown = {n: find(n) for n in there if is_requested or not hasattr(find(n), "ON_REQUEST")}
     return dict(sorted(shown.items(), key=lambda item: (item[1].PLACE, item[0])))

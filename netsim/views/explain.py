@@ -14,6 +14,7 @@ from netsim.views.explaining.node_story import story
 
 TITLE = "What limited the run"
 PLACE = 15
+ON_REQUEST = True
 NOTHING = "no log to explain it by; netsim explain says what is missing"
 
 _MOST_MESSAGES = 300_000

@@ -27,7 +27,9 @@ class Entry:
     panels: dict[str, Any] = field(default_factory=dict)
 
 
-def gather(folder: Path, places: Places = nowhere, is_live: bool = False) -> Entry:
+def gather(
+    folder: Path, places: Places = nowhere, is_live: bool = False, is_requested: bool = False
+) -> Entry:
     """All that the page shows of one run.
 
     Parameters
@@ -37,9 +39,12 @@ def gather(folder: Path, places: Places = nowhere, is_live: bool = False) -> Ent
         Where nodes that move were, see `reader.Places`.
     is_live : bool
         Whether the page says of itself that the run is still being played.
+    is_requested : bool
+        Whether its reader has asked for the page, and waits for all that there is.
     """
     run = RunFolder(folder, faults=[], places=places)
-    panels = sections({name: (view, view.of_run(run)) for name, view in on_page("of_run").items()})
+    views = on_page("of_run", is_requested)
+    panels = sections({name: (view, view.of_run(run)) for name, view in views.items()})
     summary = run.summary
     name = str(summary.get("name", run.scenario.get("name", folder.parent.name)))
     return Entry(run.algorithm, name, _notices(run, is_live), panels)
@@ -137,7 +142,9 @@ def content(folders: Sequence[Path], gathered: Callable[[Path], Entry]) -> dict[
     }
 
 
-def report(folders: Sequence[Path], out: Path, places: Places = nowhere) -> None:
+def report(
+    folders: Sequence[Path], out: Path, places: Places = nowhere, is_requested: bool = True
+) -> None:
     """Write the page of some runs.
 
     Parameters
@@ -148,5 +155,7 @@ def report(folders: Sequence[Path], out: Path, places: Places = nowhere) -> None
         The file.
     places : callable
         Where nodes that move were, see `reader.Places`.
+    is_requested : bool
+        As of `gather`.
     """
-    write(out, content(folders, lambda folder: gather(folder, places)))
+    write(out, content(folders, lambda one: gather(one, places, is_requested=is_requested)))
