@@ -60,7 +60,10 @@ function sortableTable(into, { caption, columns, marked, rowOf, firstKey, descen
   into.append(element("p", { class: "muted", id: told }, caption),
     element("div", { class: few ? "scroll on-screen" : columns.length > 10 ? "scroll wide" : "scroll", tabindex: 0, role: "region", "aria-labelledby": told },
       element("table", { "aria-labelledby": told }, element("thead", null, element("tr", null, ...heads)), body)));
-  if (few) into.append(turned(columns, rows));
+  if (!few) return;
+  const paper = element("div");
+  into.append(paper);
+  report.listen("print", () => paper.replaceChildren(turned(columns, rows)));
 }
 
 // The same with a row a column, for paper: it is higher than wide.
