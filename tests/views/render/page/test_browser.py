@@ -265,6 +265,22 @@ def test_the_theme_can_be_chosen(opened):
 
 
 @pytest.mark.slow
+def test_paper_is_white_and_a_wide_table_of_few_rows_is_turned(opened):
+    page = opened("one", "dark")
+    wide = page.locator("section#nodes .scroll table")
+    rows, columns = wide.locator("tbody tr").count(), wide.locator("thead th").count()
+    page.emulate_media(media="print")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.evaluate("document.documentElement.dataset.theme") == "light"
+    turned = page.locator("section#nodes .on-paper")
+    assert (wide.is_visible(), turned.is_visible()) == (False, True)
+    assert turned.locator("thead th").count() == rows + 1
+    assert turned.locator("tbody tr").count() == columns - 1
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+
+
+@pytest.mark.slow
 def test_another_algorithm_can_be_chosen(opened):
     page = opened("two")
     assert page.locator("section#accuracy").count() == 1
