@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from netsim.console import live, live_worker
+from netsim.campaign import live, live_worker
 from netsim.console.app import app
 from netsim.export.trackers import scalars, tracker
 

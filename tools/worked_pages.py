@@ -81,6 +81,8 @@ def quickstart_told(folder: Path) -> str:
 
     from netsim.scenario import load
     from netsim.views import network_cost
+    from netsim.views.gathering.runs import title_of
+    from netsim.views.render.figure import marks
     from netsim.views.render.figure import style as plot_style
     from netsim.views.render.terminal import WrappedTable
 
@@ -91,7 +93,8 @@ def quickstart_told(folder: Path) -> str:
     assert cost is not None
     with plot_style.style():
         drawn = io.StringIO()
-        network_cost.figure(cost).savefig(drawn, format="svg")
+        heading = title_of(cost.runs[0].run.summary, algorithm=False)
+        marks.drawn(network_cost.view(cost), heading).figure.savefig(drawn, format="svg")
     _keep_figure("quickstart.svg", drawn.getvalue())
     told = Console(width=110, file=io.StringIO(), color_system=None)
     told.print(WrappedTable(network_cost.printed(cost)))

@@ -83,10 +83,6 @@ def has_ended(folder: Path) -> bool:
 def require_whole(folder: Path) -> None:
     """Refuse the folder of a run that has ended and of which files are missing.
 
-    Parameters
-    ----------
-    folder : Path
-
     Raises
     ------
     ScenarioError

@@ -272,13 +272,7 @@ class Search:
         write_text(self._top / TRIALS, json.dumps(self._records, indent=1, default=str) + "\n")
 
     def goes_on(self, job: Job, evaluation: Evaluation) -> bool:
-        """Return whether a run shall go on, now that it has measured its models.
-
-        Parameters
-        ----------
-        job : Job
-        evaluation : Evaluation
-        """
+        """Return whether a run shall go on, now that it has measured its models."""
         trial, value = self._playing[job.folder], evaluation.means.get(self._select)
         trial.evaluations += 1
         if value is None or not math.isfinite(value):
@@ -292,12 +286,7 @@ class Search:
         return not trial.trial.should_prune()
 
     def ended(self, outcome: Outcome) -> None:
-        """Tell Optuna what became of a run, once its trial is over.
-
-        Parameters
-        ----------
-        outcome : Outcome
-        """
+        """Tell Optuna what became of a run, once its trial is over."""
         trial = self._playing.pop(outcome.job.folder)
         if outcome.pruned:
             self._tell(trial, "pruned")

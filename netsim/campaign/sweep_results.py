@@ -29,7 +29,6 @@ from netsim.views.gathering.comparison import require_possible
 
 if TYPE_CHECKING:
     from netsim.views.gathering.comparison import SweepDesign
-    from netsim.views.sweep import Way
 
 TRIALS = "trials.json"
 
@@ -151,12 +150,7 @@ def measures_named(text: str) -> list[str]:
 
 
 def left_out(folder: Path) -> list[str]:
-    """Lines that name the runs of a sweep that are not done; of a search, what its trials became.
-
-    Parameters
-    ----------
-    folder : Path
-    """
+    """Lines that name the unfinished runs of a sweep; of a search, what its trials became."""
     raw = definition(folder)
     sweep = Sweep.model_validate(_table_of(raw))
     if sweep.trials:
@@ -174,29 +168,21 @@ def listed(lines: Sequence[str], most: int) -> list[str]:
     return [*lines[:most], *([f"and {more} more"] if more > 0 else [])]
 
 
-def way(folder: Path, minus: str = "") -> "Way":
-    """Return the way to draw the sweep of a folder: a `Way` of `netsim.views.sweep`.
-
-    Parameters
-    ----------
-    folder : Path
-    minus : str
-        The algorithm or point to which differences are drawn; empty: none are.
+def is_search(folder: Path, minus: str = "") -> bool:
+    """Return whether a sweep's points are trials; `minus`: to what differences are wanted.
 
     Raises
     ------
     ScenarioError
         If differences of trials are wanted, which are no pairs.
     """
-    from netsim.views.sweep import Way  # here: it brings matplotlib
-
-    is_search = bool(definition(folder)["sweep"].get("trials"))
-    if is_search and minus:
+    found = bool(definition(folder)["sweep"].get("trials"))
+    if found and minus:
         raise ScenarioError(
             f"{folder / 'scenario.toml'}: sweep.trials: trials of a search are no pairs; leave out "
             f"--paired-to {minus}"
         )
-    return Way(folder.resolve().name, minus, is_search)
+    return found
 
 
 def recorded(top: Path) -> list[dict[str, Any]]:

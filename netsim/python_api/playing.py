@@ -10,11 +10,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from netsim.campaign import moving_aside, sweep_folder
+from netsim.campaign import moving_aside, sweep_folder, sweeping
 from netsim.campaign import resume as campaign_resume
-from netsim.console import sweeping
-from netsim.console.ending import RunEnding
-from netsim.console.progress import score_of, words_of
+from netsim.campaign.ending import RunEnding
 from netsim.engine import component_record, runner
 from netsim.engine.runner import Watch
 from netsim.errors import AlteredError, FolderBusyError, ScenarioError
@@ -29,6 +27,7 @@ from netsim.scenario import AlgorithmEntry, draft_of, to_toml
 from netsim.scenario import check as check_tables
 from netsim.scenario.kinds import kinds_of
 from netsim.scenario.sweep import Sweep as SweepTable
+from netsim.terminal.progress import score_of, words_of
 
 if TYPE_CHECKING:
     from netsim.engine.progress import Progress

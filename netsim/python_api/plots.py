@@ -10,15 +10,14 @@ from netsim import views
 from netsim.campaign import sweep_results
 from netsim.errors import ScenarioError
 from netsim.recording import metrics as measured
+from netsim.recording.reader import RunFolder
 from netsim.recording.summary_fields import MEASURES, named
 from netsim.registry import did_you_mean
 from netsim.views import Ask, accuracy
-from netsim.views.gathering.asked import shown_of
+from netsim.views import sweep as response
 from netsim.views.gathering.comparison import SweepDesign, compare_points, measures_to_show
 from netsim.views.gathering.estimates import AGAINST, Band
-from netsim.views.gathering.frames import PlayedRun
-from netsim.views.gathering.runs import Run, pictured, title_of
-from netsim.views.render import pictures
+from netsim.views.gathering.runs import pictured, shown_of, title_of
 from netsim.views.render.figure import marks
 from netsim.views.render.figure import style as plot_style
 from netsim.views.render.figure.sheets import SCREEN, Sheet, paper, width_in
@@ -36,10 +35,10 @@ class Plots:
 
     Parameters
     ----------
-    runs : sequence of PlayedRun
+    runs : sequence of RunFolder
     """
 
-    def __init__(self, runs: Sequence[PlayedRun]) -> None:
+    def __init__(self, runs: Sequence[RunFolder]) -> None:
         self._runs = runs
 
     def accuracy(
@@ -146,14 +145,7 @@ class Plots:
         return shown_of(view, self._drawn(), Ask(), "plot: ").frame()
 
     def _view(self, name: str, ask: Ask, sheet: Sheet) -> Figure:
-        """Any view.
-
-        Parameters
-        ----------
-        name : str
-        ask : Ask
-        sheet : Sheet
-        """
+        """Any view."""
         runs = self._drawn()
         with plot_style.style(sheet):
             try:
@@ -164,8 +156,8 @@ class Plots:
             except marks.OnPageOnlyError as error:
                 raise ScenarioError(f"plot: {name}: {error}") from None
 
-    def _drawn(self) -> list[Run]:
-        return [Run.of(run.folder) for run in self._runs]
+    def _drawn(self) -> list[RunFolder]:
+        return [RunFolder.ended(run.folder) for run in self._runs]
 
     def _curves(
         self,
@@ -192,7 +184,7 @@ class Plots:
                 + did_you_mean(against, AGAINST)
             )
         runs = self._drawn()
-        there = {m for run in runs for m in measured.names(run.metrics)}
+        there = {m for run in runs for m in measured.names(run.measured)}
         main = list(dict.fromkeys(m for run in runs for m in pictured(run)))
         wanted = [m for m in metrics if m in there] or ([] if metrics else main)
         shown = None
@@ -215,14 +207,14 @@ class SweepPlots(Plots):
 
     Parameters
     ----------
-    runs : sequence of PlayedRun
+    runs : sequence of RunFolder
     folder : Path
         Of the sweep.
     design : SweepDesign
         Keys that it varies.
     """
 
-    def __init__(self, runs: Sequence[PlayedRun], folder: Path, design: SweepDesign) -> None:
+    def __init__(self, runs: Sequence[RunFolder], folder: Path, design: SweepDesign) -> None:
         super().__init__(runs)
         self._folder, self._design = folder, design
 
@@ -248,15 +240,17 @@ class SweepPlots(Plots):
             raise ScenarioError(f"plot: {error}") from None
         sheet = _sheet(width)
         with plot_style.style(sheet):
-            way = sweep_results.way(self._folder, paired_to or "")
-            found = pictures.of_sweep(lines, wanted, way, sheet)
-        if found is None:
-            known = [name for name in MEASURES if any(name in line.estimates for line in lines)]
-            raise ScenarioError(
-                f"plot: {self._folder}: nothing is varied, or no run has {', '.join(wanted)}; "
-                f"there are {', '.join(known)}"
+            minus = paired_to or ""
+            shown = response.gather(
+                lines, wanted, minus, sweep_results.is_search(self._folder, minus)
             )
-        return found.figure
+            if shown is None:
+                known = [name for name in MEASURES if any(name in line.estimates for line in lines)]
+                raise ScenarioError(
+                    f"plot: {self._folder}: nothing is varied, or no run has {', '.join(wanted)}; "
+                    f"there are {', '.join(known)}"
+                )
+            return marks.drawn(shown, self._folder.resolve().name, sheet).figure
 
 
 def _sheet(width: Width) -> Sheet:

@@ -8,15 +8,16 @@ from typing import Any
 import pandas as pd
 
 from netsim.campaign import sweep_results
-from netsim.console.ending import warnings_of
 from netsim.errors import ScenarioError, one_line
 from netsim.python_api.plots import Plots, SweepPlots
 from netsim.python_api.scenario import Scenario, load
 from netsim.recording import run_folder
+from netsim.recording.reader import RunFolder
+from netsim.recording.run_warnings import warnings_of
 from netsim.recording.summary import load as summary_of
 from netsim.recording.summary import run_folders
 from netsim.registry import did_you_mean
-from netsim.scenario.labels import csv_cell
+from netsim.views import explain
 from netsim.views.gathering import frames
 from netsim.views.gathering.comparison import (
     SweepDesign,
@@ -24,7 +25,8 @@ from netsim.views.gathering.comparison import (
     run_rows,
     tidy_rows,
 )
-from netsim.views.gathering.frames import Comparison, PlayedRun
+from netsim.views.gathering.frames import Comparison
+from netsim.views.gathering.sweep_tables import SweepTables
 
 
 class Run:
@@ -40,7 +42,7 @@ class Run:
     """
 
     def __init__(
-        self, folder: Path, runs: Sequence[PlayedRun], scenario: Scenario | None = None
+        self, folder: Path, runs: Sequence[RunFolder], scenario: Scenario | None = None
     ) -> None:
         self.folder = folder
         self._runs = tuple(runs)
@@ -74,7 +76,7 @@ class Run:
             )
         return self._of(chosen)
 
-    def _of(self, runs: Sequence[PlayedRun]) -> "Run":
+    def _of(self, runs: Sequence[RunFolder]) -> "Run":
         return Run(self.folder, runs, self._scenario)
 
     def __iter__(self) -> Iterator["Run"]:
@@ -222,6 +224,22 @@ class Run:
         """
         return frames.compare(self._runs, other._runs, metric, at_s)
 
+    def explain(self, node: int | None = None) -> pd.DataFrame:
+        """Return what limited the runs, or what happened to one node, as `netsim explain` tells it.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row a finding, the most important first: the runs' labels, its `rank`, its `share` of
+            messages, time or work, and the `finding` in words.
+
+        Raises
+        ------
+        ScenarioError
+            If a run has no log, or no such node.
+        """
+        return frames.shown(self._runs, lambda run: explain.gather(run.folder, node))
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {', '.join(self.algorithms)} in {self.folder}>"
 
@@ -249,14 +267,14 @@ class Sweep(Run):
     def __init__(
         self,
         folder: Path,
-        runs: Sequence[PlayedRun],
+        runs: Sequence[RunFolder],
         design: SweepDesign,
         scenario: Scenario | None = None,
     ) -> None:
         super().__init__(folder, runs, scenario)
         self.design = design
 
-    def _of(self, runs: Sequence[PlayedRun]) -> "Sweep":
+    def _of(self, runs: Sequence[RunFolder]) -> "Sweep":
         return Sweep(self.folder, runs, self.design, self._scenario)
 
     @property
@@ -325,7 +343,11 @@ def opened_run(folder: Path, folders: Sequence[Path], scenario: Scenario | None)
     scenario : Scenario or None
         None: that of the folder.
     """
-    runs = [_played(path) for path in folders]
+    runs = []
+    for path in folders:
+        told = summary_of(path)
+        name = str(told.get("algorithm", path.name))
+        runs.append(RunFolder(path, {"seed": int(told.get("seed", 0)), "algorithm": name}))
     order = _order(folder)
     runs.sort(key=lambda run: order.get(str(run.labels["algorithm"]), len(order)))
     return Run(folder, runs, scenario)
@@ -347,24 +369,16 @@ def opened_sweep(folder: Path, scenario: Scenario | None) -> Sweep:
     """
     design: SweepDesign = sweep_results.design_of(folder)
     order = _order(folder)
-    runs = []
-    for label, values in design.points.items():
-        swept = {key: csv_cell(value) for key, value in values.items()}
-        for seed in design.seeds:
-            found = [_played(p.parent) for p in folder.glob(f"{label}/seed-{seed}/*/summary.json")]
-            found.sort(key=lambda run: order.get(str(run.labels["algorithm"]), len(order)))
-            runs += [PlayedRun(run.folder, {**swept, **run.labels}) for run in found]
+
+    def place(run: RunFolder) -> tuple[int, int]:
+        name = str(run.labels["algorithm"])
+        return design.seeds.index(int(run.labels["seed"])), order.get(name, len(order))
+
+    tables = SweepTables(folder, design)
+    runs = [run for point in design.points for run in sorted(tables.at(point), key=place)]
     if not runs:
         raise ScenarioError(f"{one_line(folder)}: no run of this sweep has ended")
     return Sweep(folder, runs, design, scenario)
-
-
-def _played(folder: Path) -> PlayedRun:
-    found = summary_of(folder)
-    return PlayedRun(
-        folder,
-        {"seed": int(found.get("seed", 0)), "algorithm": str(found.get("algorithm", folder.name))},
-    )
 
 
 def _order(folder: Path) -> dict[str, int]:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from netsim.campaign import grid
-from netsim.console.progress import headline
 from netsim.errors import ScenarioError
 from netsim.python_api.objects import Naming, Objects, dotted_key
 from netsim.registry import TAGS, did_you_mean
@@ -17,6 +16,7 @@ from netsim.scenario.file import without_none
 from netsim.scenario.file_paths import with_absolute_paths
 from netsim.scenario.kinds import Kinds, keys_on_disk, kinds_of, objects_in_force
 from netsim.scenario.labels import shown
+from netsim.terminal.progress import headline
 from netsim.traces.bounded_toml import require_plain
 
 STATED = "Scenario"

@@ -61,10 +61,6 @@ def load(folder: Path) -> Graph | None:
 def weights_of(folder: Path) -> tuple[Rows, str]:
     """The logged weights of a run that are shown, and which they are.
 
-    Parameters
-    ----------
-    folder : Path
-
     Returns
     -------
     rows : dict of str to numpy.ndarray

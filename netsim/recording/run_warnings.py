@@ -1,7 +1,11 @@
 """Warnings of a run: what its user should know before reading its numbers."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
+
+from netsim.recording import run_folder
+from netsim.recording.summary_fields import divergence
 
 
 class RunWarnings:
@@ -107,3 +111,39 @@ def unequal_steps_of(summaries: Sequence[Mapping[str, Any]]) -> str | None:
         if isinstance(one.get("local_steps"), int)
     }
     return unequal_steps(steps, "local steps")
+
+
+def warnings_of(folder: Path, names_assumptions: bool = False) -> list[str]:
+    """Warnings that a user should know before reading a run's numbers.
+
+    What its links assume and what its routes are holds for all algorithms of a scenario, and is
+    told once.
+    """
+    summary, environment = run_folder.summary(folder), run_folder.environment(folder)
+    algorithm = summary.get("algorithm", folder.name)
+    found = list(environment.get("assumptions", ())) if names_assumptions else []
+    if names_assumptions:
+        routes = environment.get("routes", {}).values()
+        advice = [route["advice"] for route in routes if "advice" in route]
+        found += list(dict.fromkeys(advice))
+    found += [
+        f"{algorithm}: {subject} ran node after node: {reason}"
+        for subject, reason in summary.get("engine", {}).get("one_by_one", {}).items()
+    ]
+    graph = summary.get("topology", {})
+    if graph.get("components", 0) > 1:
+        found.append(
+            f"{algorithm}: the topology is not connected: {graph['components']} "
+            f"components, the largest of {graph.get('largest_component')} of "
+            f"{summary.get('nodes')} nodes, {graph.get('isolated_nodes')} nodes without neighbours"
+        )
+    found += [
+        f"{algorithm}: {', '.join(change['unread'])}: no process has read it since the "
+        f"change at {change['at_s']:g} s, which had no effect"
+        for change in summary.get("changes", ())
+        if change.get("unread") and "at_s" in change
+    ]
+    found += [f"{algorithm}: {warning}" for warning in summary.get("warnings", ())]
+    if told := divergence(summary):
+        found.append(f"{algorithm}: {told}")
+    return found

@@ -8,6 +8,7 @@ command line (`netsim plot RUN --as NAME`), in Python (`run.plot.NAME()`) and on
 - `of_run(run)`, from the `RunTables` of one run; `of_runs(runs, ask)`, from several `Run`s over
   each other; `of_sweep(sweep)`, from the `SweepTables` of a sweep: one of them at least. Each
   returns a `Shown`, or None where nothing of the kind was recorded, for which `NOTHING` has words;
+- `ON_REQUEST`: True where only `netsim report` shows it, as a run's end would have to wait for it;
 - `TAKES`: the fields of `Ask` that it heeds, where it heeds any.
 
 A view gathers a tidy table and names the mark by which it is drawn. The renderers in `render/` draw
@@ -90,6 +91,10 @@ class Cells:
         Words of rows and columns, of which the table has the numbers from 0; None: ids of nodes.
     low : float
         The value of the lightest colour, as drawn.
+    order : tuple of int
+        Ids in the table of rows and columns, in the order in which they are drawn; empty: by id.
+    cuts : tuple of float
+        Rows and columns before which a group begins.
     """
 
     row: Quantity
@@ -102,14 +107,23 @@ class Cells:
     beside: Quantity | None = None
     ticks: tuple[tuple[str, ...], tuple[str, ...]] | None = None
     low: float = 0.0
+    order: tuple[int, ...] = ()
+    cuts: tuple[float, ...] = ()
 
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns."""
         if self.ticks is not None:
             return len(self.ticks[0]), len(self.ticks[1])
-        side = -(-self.nodes // self.block)
+        side = len(self.order) or -(-self.nodes // self.block)
         return side, side
+
+    def places(self, ids: NDArray[Any]) -> NDArray[Any]:
+        """Rows or columns of ids in the table."""
+        if not self.order:
+            return ids // self.block
+        by_id = np.argsort(self.order)
+        return by_id[np.searchsorted(np.asarray(self.order)[by_id], ids)]
 
 
 @dataclass(frozen=True)
@@ -167,6 +181,8 @@ class Lines:
         Values of single seeds by curve, in the order of its rows, drawn in place of its band.
     around : Around, optional
         None where nothing is drawn around curves.
+    looks : mapping of str to (int, int)
+        Colour and dash of curves that share one of both; others have a look of their own.
     """
 
     x: Quantity
@@ -180,6 +196,7 @@ class Lines:
     told: Mapping[str, str] = field(default_factory=dict)
     each: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     around: Around | None = None
+    looks: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -254,12 +271,15 @@ class Shares:
         The column whose words are the parts, from left to right as they come.
     counts : str
         The column of what the parts are, told beside their shares.
+    told : mapping of str to str
+        What is written on the bar of a word.
     """
 
     row: str
     y: Quantity
     layer: str
     counts: str
+    told: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -328,6 +348,42 @@ class Columns:
 
 
 @dataclass(frozen=True)
+class Sentence:
+    """A sentence or two.
+
+    Attributes
+    ----------
+    text : str
+    mark : str
+        What stands before it, such as `1.`; empty: nothing.
+    queries : tuple of str
+        Lines of Python that give its numbers.
+    """
+
+    text: str
+    mark: str = ""
+    queries: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """Sentences below each other.
+
+    Attributes
+    ----------
+    lines : sequence of Sentence
+    head : tuple of str
+        Of which run they are, where they stand alone.
+    loading : str
+        Lines of Python that load what the queries name.
+    """
+
+    lines: Sequence[Sentence]
+    head: tuple[str, ...] = ()
+    loading: str = ""
+
+
+@dataclass(frozen=True)
 class OnPage:
     """A mark of a view's own, with controls, that only a browser draws.
 
@@ -343,20 +399,29 @@ class OnPage:
     data: Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class OnPaper:
-    """A mark of a view's own that only Matplotlib draws.
+@dataclass(frozen=True, eq=False)
+class Places:
+    """A map: nodes as dots, links as lines, footprints of buildings in grey.
 
     Attributes
     ----------
-    draw : callable
-        (sheet) -> `render.figure.files.Drawn`.
+    x, y : Quantity
+    link : Quantity
+        The meaning of a line's colour.
+    links : (N, N) float64 or None
+        Its value, symmetric, as in a table; NaN and 0 are not drawn.
+    walls : (points, 2) float64 or None
+        Outlines [m], with NaN between them.
     """
 
-    draw: Callable[[Any], Any]
+    x: Quantity
+    y: Quantity
+    link: Quantity
+    links: NDArray[np.float64] | None = None
+    walls: NDArray[np.float64] | None = None
 
 
-Mark = Cells | Lines | Points | Layers | Shares | Response | Columns | OnPage | OnPaper
+Mark = Cells | Lines | Points | Layers | Shares | Response | Places | Columns | Sentences | OnPage
 
 
 @dataclass(frozen=True, eq=False)
@@ -370,11 +435,14 @@ class Panel:
         Empty for a mark of a view's own.
     title : str
         Empty where the view's heading says it all.
+    on_page : bool
+        Whether a page draws it, too, and no other section of it shows the same.
     """
 
     mark: Mark
     table: Table = field(default_factory=dict)
     title: str = ""
+    on_page: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -428,12 +496,15 @@ class Shown:
         The few numbers that a text cites, in the units of the axes, as rows of a table.
     printed : Printed, optional
         The terminal's table, where it is not made of the panels.
+    rows : sequence of mapping
+        Rows of the file beside a figure, where they are not those of the panels.
     """
 
     panels: Sequence[Panel]
     about: str = ""
     short: Sequence[Mapping[str, Any]] = ()
     printed: Printed | None = None
+    rows: Sequence[Row] = ()
 
     def told(self, words: Sequence[str]) -> str:
         """Return `about` with more words in its first line, each of them once."""
@@ -519,13 +590,10 @@ def find(name: str, before: str = "view = ") -> View:
     return cast(View, importlib.import_module(f"{__name__}.{name}"))
 
 
-def on_page(of: Literal["of_run", "of_runs", "of_sweep"]) -> dict[str, View]:
-    """Views that a page shows, of a run, of several or of a sweep, in their order."""
-    found = {name: find(name) for name in names()}
-    shown = {k: v for k, v in found.items() if hasattr(v, of) and v.PLACE is not None}
+def on_page(
+    of: Literal["of_run", "of_runs", "of_sweep"], is_requested: bool = False
+) -> dict[str, View]:
+    """Views that a page shows, in their order; `is_requested`: those `ON_REQUEST`, too."""
+    there = [n for n in names() if hasattr(find(n), of) and find(n).PLACE is not None]
+    shown = {n: find(n) for n in there if is_requested or not hasattr(find(n), "ON_REQUEST")}
     return dict(sorted(shown.items(), key=lambda item: (item[1].PLACE, item[0])))
-
-
-def column(values: Any) -> NDArray[Any]:
-    """A column of a table from a sequence of numbers or words."""
-    return np.asarray(values)

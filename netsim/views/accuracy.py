@@ -9,6 +9,7 @@ import numpy as np
 from netsim.recording import metrics as measured
 from netsim.recording import run_folder
 from netsim.recording.main_metric import is_share
+from netsim.recording.reader import RunFolder
 from netsim.recording.summary_fields import Measure
 from netsim.views import Around, Ask, Lines, Panel, Row, Shown
 from netsim.views.gathering import names
@@ -23,7 +24,7 @@ from netsim.views.gathering.estimates import (
     over_seeds,
     worst,
 )
-from netsim.views.gathering.runs import Run, pictured
+from netsim.views.gathering.runs import pictured
 
 TITLE = "Accuracy over time"
 PLACE = 20
@@ -56,13 +57,13 @@ class Curves:
         return f"{self.metric} minus {self.minus}" if self.minus else self.metric
 
 
-def recorded(runs: Sequence[Run]) -> list[str]:
+def recorded(runs: Sequence[RunFolder]) -> list[str]:
     """The abscissae that every run has recorded: older ones did not count what they transmitted."""
     counted = all(run_folder.has(run.folder, "traffic") for run in runs)
     return [name for name in AGAINST if counted or name == "time"]
 
 
-def of_runs(runs: Sequence[Run], ask: Ask) -> Shown | None:
+def of_runs(runs: Sequence[RunFolder], ask: Ask) -> Shown | None:
     """Return metrics of one run, or of several over each other; None: one evaluation alone.
 
     Of four seeds and more bands span the standard deviation over them on a screen, the interval on
@@ -78,12 +79,12 @@ def of_runs(runs: Sequence[Run], ask: Ask) -> Shown | None:
     return gather(runs, ask, ask.against or ("time",))
 
 
-def gather(runs: Sequence[Run], ask: Ask, against: Sequence[str]) -> Shown | None:
+def gather(runs: Sequence[RunFolder], ask: Ask, against: Sequence[str]) -> Shown | None:
     """Gather metrics against time or against what they cost; see `of_runs`.
 
     Parameters
     ----------
-    runs : sequence of Run
+    runs : sequence of RunFolder
     ask : Ask
     against : sequence of {"time", "megabytes", "airtime"}
         A panel each.
@@ -98,11 +99,13 @@ def gather(runs: Sequence[Run], ask: Ask, against: Sequence[str]) -> Shown | Non
     seeds = sorted({len(group) for group in found.values()})
     band: Band = ask.band or ("nodes" if seeds[-1] == 1 else "interval" if ask.on_paper else "std")
     drawn = []
+    if len(against) > 1 and not ask.on_paper:  # over what nobody spent nothing can be drawn
+        against = [axis for axis in against if any(_reach(run, axis) for run in runs)]
     for metric in wanted:
         having = {
             title: mine
             for title, group in found.items()
-            if (mine := [run for run in group if metric in measured.names(run.metrics)])
+            if (mine := [run for run in group if metric in measured.names(run.measured)])
         }
         for axis in against if having else ():
             if len(runs) == 1:
@@ -130,7 +133,13 @@ def gather(runs: Sequence[Run], ask: Ask, against: Sequence[str]) -> Shown | Non
     return Shown([_panel(one, band, told, has_seeds) for one in drawn], about, short)
 
 
-def _main(run: Run, ask: Ask) -> list[str]:
+def _reach(run: RunFolder, axis: str) -> float:
+    """The largest place of a run on an axis."""
+    t_s = np.asarray(run.measured.get("t_s", ()), dtype=np.float64)
+    return float(AGAINST[axis][2](run, t_s[-1:]).max(initial=0.0)) if len(t_s) else 0.0
+
+
+def _main(run: RunFolder, ask: Ask) -> list[str]:
     """The metrics that are drawn where none was asked for: on paper the main one alone."""
     if ask.on_paper:
         run.require_metric(run.main.name)
@@ -138,10 +147,10 @@ def _main(run: Run, ask: Ask) -> list[str]:
     return pictured(run)
 
 
-def _single(run: Run, metric: str, against: str, band: Band) -> list[Line]:
+def _single(run: RunFolder, metric: str, against: str, band: Band) -> list[Line]:
     name = "mean over nodes ± std" if band == "nodes" else "mean over nodes"
     line = over_seeds(name, [run], metric, against, band)
-    if measured.curve(run.metrics, metric, run.main).nodes < 10:
+    if measured.curve(run.measured, metric, run.main).nodes < 10:
         return [line]
     return [line, worst("worst 10 % of nodes", run, metric, against)]
 

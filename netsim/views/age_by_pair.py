@@ -2,16 +2,16 @@
 
 import numpy as np
 
+from netsim.recording.reader import RunFolder
 from netsim.views import Cells, Panel, Quantity, Shown
 from netsim.views.gathering import pairs
-from netsim.views.gathering.run_tables import RunTables
 
 TITLE = "Age at use by pair of nodes"
 PLACE = 65
 NOTHING = "no message was used, or [run] log_messages is false"
 
 
-def of_run(run: RunTables) -> Shown | None:
+def of_run(run: RunFolder) -> Shown | None:
     """Return the mean age [s] of what a receiver used of each sender; None where nothing was."""
     used = np.isfinite(run.uses["age_at_use_s"]) if run.uses else np.zeros(0, dtype=bool)
     if not used.any():

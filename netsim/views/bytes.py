@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from netsim.recording.reader import RunFolder
 from netsim.views import Ask, Shown, accuracy
-from netsim.views.gathering.runs import Run
 
 TITLE = "Accuracy over what was transmitted"
 PLACE = 30
@@ -12,7 +12,7 @@ NOTHING = "it was measured once, at the start; set metrics.every_s below horizon
 TAKES = ("metrics", "band")
 
 
-def of_runs(runs: Sequence[Run], ask: Ask) -> Shown | None:
+def of_runs(runs: Sequence[RunFolder], ask: Ask) -> Shown | None:
     """Return the main metric against megabytes and airtime; None where they were not counted."""
     there = [name for name in accuracy.recorded(runs) if name != "time"]
     if not there and not ask.on_paper:

@@ -8,13 +8,13 @@ import numpy as np
 from netsim.errors import ScenarioError
 from netsim.recording import metrics as measured
 from netsim.recording import run_folder
+from netsim.recording.reader import RunFolder
 from netsim.recording.schema import ARRIVED
 from netsim.views import Ask, Lines, Panel, Quantity, Row, Shown
 from netsim.views.gathering import names
 from netsim.views.gathering import runs as of_several
 from netsim.views.gathering.estimates import Floats, node_differences
 from netsim.views.gathering.numbers import evenly
-from netsim.views.gathering.runs import Run
 
 TITLE = "Distributions over nodes and messages"
 PLACE = None
@@ -49,14 +49,14 @@ class Samples:
     by_curve: Mapping[str, Floats]
 
 
-def default_quantities(runs: Sequence[Run]) -> list[str]:
+def default_quantities(runs: Sequence[RunFolder]) -> list[str]:
     """The main metric, where it was measured, and delays, where any message is known to arrive."""
-    found = [runs[0].main.name] if runs[0].main.name in measured.names(runs[0].metrics) else []
+    found = [runs[0].main.name] if runs[0].main.name in measured.names(runs[0].measured) else []
     logged = any(len(_over_messages(run, "delay")) for run in runs if _has_log(run))
     return [*found, *(["delay"] if logged else [])]
 
 
-def of_runs(runs: Sequence[Run], ask: Ask) -> Shown:
+def of_runs(runs: Sequence[RunFolder], ask: Ask) -> Shown:
     """Return distributions, a panel each; seeds of one curve are pooled.
 
     Metrics are those of each run's last evaluation, `delay` and `age` of messages. With `paired_to`
@@ -94,7 +94,7 @@ def is_wide(values: Floats) -> bool:
     return bool(low > 0 and high > _WIDE * low)
 
 
-def _samples(groups: Mapping[str, Sequence[Run]], what: str) -> Samples:
+def _samples(groups: Mapping[str, Sequence[RunFolder]], what: str) -> Samples:
     over = _over_messages if what in OF_MESSAGES else _over_nodes
     samples = {
         name: np.sort(np.concatenate([over(run, what) for run in group]))
@@ -115,7 +115,7 @@ def _samples(groups: Mapping[str, Sequence[Run]], what: str) -> Samples:
     return Samples(what, quantity, "messages that arrived", kept)
 
 
-def _differences(groups: Mapping[str, Sequence[Run]], metric: str, minus: str) -> Samples:
+def _differences(groups: Mapping[str, Sequence[RunFolder]], metric: str, minus: str) -> Samples:
     samples = {}
     for name, group in groups.items():
         if name != minus:
@@ -127,7 +127,7 @@ def _differences(groups: Mapping[str, Sequence[Run]], metric: str, minus: str) -
     return Samples(f"{metric} minus {minus}", names.as_quantity("x", label), "nodes", samples)
 
 
-def _left_out(runs: Sequence[Run], wanted: Sequence[str]) -> str:
+def _left_out(runs: Sequence[RunFolder], wanted: Sequence[str]) -> str:
     """Words on nodes without a finite number, which are in no curve; empty: there are none."""
     found = []
     for what in wanted:
@@ -138,13 +138,13 @@ def _left_out(runs: Sequence[Run], wanted: Sequence[str]) -> str:
     return f"; left out of {'; '.join(found)}" if found else ""
 
 
-def _at_the_end(run: Run, metric: str) -> Floats:
+def _at_the_end(run: RunFolder, metric: str) -> Floats:
     """A metric of each node at the last evaluation, (N,)."""
-    rows = measured.per_node_rows(run.metrics, metric)
+    rows = measured.per_node_rows(run.measured, metric)
     return np.asarray(rows["value"][rows["t_s"] == rows["t_s"][-1]], dtype=np.float64)
 
 
-def _over_nodes(run: Run, metric: str) -> Floats:
+def _over_nodes(run: RunFolder, metric: str) -> Floats:
     run.require_metric(metric)
     last = _at_the_end(run, metric)
     if not np.isfinite(last).any():
@@ -155,11 +155,11 @@ def _over_nodes(run: Run, metric: str) -> Floats:
     return last[np.isfinite(last)]
 
 
-def _has_log(run: Run) -> bool:
+def _has_log(run: RunFolder) -> bool:
     return bool(run_folder.has(run.folder, "messages"))
 
 
-def _over_messages(run: Run, what: str) -> Floats:
+def _over_messages(run: RunFolder, what: str) -> Floats:
     if what == "age":
         run.require("uses")
         ages = run_folder.read(run.folder, "uses", ("age_at_use_s",))["age_at_use_s"]
@@ -171,11 +171,13 @@ def _over_messages(run: Run, what: str) -> Floats:
     return np.asarray((rows["t_done_s"] - rows["t_sent_s"])[arrived], dtype=np.float64)
 
 
-def _about(groups: Mapping[str, Sequence[Run]], wanted: Sequence[str], is_paired: bool) -> str:
+def _about(
+    groups: Mapping[str, Sequence[RunFolder]], wanted: Sequence[str], is_paired: bool
+) -> str:
     """Name of the quantity that is distributed."""
     run = next(iter(groups.values()))[0]
     seeds = max(len(group) for group in groups.values())
-    nodes = f"{run.nodes:,} nodes"
+    nodes = f"{run.count:,} nodes"
     told = [f"{nodes} of each of {seeds} seeds" if seeds > 1 else nodes]
     if any(what not in OF_MESSAGES for what in wanted):
         told.append("at the last evaluation")

@@ -13,11 +13,11 @@ import numpy as np
 
 from netsim.recording.csv_files import write_csv
 from netsim.recording.main_metric import MainMetric, is_share
+from netsim.recording.reader import RunFolder
 from netsim.recording.summary import labels, load
 from netsim.recording.summary_fields import DEFAULT, MEASURES, definitions, row
 from netsim.views import Ask, Column, Columns, Panel, Printed, Quantity, Row, Shown
 from netsim.views.gathering.comparison import numbers_of, paired_nodes, require_possible
-from netsim.views.gathering.runs import Run
 from netsim.views.gathering.sweep_tables import described, measure_column, title
 
 TITLE = "Numbers"
@@ -61,7 +61,7 @@ _ACCURACIES = ("accuracy", "best")
 _REACHED = tuple(_SHOWN)[: tuple(_SHOWN).index("messages")]
 
 
-def of_runs(runs: Sequence[Run], _: Ask) -> Shown:
+def of_runs(runs: Sequence[RunFolder], _: Ask) -> Shown:
     """Return every measure that any run has, those of the terminal's table first."""
     numbers = [row(run.summary) if run.summary else {} for run in runs]
     there = [m for m in MEASURES if any(of_run.get(m) is not None for of_run in numbers)]
@@ -82,12 +82,12 @@ def of_runs(runs: Sequence[Run], _: Ask) -> Shown:
     return Shown([Panel(Columns(columns, caption, about=about), table)], printed=told)
 
 
-def _differences(runs: Sequence[Run], table: dict[str, Any]) -> list[Quantity]:
+def _differences(runs: Sequence[RunFolder], table: dict[str, Any]) -> list[Quantity]:
     """Put differences of the main metric to the first run into a table; none: no column.
 
     Parameters
     ----------
-    runs : sequence of Run
+    runs : sequence of RunFolder
     table : dict
         Grows.
 
@@ -97,8 +97,8 @@ def _differences(runs: Sequence[Run], table: dict[str, Any]) -> list[Quantity]:
         The columns of the difference, and of half its 95 % interval.
     """
     first, nan = runs[0], float("nan")
-    found = [paired_nodes(r.metrics, first.metrics, r.main, first.main) for r in runs[1:]]
-    if not found or paired_nodes(first.metrics, first.metrics, first.main, first.main) is None:
+    found = [paired_nodes(r.measured, first.measured, r.main, first.main) for r in runs[1:]]
+    if not found or paired_nodes(first.measured, first.measured, first.main, first.main) is None:
         return []
     means = [nan if one is None else one.mean for one in found]
     halves = [nan if one is None or one.half_width is None else one.half_width for one in found]

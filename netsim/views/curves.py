@@ -7,11 +7,11 @@ from numpy.typing import NDArray
 
 from netsim.recording.main_metric import is_share
 from netsim.recording.metrics import complete_from
+from netsim.recording.reader import RunFolder, Words
 from netsim.recording.schema import RECORDED
 from netsim.units import BITS_PER_MEGABYTE
 from netsim.views import OnPage, Panel, Shown
 from netsim.views.gathering.numbers import evenly, short
-from netsim.views.gathering.run_tables import RunTables, Words
 
 TITLE = "Accuracy and other metrics"
 PLACE = 20
@@ -26,13 +26,13 @@ _AXES = (
 )
 
 
-def of_run(run: RunTables) -> Shown | None:
+def of_run(run: RunFolder) -> Shown | None:
     """Return what `gather` finds, for the page."""
     found = gather(run)
     return None if found is None else Shown([Panel(OnPage("curves", found))])
 
 
-def gather(run: RunTables, most: int = MOST_METRICS) -> dict[str, Any] | None:
+def gather(run: RunFolder, most: int = MOST_METRICS) -> dict[str, Any] | None:
     """By metric its times, its nodes, and (nodes, times) of its value and of what was spent.
 
     The main metric is the first of at most so many.
@@ -45,7 +45,7 @@ def gather(run: RunTables, most: int = MOST_METRICS) -> dict[str, Any] | None:
     return {"metrics": found, "left_out": names[most:]} if found else None
 
 
-def _names(run: RunTables) -> list[str]:
+def _names(run: RunFolder) -> list[str]:
     """The main metric and its kin first."""
     stages, words = run.metrics["stage"], run.metrics["metric"]
     measured = ~stages.among((RECORDED,))
@@ -59,7 +59,7 @@ def _names(run: RunTables) -> list[str]:
     return sorted(there, key=place)
 
 
-def _metric(run: RunTables, name: str) -> dict[str, Any]:
+def _metric(run: RunFolder, name: str) -> dict[str, Any]:
     chosen = run.metrics["metric"].among((name,)) & ~run.metrics["stage"].among((RECORDED,))
     rows: dict[str, Any] = {
         key: cells.where(chosen) if isinstance(cells, Words) else cells[chosen]

@@ -3,9 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from netsim.recording.reader import RunFolder, Words
 from netsim.recording.schema import ARRIVED
 from netsim.views import Lines, Panel, Quantity, Shown
-from netsim.views.gathering.run_tables import RunTables, Words
+from netsim.views.gathering.numbers import seconds
 
 TITLE = "Delay and age of messages"
 PLACE = 60
@@ -14,7 +15,7 @@ MOST_KINDS = 6
 POINTS = 160
 
 
-def of_run(run: RunTables) -> Shown | None:
+def of_run(run: RunFolder) -> Shown | None:
     """Return the share of messages at or below a time, by kind; None where none arrived."""
     rows = run.messages
     if not rows or not len(rows["src"]):
@@ -63,7 +64,7 @@ def _panel(
     for k in most:
         mine = np.sort(some[codes == k])
         shares.append(np.searchsorted(mine, at, side="right") / len(mine))
-        median, p95, largest = map(_time, [*np.quantile(mine, (0.5, 0.95)).tolist(), mine[-1]])
+        median, p95, largest = map(seconds, [*np.quantile(mine, (0.5, 0.95)).tolist(), mine[-1]])
         told[kinds.names[k]] = f"median {median}, 95 % {p95}, most {largest}"
     table = {
         "kind": np.repeat([kinds.names[k] for k in most], POINTS),
@@ -74,11 +75,3 @@ def _panel(
     y = Quantity("share_at_or_below", f"Share of {of}", "%")
     mark = Lines(axis, y, "kind", axis="distribution", is_log=is_log, told=told)
     return Panel(mark, table, axis.label)
-
-
-def _time(seconds: float) -> str:
-    """A span of time with a unit of its size."""
-    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
-        if seconds >= size or seconds == 0:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds / 1e-9:.3g} ns"

@@ -2,16 +2,16 @@
 
 import numpy as np
 
+from netsim.recording.reader import RunFolder
 from netsim.views import Cells, Panel, Quantity, Shown
 from netsim.views.gathering import pairs
-from netsim.views.gathering.run_tables import RunTables
 
 TITLE = "Who reached whom"
 PLACE = None
 NOTHING = "no messages in its log"
 
 
-def of_run(run: RunTables) -> Shown | None:
+def of_run(run: RunFolder) -> Shown | None:
     """Return both as heat maps; None where the log of messages holds none."""
     rows = run.messages
     if not rows or not len(rows["src"]):

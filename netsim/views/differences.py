@@ -49,20 +49,28 @@ def gather(sweep: SweepTables) -> dict[str, Any]:
         for line, beside in zip(sweep.lines, sweep.lines_to(first), strict=True)
     ]
     views = ("mean", "to_point", "to_algorithm")
-    counts = {view: [cell[2] for row in rows for cell in row[view] if cell] for view in views}
-    told = {view: around(seeds, f"{100 * LEVEL:g} % interval") for view, seeds in counts.items()}
+    told = {
+        view: [
+            around([row[view][k][2] for row in rows if row[view][k]], f"{100 * LEVEL:g} % interval")
+            for k in range(len(shown))
+        ]
+        for view in views
+    }
     return {
         "measures": [described(name) for name in shown],
         "first_point": sweep.point_names[next(iter(sweep.design.points))],
         "first_algorithm": names.method(first),
         "algorithms": [names.method(name) for name in sweep.algorithms],
         "around": {
-            view: {
-                "drawn": "" if one is None else one.drawn("dots", "bars"),
-                "has_bars": one is not None and (one.is_mixed or not one.seeds),
-                "printed": "" if one is None else f"±: half the {one.spread}",
-            }
-            for view, one in told.items()
+            view: [
+                {
+                    "drawn": "" if one is None else one.drawn("dots", "bars"),
+                    "has_bars": one is not None and (one.is_mixed or not one.seeds),
+                    "printed": "" if one is None else f"±: half the {one.spread}",
+                }
+                for one in each
+            ]
+            for view, each in told.items()
         },
         "rows": rows,
     }

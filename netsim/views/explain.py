@@ -1,42 +1,82 @@
 """Limits of a run in words: what it waited for and what it lost, the most important first."""
 
+from pathlib import Path
+
 import numpy as np
 
 from netsim.errors import ScenarioError, one_line
-from netsim.views import Column, Columns, Panel, Printed, Quantity, Shown
-from netsim.views.explaining import explained
-from netsim.views.gathering.run_tables import RunTables
+from netsim.recording import run_folder
+from netsim.recording.reader import RunFolder
+from netsim.views import Column, Panel, Printed, Sentence, Sentences, Shown
+from netsim.views.explaining import Evidence, explained, limits
+from netsim.views.explaining.findings import OUTLOOK
+from netsim.views.explaining.node_story import story
 
 TITLE = "What limited the run"
-PLACE = None
+PLACE = 15
+ON_REQUEST = True
 NOTHING = "no log to explain it by; netsim explain says what is missing"
 
+_MOST_MESSAGES = 300_000
+"""A page of more does without: it would keep its user waiting."""
+_NOTHING = (
+    "Nothing stands out: no message cause, node or wait took 5 % of anything, and neither training "
+    "nor airtime set the pace. The run went as fast as its schedule let it."
+)
 
-def of_run(run: RunTables) -> Shown | None:
-    """Return a row a finding, with its rank and the share that it concerns; None without a log."""
+
+def of_run(run: RunFolder) -> Shown | None:
+    """Return a sentence a finding; None without a log."""
     try:
-        found = explained(run.folder)[1]
+        if run_folder.rows(run.folder, "messages") > _MOST_MESSAGES and run.faults is not None:
+            return None
+        return gather(run.folder)
     except ScenarioError:
         return None
-    if not found:
-        return None
+
+
+def gather(folder: Path, node: int | None = None) -> Shown:
+    """Gather what limited a run, or what happened to a node of it.
+
+    Parameters
+    ----------
+    folder : Path
+        Of a run that has begun.
+    node : int, optional
+
+    Returns
+    -------
+    Shown
+        Its table has a row a finding: `rank` (harm: what went wrong; pace: what the time went to;
+        minor: what went wrong a little; outlook: what could be), `share` of messages, of the nodes'
+        time or of the chain of work, and `finding`.
+
+    Raises
+    ------
+    ScenarioError
+        If it is no such folder, has no log, or no such node.
+    """
+    if node is None:
+        evidence, found = explained(folder)
+    else:
+        evidence = Evidence(folder)
+        found = story(evidence, node)
+    run = evidence.run
+    lines = [] if node is not None or limits(found) else [Sentence(_NOTHING)]
+    for place, one in enumerate(found, 1):
+        mark = "At most:" if one.rank == OUTLOOK else f"{place}."
+        queries = tuple(query.code for query in one.queries)
+        lines.append(Sentence(one_line(one.text), mark, queries))
+    whose = "" if node is None else f", node {node}"
+    ended = "" if run.state == "done" else f"; the run is not done ({run.state}): as far as it came"
+    about = f"{len(evidence.nodes)} nodes, {run.end_s:,.6g} virtual s, {evidence.schedule}{ended}"
+    head = one_line(f"{folder}: {run.label}{whose}"), f"{one_line(about)}\n"
     table = {
         "rank": np.array([one.rank for one in found]),
         "share": np.array([one.weight for one in found], dtype=np.float64),
         "finding": np.array([one_line(one.text) for one in found]),
     }
-    columns = [
-        Quantity("rank", "what"),
-        Quantity("share", "share", "%"),
-        Quantity("finding", "finding"),
-    ]
-    caption = (
-        "harm: what went wrong; pace: what the time went to; minor: what went wrong a little; "
-        "outlook: what could be. The share is of messages, of the nodes' time or of the chain of "
-        "work."
-    )
-    numbers = [f"{k}." for k in range(1, len(found) + 1)]
     told = Column("finding", table["finding"].tolist())
-    return Shown(
-        [Panel(Columns(columns, caption), table)], printed=Printed({"": numbers}, [told], "")
-    )
+    numbers = [f"{k}." for k in range(1, len(found) + 1)]
+    panel = Panel(Sentences(lines, head, evidence.loading), table)
+    return Shown([panel], printed=Printed({"": numbers}, [told], ""))

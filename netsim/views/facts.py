@@ -1,9 +1,9 @@
 """Facts of a run and its result, in one line of numbers."""
 
 from netsim.recording.main_metric import is_share
+from netsim.recording.reader import RunFolder
 from netsim.recording.summary_fields import MEASURES, row
 from netsim.views import OnPage, Panel, Shown
-from netsim.views.gathering.run_tables import RunTables
 
 TITLE = "In short"
 PLACE = 10
@@ -15,7 +15,7 @@ _SHOWN = (
 _ALSO_ZERO = ("delivered_share", "used_share")
 
 
-def of_run(run: RunTables) -> Shown:
+def of_run(run: RunFolder) -> Shown:
     """Return names with what they are, numbers spelled with their units."""
     summary = run.summary
     found = [
@@ -44,6 +44,6 @@ def of_run(run: RunTables) -> Shown:
     return Shown([Panel(OnPage("facts", {"entries": entries}))])
 
 
-def _time(run: RunTables) -> str:
+def _time(run: RunFolder) -> str:
     short = run.horizon_s and run.end_s < run.horizon_s * (1 - 1e-9) and not run.summary
     return f"{run.end_s:,.6g} of {run.horizon_s:,.6g} s" if short else f"{run.end_s:,.6g} s"

@@ -4,9 +4,10 @@ from typing import Any
 
 import numpy as np
 
+from netsim.recording.reader import RunFolder, Words
 from netsim.recording.schema import OUTCOMES
 from netsim.views import Layers, Panel, Quantity, Shown
-from netsim.views.gathering.run_tables import RunTables, Words, moments, stretch_of
+from netsim.views.gathering.moments import moments, stretch_of
 
 TITLE = "What became of messages"
 PLACE = 40
@@ -17,7 +18,7 @@ UNUSED = "arrived, not used"
 """Outcome of a message with a model or other values that arrived and that no job read."""
 
 
-def of_run(run: RunTables) -> Shown | None:
+def of_run(run: RunFolder) -> Shown | None:
     """Return messages by kind, outcome and stretch of time (that in which they ended)."""
     rows = run.messages
     if not rows or not len(rows["src"]):
@@ -55,7 +56,7 @@ def of_run(run: RunTables) -> Shown | None:
     return Shown([Panel(mark, table)], note)
 
 
-def _fates(run: RunTables) -> Words:
+def _fates(run: RunFolder) -> Words:
     """Outcomes of all messages; of those that arrived in vain, that."""
     outcome: Words = run.messages["outcome"]
     if not run.uses:

@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from netsim.recording.reader import RunFolder
 from netsim.views import Columns, Panel, Quantity, Shown
 from netsim.views.fates import known_outcomes
-from netsim.views.gathering.run_tables import RunTables
 
 TITLE = "Messages by link"
 PLACE = 50
@@ -12,7 +12,7 @@ PLACE = 50
 MOST_ROWS = 300
 
 
-def of_run(run: RunTables) -> Shown | None:
+def of_run(run: RunFolder) -> Shown | None:
     """Return a row a link, those with the most messages that did not arrive first."""
     rows = run.messages
     if not rows or not len(rows["src"]):

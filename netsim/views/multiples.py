@@ -1,18 +1,17 @@
 """The main metric over virtual time at every point: small charts side by side."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from netsim.errors import ScenarioError
 from netsim.recording.main_metric import is_share
 from netsim.recording.metrics import names
+from netsim.recording.reader import RunFolder
 from netsim.views import OnPage, Panel, Shown
 from netsim.views.gathering.comparison import around
 from netsim.views.gathering.estimates import BANDS, Line, over_seeds
 from netsim.views.gathering.names import method
 from netsim.views.gathering.numbers import evenly, short
-from netsim.views.gathering.runs import Run
 from netsim.views.gathering.sweep_tables import SweepTables
 
 TITLE = "Over virtual time, point by point"
@@ -41,9 +40,8 @@ def gather(sweep: SweepTables) -> dict[str, Any] | None:
         for algorithm in sweep.algorithms:
             runs = [
                 run
-                for one in sweep.runs
-                if (one.point, one.algorithm) == (point, algorithm)
-                and (run := _measured(one.folder, metric)) is not None
+                for run in sweep.at(point)
+                if run.labels["algorithm"] == algorithm and _has(run, metric)
             ]
             found = _over_seeds(method(algorithm), runs, metric)
             if found is not None:
@@ -74,16 +72,15 @@ def gather(sweep: SweepTables) -> dict[str, Any] | None:
     }
 
 
-def _measured(folder: Path, metric: str) -> Run | None:
-    """A run that can be read and has a metric; None for others."""
+def _has(run: RunFolder, metric: str) -> bool:
+    """Return whether a run can be read and has a metric."""
     try:
-        run = Run.of(folder)
-        return run if metric in names(run.metrics) else None
+        return metric in names(run.measured)
     except ScenarioError:
-        return None
+        return False
 
 
-def _over_seeds(label: str, runs: Sequence[Run], metric: str) -> Line | None:
+def _over_seeds(label: str, runs: Sequence[RunFolder], metric: str) -> Line | None:
     """The mean of runs with its deviation over seeds; None without runs or a common time."""
     try:
         return over_seeds(label, runs, metric, "time", "std") if runs else None

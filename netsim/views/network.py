@@ -5,17 +5,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from netsim.recording.reader import RunFolder
 from netsim.views import OnPage, Panel, Shown
+from netsim.views.gathering.moments import Floats, Ints, moments, off_spans, stretch_of
 from netsim.views.gathering.numbers import short
-from netsim.views.gathering.run_tables import (
-    Floats,
-    Ints,
-    RunTables,
-    moments,
-    off_spans,
-    stretch_of,
-)
-from netsim.views.gathering.spring import spring
 
 TITLE = "The network over time"
 PLACE = 30
@@ -28,17 +21,19 @@ MOST_WEIGHTS = 250_000
 """Weights that changed, over all moments; of more, several moments share one."""
 MOST_PEERS = 250
 """Of one node, where one moment alone has more weights than that."""
+_EXACT = 300
+"""Of more nodes a sample of the others pushes each away."""
 _CHANGED = 5e-4
 """A weight that changed by less is as before."""
 
 
-def of_run(run: RunTables) -> Shown | None:
+def of_run(run: RunFolder) -> Shown | None:
     """Return what `gather` finds, for the page."""
     found = gather(run)
     return None if found is None else Shown([Panel(OnPage("network", found))])
 
 
-def gather(run: RunTables) -> dict[str, Any] | None:
+def gather(run: RunFolder) -> dict[str, Any] | None:
     """Moments, places, messages by link, weights, and who is off; None without links or places."""
     if run.count < 1:
         return None
@@ -67,7 +62,7 @@ def gather(run: RunTables) -> dict[str, Any] | None:
     return found
 
 
-def _starts(run: RunTables) -> Floats | None:
+def _starts(run: RunFolder) -> Floats | None:
     """(N, 2) positions [m] at the start; None where nodes have none."""
     if not {"x_m", "y_m"} <= set(run.nodes):
         return None
@@ -76,7 +71,7 @@ def _starts(run: RunTables) -> Floats | None:
 
 
 def _where(
-    run: RunTables,
+    run: RunFolder,
     ends_s: Floats,
     starts: Floats | None,
     links: dict[str, Any] | None,
@@ -104,7 +99,7 @@ def _where(
     return {"x": short(at[:, 0], 4), "y": short(at[:, 1], 4), "moves": False}
 
 
-def _links(run: RunTables, ends_s: Floats) -> dict[str, Any] | None:
+def _links(run: RunFolder, ends_s: Floats) -> dict[str, Any] | None:
     """Messages begun and delivered by pair of nodes, both ways together, and by moment."""
     rows = run.messages
     if not rows or not len(rows["src"]):
@@ -139,7 +134,7 @@ def _links(run: RunTables, ends_s: Floats) -> dict[str, Any] | None:
     }
 
 
-def _weights(run: RunTables, ends_s: Floats) -> dict[str, Any] | None:
+def _weights(run: RunFolder, ends_s: Floats) -> dict[str, Any] | None:
     """Weights that changed, by the moment at which they hold: the last that was logged by then."""
     rows = run.graph
     if not rows or not len(rows["node"]):
@@ -195,8 +190,51 @@ def _strongest(node: Ints, moment: Ints, weight: Floats) -> NDArray[np.bool_]:
     return kept
 
 
-def _off(run: RunTables, ends_s: Floats) -> list[list[int]]:
+def _off(run: RunFolder, ends_s: Floats) -> list[list[int]]:
     """Return the nodes that are off at each moment; empty where none ever is."""
     node, begin, end = off_spans(run)
     until = np.where(end < run.end_s, end, np.inf)  # those that are off at the end stay so
     return [sorted(node[(begin <= t) & (t < until)].tolist()) for t in ends_s] if len(node) else []
+
+
+def spring(nodes: int, a: Ints, b: Ints, rounds: int = 60) -> Floats:
+    """Positions in the unit square by attraction along links and repulsion (Fruchterman, Reingold).
+
+    Parameters
+    ----------
+    nodes : int
+    a, b : (L,) int64
+        The ends of each link.
+    rounds : int
+        Steps of the layout, each shorter than the last.
+
+    Returns
+    -------
+    (N, 2) float64
+        The same for the same links.
+    """
+    angle = 2 * np.pi * np.arange(nodes) / max(nodes, 1)
+    at = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    if nodes > 2 and len(a):
+        draws = np.random.default_rng(nodes)
+        near = np.sqrt(np.pi / nodes)
+        for step in np.linspace(0.15, 0.005, rounds):
+            others = (
+                np.broadcast_to(np.arange(nodes), (nodes, nodes))
+                if nodes <= _EXACT
+                else draws.integers(nodes, size=(nodes, _EXACT))
+            )
+            apart = at[:, None] - at[others]
+            squared = np.maximum((apart**2).sum(axis=2), 1e-6)
+            scale = nodes / others.shape[1]
+            push = (apart * (near**2 / squared)[..., None]).sum(axis=1) * scale
+            along = at[a] - at[b]
+            pull = along * (np.linalg.norm(along, axis=1) / near)[:, None]
+            for axis in range(2):
+                push[:, axis] -= np.bincount(a, pull[:, axis], nodes)
+                push[:, axis] += np.bincount(b, pull[:, axis], nodes)
+            push -= 0.3 * at  # parts that are not linked stay on the page
+            length = np.maximum(np.linalg.norm(push, axis=1), 1e-9)
+            at = at + push / length[:, None] * np.minimum(length, step)[:, None]
+    low, extent = at.min(axis=0), np.ptp(at, axis=0)
+    return np.asarray((at - low) / np.where(extent > 0, extent, 1.0), dtype=np.float64)

@@ -17,24 +17,30 @@ from netsim.errors import ScenarioError
 from netsim.recording import run_folder
 from netsim.recording.main_metric import MainMetric, is_share
 from netsim.recording.metrics import Curve, curve, names
-from netsim.recording.parquet_parts import Rows
+from netsim.recording.reader import RunFolder
 from netsim.recording.schema import ARRIVED
-from netsim.recording.summary import load
 from netsim.registry import TAGS
 from netsim.scenario.labels import shown
-from netsim.views import Ask, Column, Columns, OnPage, OnPaper, Panel, Printed, Quantity, Shown
+from netsim.views import (
+    Ask,
+    Column,
+    Columns,
+    Lines,
+    Panel,
+    Printed,
+    Quantity,
+    Sentence,
+    Sentences,
+    Shares,
+    Shown,
+)
+from netsim.views.gathering import names as names_of
 from netsim.views.gathering.comparison import Spread, paired_nodes
-from netsim.views.gathering.runs import Run
-from netsim.views.render.figure.sheets import SCREEN, Sheet
 
 TITLE = "What the network costs"
 PLACE = 5
 NOTHING = "no algorithm was played in several worlds: none has a set"
 
-NAME = "network_cost.png"
-_DASHES: Sequence[Any] = ("-", (0, (4, 2)), (0, (1, 1.2)))
-"""Of the scenario's own world, of the one with a `set` next to it, and so on."""
-_LOST = ("#D55E00", "#7f3b08", "#CC79A7", "#6b6b6b", "#000000")
 LATE = "deadline"
 """The outcome of messages that would have arrived, but too late."""
 CAUSES = {
@@ -47,13 +53,12 @@ CAUSES = {
     "withdrawn": "withdrawn by its sender",
 }
 """Words for the causes of lost messages, by outcome."""
-_FATES = {"arrived": "#9fc5a8", LATE: "#E69F00"}
 TITLES = {LATE: "late"}
 """Titles of columns that are not the outcome's name."""
 
 
 @dataclass(frozen=True)
-class Played:
+class World:
     """One algorithm in one world.
 
     Attributes
@@ -62,40 +67,39 @@ class Played:
         What results call it.
     changes : mapping
         The `set` of its `[[algorithm]]`.
-    folder : Path
-    summary : dict
-    main : MainMetric
-    measured : Rows
-        Its metrics; empty where nothing was learned.
+    run : RunFolder
+        It has ended.
     """
 
     name: str
     changes: Mapping[str, Any]
-    folder: Path
-    summary: dict[str, Any]
-    main: MainMetric
-    measured: Rows
+    run: RunFolder
+
+    @property
+    def main(self) -> MainMetric:
+        """Its main metric."""
+        return self.run.main
 
     @property
     def learned(self) -> bool:
         """Return whether its main metric was measured."""
-        return self.main.name in names(self.measured)
+        return self.main.name in names(self.run.measured)
 
     @property
     def curve(self) -> Curve:
         """Its main metric over time."""
-        return curve(self.measured, self.main.name, self.main)
+        return curve(self.run.measured, self.main.name, self.main)
 
     @property
     def sent(self) -> int:
         """Number of messages sent, once a receiver."""
-        return int(self.summary["messages"]["sent"])
+        return int(self.run.summary["messages"]["sent"])
 
     @property
     def outcomes(self) -> Counter[str]:
         """Number of messages by outcome."""
         found: Counter[str] = Counter()
-        for by_outcome in self.summary["outcomes"].values():
+        for by_outcome in self.run.summary["outcomes"].values():
             found.update(by_outcome)
         return found
 
@@ -105,7 +109,7 @@ class Played:
 
     def delay_s(self, what: str) -> float | None:
         """`mean` or `max` of what delivered messages took [s]."""
-        found: Mapping[str, Any] = self.summary.get("delay") or {}
+        found: Mapping[str, Any] = self.run.summary.get("delay") or {}
         value = found.get(f"{what}_s")
         return None if value is None else float(value)
 
@@ -116,18 +120,18 @@ class NetworkCost:
 
     Attributes
     ----------
-    groups : list of list of Played
+    groups : list of list of World
         One list an algorithm: its worlds, the scenario's own last.
     """
 
-    groups: list[list[Played]]
+    groups: list[list[World]]
 
     @property
-    def runs(self) -> list[Played]:
+    def runs(self) -> list[World]:
         """All of them, in the order of the table."""
         return [run for group in self.groups for run in group]
 
-    def with_the_one_above(self) -> list[tuple[Played, Played | None]]:
+    def with_the_one_above(self) -> list[tuple[World, World | None]]:
         """Each run with the world of the same algorithm that is the row above it."""
         return [
             (run, group[i - 1] if i else None)
@@ -154,23 +158,19 @@ def worlds_of(folders: Sequence[Path], entries: Sequence[Mapping[str, Any]]) -> 
     """
     if not any(entry.get("set") for entry in entries):
         return None
-    groups: dict[str, list[Played]] = {}
+    groups: dict[str, list[World]] = {}
     for entry, folder in zip(entries, folders, strict=True):
-        summary, measured = load(folder), run_folder.read(folder, "metrics")
         same = {key: value for key, value in entry.items() if key not in ("name", "set")}
         groups.setdefault(repr(sorted(same.items())), []).append(
-            Played(
-                str(entry["name"]), entry.get("set") or {}, folder, summary,
-                MainMetric.of(summary), measured,
-            )
-        )  # fmt: skip
+            World(str(entry["name"]), entry.get("set") or {}, RunFolder.ended(folder))
+        )
     ordered = [sorted(g, key=lambda run: -len(run.changes)) for g in groups.values()]
     return NetworkCost(ordered) if any(len(group) > 1 for group in ordered) else None
 
 
-def difference(run: Played, other: Played) -> Spread | None:
+def difference(run: World, other: World) -> Spread | None:
     """One run less another, node by node, at the last time that both were measured; None: never."""
-    return paired_nodes(run.measured, other.measured, run.main, other.main)
+    return paired_nodes(run.run.measured, other.run.measured, run.main, other.main)
 
 
 def printed(cost: NetworkCost) -> Printed:
@@ -212,7 +212,7 @@ def sentences(cost: NetworkCost) -> list[str]:
     return told
 
 
-def _sentence(group: Sequence[Played]) -> str:
+def _sentence(group: Sequence[World]) -> str:
     """Describe one algorithm's message fates in its own world, and the loss of each world."""
     here = group[-1]
     lost = [
@@ -258,7 +258,7 @@ def _against(gap: Spread, main: MainMetric) -> str:
     return f"{'gains' if (gap.mean < 0) == main.is_lower_better else 'loses'} ({told})"
 
 
-def _value(run: Played, unit: bool = False) -> str:
+def _value(run: World, unit: bool = False) -> str:
     value = float(run.curve.mean[-1])
     if is_share(run.main.name):
         return f"{100 * value:.1f}" + (" %" if unit else "")
@@ -272,7 +272,7 @@ def _gap(gap: Spread, metric: str, unit: bool = False) -> str:
     return f"{size * gap.mean:+.{decimals}f}{half}{points}"
 
 
-def of_runs(runs: Sequence[Run], _: Ask) -> Shown | None:
+def of_runs(runs: Sequence[RunFolder], _: Ask) -> Shown | None:
     """Return sentences and paired differences; None where no algorithm has several worlds."""
     top = runs[0].folder.parent
     if not all(run.summary and run.folder.parent == top for run in runs):
@@ -287,21 +287,15 @@ def of_runs(runs: Sequence[Run], _: Ask) -> Shown | None:
     cost = worlds_of([run.folder for run in runs], [tables[run.folder.name] for run in runs])
     if cost is None:
         return None
-    return Shown(
-        [
-            Panel(OnPaper(lambda sheet: _drawn(cost, sheet))),
-            Panel(OnPage("sentences", {"sentences": sentences(cost)})),
-            _table(cost),
-        ],
-        printed=printed(cost),
-    )
+    return view(cost)
 
 
-def _drawn(cost: NetworkCost, sheet: Sheet) -> Any:
-    """The figure with its rows."""
-    from netsim.views.render.figure.files import Drawn  # here: a page does without Matplotlib
-
-    return Drawn(figure(cost, sheet), _rows(cost), _rows(cost), "")
+def view(cost: NetworkCost) -> Shown:
+    """Return accuracy over time, fates of messages, sentences and the table of all worlds."""
+    table, rows = _table(cost), _rows(cost)
+    told = Panel(Sentences([Sentence(text) for text in sentences(cost)]))
+    panels = [*_curves(cost), *_fates(cost), told, table]
+    return Shown(panels, short=rows, printed=printed(cost), rows=rows)
 
 
 def _rows(cost: NetworkCost) -> list[dict[str, Any]]:
@@ -346,95 +340,50 @@ def _table(cost: NetworkCost) -> Panel:
     return Panel(Columns(columns, caption), table)
 
 
-def draw(top: Path, cost: NetworkCost) -> Path:
-    """Draw `figures/network_cost.png` in the folder of all runs.
+def _curves(cost: NetworkCost) -> list[Panel]:
+    """Return the main metric over time, one colour an algorithm, one dash a world."""
+    if not all(run.learned and len(run.curve.t_s) > 1 for run in cost.runs):
+        return []
+    curves = {run.name: run.curve for run in cost.runs}
+    table = {
+        "curve": np.repeat(list(curves), [len(one.t_s) for one in curves.values()]),
+        "t_s": np.concatenate([one.t_s for one in curves.values()]),
+        "mean": np.concatenate([one.mean for one in curves.values()]),
+    }
+    metric = cost.runs[0].main.name
+    mark = Lines(
+        Quantity("t_s", "Virtual time", "s"),
+        names_of.as_quantity("mean", names_of.metric(metric)),
+        "curve",
+        axis="share" if is_share(metric) else "value",
+        looks={
+            run.name: (colour, place)
+            for colour, group in enumerate(cost.groups)
+            for place, run in enumerate(reversed(group))
+        },
+    )
+    return [Panel(mark, table, on_page=False)]
 
-    Parameters
-    ----------
-    top : Path
-    cost : NetworkCost
 
-    Returns
-    -------
-    Path
-        The file.
-    """
-    from netsim.views.render.figure import style as plot_style
-
-    with plot_style.style():
-        return plot_style.save(figure(cost), top / "figures" / NAME)
-
-
-def figure(cost: NetworkCost, sheet: Sheet = SCREEN) -> Any:
-    """Accuracy over time, and beside it what became of messages; the latter alone with no metric.
-
-    To be called, and the figure saved, inside `plot_style.style()`.
-    """
-    from netsim.views.render.figure import style as plot_style
-
+def _fates(cost: NetworkCost) -> list[Panel]:
+    """Return shares of each run's messages by what became of them, and how long they took."""
     sending = [run for run in cost.runs if run.sent]
-    learned = all(run.learned and len(run.curve.t_s) > 1 for run in cost.runs)
-    wide = 8.0 if learned else 4.6
-    found = plot_style.new_figure(sheet.width_in or wide, 3.5, sheet)
-    if learned:
-        _curves(found.add_subplot(1, 2, 1), cost)
-    if sending:
-        _fates(found.add_subplot(1, 2 if learned else 1, 2 if learned else 1), sending, cost.causes)
-    first = cost.runs[0].summary
-    if sheet.has_heading:
-        plot_style.heading(found, f"{first['name']} · {int(first['nodes']):,} nodes")
-    return found
-
-
-def _curves(panel: Any, cost: NetworkCost) -> None:
-    """One colour an algorithm, one dash a world."""
-    from netsim.views.render.figure import axes as plot_axes
-    from netsim.views.render.figure import style as plot_style
-
-    drawn = []
-    for colour, group in zip(plot_style.COLOURS * 9, cost.groups, strict=False):
-        for place, run in enumerate(reversed(group)):
-            over_time = run.curve
-            drawn.append(over_time.mean)
-            panel.plot(
-                over_time.t_s,
-                over_time.mean,
-                color=colour,
-                linestyle=_DASHES[min(place, len(_DASHES) - 1)],
-                label=run.name,
-            )
-    metric, all_drawn = cost.runs[0].main.name, np.concatenate(drawn)
-    label = f"Test {metric.replace('_', ' ')}"
-    if is_share(metric):
-        plot_axes.share_axis(panel, f"{label} [%]", all_drawn)
-    else:
-        plot_axes.value_axis(panel, label, all_drawn)
-    end = max(float(run.curve.t_s[-1]) for run in cost.runs)
-    plot_axes.number_axis(panel, "Virtual time [s]", end)
-    panel.legend(loc="upper center", bbox_to_anchor=(0.45, -0.2), ncols=2)
-
-
-def _fates(panel: Any, runs: Sequence[Played], causes: Sequence[str]) -> None:
-    """A bar a run: shares of its messages by what became of them, and how long they took."""
-    from netsim.views.render.figure import style as plot_style
-
-    kinds = {"arrived": ARRIVED} | {CAUSES[cause]: (cause,) for cause in causes}
-    lost = iter(_LOST)
-    left = np.zeros(len(runs))
-    for title, outcomes in kinds.items():
-        shares = np.array([100 * run.share(*outcomes) for run in runs])
-        colour = _FATES.get(outcomes[0] if title != "arrived" else title) or next(lost)
-        panel.barh(range(len(runs)), shares, left=left, color=colour, label=title, height=0.62)
-        left += shares
-    for i, run in enumerate(runs):
-        mean_s = run.delay_s("mean")
-        if mean_s is not None:
-            text = f"after {mean_s:.2g} s" if mean_s else "at once"
-            panel.text(2, i, text, va="center", fontsize=8, color=plot_style.INK)
-    panel.set_yticks(range(len(runs)), [run.name for run in runs])
-    panel.invert_yaxis()
-    panel.set_xlim(0, 100)
-    panel.set_xlabel("Messages, once a receiver [%]")
-    panel.tick_params(axis="y", length=0)
-    panel.spines["left"].set_visible(False)
-    panel.legend(loc="upper center", bbox_to_anchor=(0.4, -0.2), ncols=3, columnspacing=1.2)
+    if not sending:
+        return []
+    kinds = {"arrived": ARRIVED} | {CAUSES[cause]: (cause,) for cause in cost.causes}
+    counts = [[sum(map(run.outcomes.__getitem__, of)) for of in kinds.values()] for run in sending]
+    messages = np.array(counts)
+    table = {
+        "run": np.repeat([run.name for run in sending], len(kinds)),
+        "fate": np.tile(list(kinds), len(sending)),
+        "messages": messages.reshape(-1),
+        "share": (messages / np.array([[run.sent] for run in sending])).reshape(-1),
+    }
+    delays = {run.name: run.delay_s("mean") for run in sending}
+    told = {
+        name: f"after {mean_s:.2g} s" if mean_s else "at once"
+        for name, mean_s in delays.items()
+        if mean_s is not None
+    }
+    y = Quantity("share", "Messages, once a receiver", "%")
+    return [Panel(Shares("run", y, "fate", "messages", told), table, on_page=False)]

@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from netsim.recording.main_metric import is_share
 from netsim.recording.metrics import STARVED_SHARE, starved
+from netsim.recording.reader import RunFolder
 from netsim.recording.schema import ARRIVED, RECORDED
 from netsim.units import BITS_PER_MEGABYTE
 from netsim.views import Columns, Panel, Quantity, Shown
-from netsim.views.gathering.run_tables import RunTables
 
 TITLE = "Nodes"
 PLACE = 80
@@ -19,7 +19,7 @@ _Cells = tuple[Quantity, NDArray[Any]]
 """A column and its values."""
 
 
-def of_run(run: RunTables) -> Shown | None:
+def of_run(run: RunFolder) -> Shown | None:
     """Return a row a node; those that starve are marked."""
     if run.count < 1:
         return None
@@ -61,7 +61,7 @@ def _words(word: str, chosen: NDArray[np.bool_]) -> _Cells:
     return Quantity(word, word), np.where(chosen, word, "")
 
 
-def _starved(run: RunTables) -> NDArray[np.bool_]:
+def _starved(run: RunFolder) -> NDArray[np.bool_]:
     """Return the mask of nodes that starved."""
     if not run.messages:
         return np.zeros(run.count, dtype=np.bool_)
@@ -74,7 +74,7 @@ def _column(key: str, title: str, unit: str, values: NDArray[Any]) -> _Cells:
     return Quantity(key, title, unit), np.asarray(values)
 
 
-def _had(run: RunTables) -> list[_Cells]:
+def _had(run: RunFolder) -> list[_Cells]:
     """Data and speed, where they differ or tell something."""
     columns = []
     if "train_samples" in run.nodes and run.nodes["train_samples"].any():
@@ -90,7 +90,7 @@ def _had(run: RunTables) -> list[_Cells]:
     return columns
 
 
-def _learned(run: RunTables) -> list[_Cells]:
+def _learned(run: RunFolder) -> list[_Cells]:
     """The main metric at the end, and what it had cost the node."""
     rows, n = run.metrics, run.count
     if not rows or not len(rows["t_s"]):
@@ -122,7 +122,7 @@ def _last(node: NDArray[Any], values: NDArray[Any], n: int) -> NDArray[np.float6
     return found
 
 
-def _messages(run: RunTables) -> list[_Cells]:
+def _messages(run: RunFolder) -> list[_Cells]:
     """Numbers of messages that it sent and received."""
     rows, n = run.messages, run.count
     if not rows or not len(rows["src"]):

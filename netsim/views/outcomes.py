@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from netsim.recording.reader import RunFolder
 from netsim.views import Ask, Panel, Quantity, Shares, Shown
-from netsim.views.gathering.runs import Run
 from netsim.views.network_cost import CAUSES
 
 TITLE = "The fate of messages"
@@ -21,7 +21,7 @@ USED, UNUSED, OTHERS = (
 )
 
 
-def of_runs(runs: Sequence[Run], _: Ask) -> Shown | None:
+def of_runs(runs: Sequence[RunFolder], _: Ask) -> Shown | None:
     """Return the shares of each run's messages, once a receiver; None where none were sent."""
     fates = {run.algorithm: fates_of(run.summary) for run in runs if run.summary}
     sending = {name: counts for name, counts in fates.items() if sum(counts.values())}

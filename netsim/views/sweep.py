@@ -7,7 +7,7 @@ own. An axis is logarithmic where what it shows spans decades.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -33,31 +33,14 @@ _ON_PAGE = 6
 """Measures that a page shows over the swept key."""
 
 
-@dataclass(frozen=True)
-class Way:
-    """Choices in showing a sweep.
-
-    Attributes
-    ----------
-    heading : str
-        Over the picture, on a screen.
-    minus : str
-        What the differences of its lines are to; empty: they are not drawn.
-    is_search : bool
-        Whether its points are trials.
-    """
-
-    heading: str = ""
-    minus: str = ""
-    is_search: bool = False
-
-
 def of_sweep(sweep: SweepTables) -> Shown | None:
     """Return the measures that the sweep shows, over the swept key."""
-    return gather(sweep.lines, sweep.measures[:_ON_PAGE], Way(is_search=bool(sweep.trials)))
+    return gather(sweep.lines, sweep.measures[:_ON_PAGE], is_search=bool(sweep.trials))
 
 
-def gather(lines: Sequence[PointResult], show: Sequence[str], way: Way) -> Shown | None:
+def gather(
+    lines: Sequence[PointResult], show: Sequence[str], minus: str = "", is_search: bool = False
+) -> Shown | None:
     """Gather a panel a measure, and of a search a panel a key that it drew.
 
     Parameters
@@ -66,7 +49,10 @@ def gather(lines: Sequence[PointResult], show: Sequence[str], way: Way) -> Shown
         See `comparison.compare_points`.
     show : sequence of str
         Names of measures.
-    way : Way
+    minus : str
+        The algorithm or point to which differences are drawn; empty: none are.
+    is_search : bool
+        Whether points are trials.
 
     Returns
     -------
@@ -77,38 +63,27 @@ def gather(lines: Sequence[PointResult], show: Sequence[str], way: Way) -> Shown
     shown = [name for name in show if any(name in line.estimates for line in lines)]
     if key is None or not shown:
         return None
-    keys = [k for k in lines[0].values if _varies(lines, k)] if way.is_search else [key]
+    keys = [k for k in lines[0].values if _varies(lines, k)] if is_search else [key]
     groups = _groups(lines, keys)
-    sides = ("", way.minus) if way.minus else ("",)
+    sides = ("", minus) if minus else ("",)
     cells = [line.estimates[name] for line in lines for name in shown if name in line.estimates]
-    counts = [len(cell.diff_values if minus else cell.values) for cell in cells for minus in sides]
+    counts = [len(cell.diff_values if side else cell.values) for cell in cells for side in sides]
     told = around(counts, f"{100 * LEVEL:g} % interval")
     axes = {key: SweptAxis.of(key, [line.values[key] for line in lines]) for key in keys}
     panels = [
-        _panel(groups, name, axis, lines, minus, way, told)
+        _panel(groups, name, axis, lines, side, is_search, told)
         for name in shown
         for axis in axes.values()
-        for minus in sides
+        for side in sides
     ]
-    about = "\n".join(filter(None, [_about(lines, way), definitions(shown)]))
-    return Shown(panels, about, _short(groups, keys, shown, way))
+    about = "\n".join(filter(None, [_about(lines, minus, is_search), definitions(shown)]))
+    return Shown(panels, about, _short(groups, keys, shown, minus), rows=_rows(lines, shown, minus))
 
 
-def csv_rows(lines: Sequence[PointResult], shown: Sequence[str], way: Way) -> list[Row]:
-    """A row a point, algorithm and measure that is drawn, for a file beside the figure.
-
-    Parameters
-    ----------
-    lines : sequence of PointResult
-    shown : sequence of str
-        Names of measures.
-    way : Way
-    """
-    return [
-        {**row, "diff_to": way.minus or lines[0].point}
-        for row in tidy_rows(lines)
-        if row["metric"] in shown
-    ]
+def _rows(lines: Sequence[PointResult], shown: Sequence[str], minus: str) -> list[Row]:
+    """A row a point, algorithm and measure that is drawn, for a file beside the figure."""
+    to = minus or lines[0].point
+    return [{**row, "diff_to": to} for row in tidy_rows(lines) if row["metric"] in shown]
 
 
 def _panel(
@@ -117,7 +92,7 @@ def _panel(
     axis: SweptAxis,
     lines: Sequence[PointResult],
     minus: str,
-    way: Way,
+    is_search: bool,
     told: Around | None,
 ) -> Panel:
     """One measure over one key.
@@ -133,7 +108,7 @@ def _panel(
         The points in that order.
     minus : str
         What is subtracted; empty: nothing is.
-    way : Way
+    is_search : bool
     told : Around, optional
     """
     places = {id(line): x for line, x in zip(lines, axis.at, strict=True)}
@@ -157,7 +132,7 @@ def _panel(
         tuple(axis.at),
         tuple(axis.words),
         axis.scale,
-        joined=axis.is_number and not way.is_search,  # kinds have no order
+        joined=axis.is_number and not is_search,  # kinds have no order
         is_difference=bool(minus) or measure.unit == "pp",
         each=[values if are_few(len(values)) else () for _, values in seen_here],
         around=told,
@@ -195,19 +170,22 @@ def _seen(
     return cell.diff, cell.diff_half_width or 0.0, cell.diff_values
 
 
-def _about(lines: Sequence[PointResult], way: Way) -> str:
+def _about(lines: Sequence[PointResult], minus: str, is_search: bool) -> str:
     """Return the words that explain marks."""
     counts = sorted({line.seeds for line in lines})
     seeds = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else str(counts[0])
-    what = "each mark a trial: " if way.is_search else ""
+    what = "each mark a trial: " if is_search else ""
     if counts[-1] == 1:
         return f"{what}one seed"
     over = f"{what}mean over {seeds} seeds"
-    return f"{over}; differences paired by seed" if way.minus else over
+    return f"{over}; differences paired by seed" if minus else over
 
 
 def _short(
-    groups: Mapping[str, Sequence[PointResult]], keys: Sequence[str], shown: Sequence[str], way: Way
+    groups: Mapping[str, Sequence[PointResult]],
+    keys: Sequence[str],
+    shown: Sequence[str],
+    minus: str,
 ) -> list[Row]:
     """A row a mark."""
     found = []
@@ -224,8 +202,8 @@ def _short(
                     continue
                 title = names.measure(name)
                 row[title] = MEASURES[name].spelled(cell.mean, cell.half_width)
-                if way.minus and cell.diff is not None:
-                    minus = names.difference(title, names.method(way.minus), alone=True)
-                    row[minus] = MEASURES[name].spelled(cell.diff, cell.diff_half_width, "+")
+                if minus and cell.diff is not None:
+                    told = names.difference(title, names.method(minus), alone=True)
+                    row[told] = MEASURES[name].spelled(cell.diff, cell.diff_half_width, "+")
             found.append(row)
     return found

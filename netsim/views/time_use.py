@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from netsim.recording.reader import RunFolder
 from netsim.recording.schema import ARRIVED
 from netsim.views import Layers, Panel, Quantity, Shown
-from netsim.views.gathering.run_tables import RunTables, off_spans
+from netsim.views.gathering.moments import off_spans
 
 Floats = NDArray[np.float64]
 
@@ -29,7 +30,7 @@ WORKED_OUT = (
 STATES = ("train", "compute", "transmit", "receive", "wait", "asleep", "off")
 
 
-def of_run(run: RunTables) -> Shown | None:
+def of_run(run: RunFolder) -> Shown | None:
     """Return seconds by state and node: as recorded, else worked out from messages and jobs."""
     if run.count < 1 or run.end_s <= 0:
         return None
@@ -61,7 +62,7 @@ def of_run(run: RunTables) -> Shown | None:
     return Shown([Panel(mark, table)], RECORDED if is_recorded else WORKED_OUT)
 
 
-def worked_out(run: RunTables) -> dict[str, Floats]:
+def worked_out(run: RunFolder) -> dict[str, Floats]:
     """Seconds of each node in states that exclude each other, the first that applies.
 
     Off; training, for the mean time of so many steps, one job after another, standing still while
@@ -128,7 +129,7 @@ def union(node: NDArray[Any], begin: Floats, end: Floats, end_s: float) -> Spans
     return node[starts], begin[starts], reach[last] - shift[last]
 
 
-def _training(run: RunTables, off: Spans) -> Spans:
+def _training(run: RunFolder, off: Spans) -> Spans:
     """Return the training times of nodes: jobs in turn, each of its steps' average length."""
     nothing = np.zeros(0)
     if "what" not in run.wakes or "step_s" not in run.nodes:
@@ -154,7 +155,7 @@ def _training(run: RunTables, off: Spans) -> Spans:
     return node, begin, end
 
 
-def _share_asleep(run: RunTables) -> Floats:
+def _share_asleep(run: RunFolder) -> Floats:
     """Share of the time for which each radio sleeps by its schedule; 0 where nothing says so."""
     if {"sleep_period_s", "sleep_awake_s"} <= set(run.nodes):
         period, awake = (run.nodes[f"sleep_{k}_s"].astype(np.float64) for k in ("period", "awake"))

@@ -10,16 +10,16 @@ from numpy.typing import NDArray
 
 from netsim.recording.graph_metrics import last_logged, weights_of
 from netsim.recording.parquet_parts import Rows
+from netsim.recording.reader import RunFolder
 from netsim.views import Cells, Panel, Quantity, Shown
 from netsim.views.gathering import pairs
-from netsim.views.gathering.run_tables import RunTables
 
 TITLE = "Collaboration weights at the end"
 PLACE = None
 NOTHING = "no weights have been logged"
 
 
-def of_run(run: RunTables) -> Shown | None:
+def of_run(run: RunFolder) -> Shown | None:
     """Return the weights that nodes gave each other at the end; None where none were logged."""
     graph, what = weights_of(run.folder)
     if not graph or not len(graph["node"]):

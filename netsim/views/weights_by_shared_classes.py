@@ -3,15 +3,15 @@
 import numpy as np
 
 from netsim.recording import graph_metrics
+from netsim.recording.reader import RunFolder
 from netsim.views import Panel, Points, Quantity, Shown
-from netsim.views.gathering.run_tables import RunTables
 
 TITLE = "Weight and shared classes"
 PLACE = None
 NOTHING = "no weights, or all pairs of nodes share as many classes"
 
 
-def of_run(run: RunTables) -> Shown | None:
+def of_run(run: RunFolder) -> Shown | None:
     """Return mean and spread over pairs; None without weights, or where no two pairs differ."""
     graph = graph_metrics.load(run.folder)
     rows = graph_metrics.by_shared_classes(graph) if graph is not None else []

@@ -44,10 +44,10 @@ FLOORS = [
     {"export"},
     {"world"},
     {"engine"},
+    {"terminal"},
     {"campaign"},
     {"testing"},
-    {"console"},
-    {"python_api"},
+    {"console", "python_api"},
     {"flower", "gym"},
     {"__main__"},
 ]
@@ -179,6 +179,14 @@ def test_each_folder_of_tests_is_a_folder_of_netsim():
 def test_netsim_never_imports_an_algorithm_by_name():
     found = {name for module in PATHS for name in imports(module)}
     assert {n for n in found if n.startswith(("algorithms", "netsim.algorithms"))} == set()
+
+
+def test_views_gather_and_only_renderers_draw():
+    """A view names a mark; Matplotlib and Rich are the renderers' alone."""
+    views = {m for m in PATHS if m.startswith("netsim.views.") and ".render" not in m}
+    drawing = ("matplotlib", "rich", "netsim.views.render")
+    assert len(views) > 60
+    assert [(m, n) for m in views for n in imports(m) if n.startswith(drawing)] == []
 
 
 def test_pages_of_the_papers_import_the_public_names_alone():

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from netsim.console import evaluation_cost
+from netsim.terminal import evaluation_cost
 
 
 def runs(*seconds):

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from netsim.console import live, live_worker
+from netsim.campaign import live, live_worker
 from netsim.views.render.page import html
 
 RUN = ("run", "s.toml", "-q", "--no-figures")

@@ -47,7 +47,7 @@ pytestmark = pytest.mark.skipif(not os.path.exists(FULL), reason="there is no /d
 
 
 LIBRARIES = (
-    "import netsim.console.app, netsim.console.sweeping, netsim.engine\n"
+    "import netsim.console.app, netsim.campaign.sweeping, netsim.engine\n"
     "import netsim.views.render.pictures, pandas\n"
 )
 

@@ -15,8 +15,9 @@ import pytest
 from rich.console import Console
 
 from netsim.console import terminal
-from netsim.console.progress import duration, short, watched
 from netsim.engine.progress import Progress
+from netsim.terminal import consoles
+from netsim.terminal.progress import duration, short, watched
 
 ROOT = str(Path(__file__).parents[2])
 CONTROLS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -98,7 +99,7 @@ def test_evaluation_that_is_cheap_is_not_told(console, scenario, cost):
 
 
 def test_waiting_shows_on_a_terminal_alone(monkeypatch, console):
-    monkeypatch.setattr(terminal, "err", lambda: console)
+    monkeypatch.setattr(consoles, "err", lambda: console)
     with terminal.waiting("drawing [figures]"):
         pass
     with terminal.waiting("quietly", quiet=True):

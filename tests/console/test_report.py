@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from netsim.console import ending
+from netsim.campaign import ending
 
 RUN = ("run", "s.toml", "--out", "out", "-q", "--no-figures")
 MOVING = """

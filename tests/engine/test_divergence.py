@@ -13,7 +13,6 @@ import torch
 from rich.console import Console
 
 import netsim
-from netsim.console.ending import warnings_of
 from netsim.engine.scores import Pass, Scores
 from netsim.learning.shards import NodeRows, Shards
 from netsim.learning.tasks.classification import Classification
@@ -24,12 +23,13 @@ from netsim.node.publishing_verbs import Publication
 from netsim.recording import metrics as measured
 from netsim.recording import run_folder
 from netsim.recording.main_metric import ACCURACY
+from netsim.recording.reader import RunFolder
+from netsim.recording.run_warnings import warnings_of
 from netsim.rng import Streams
 from netsim.views import Ask, cdf, compare
 from netsim.views.explaining import explained
 from netsim.views.gathering import comparison, frames
 from netsim.views.gathering.comparison import time_to_target
-from netsim.views.gathering.runs import Run
 from netsim.views.render.figure.sheets import paper
 from netsim.views.render.page.run_page import gather
 from netsim.views.render.terminal import WrappedTable
@@ -300,5 +300,5 @@ def test_a_sweep_has_no_mean_over_the_seeds_that_did_not_diverge():
 @pytest.mark.filterwarnings("ignore::netsim.python_api.playing.RunWarning")
 def test_a_distribution_says_how_many_nodes_it_leaves_out(tmp_path):
     play(tmp_path / "run", "stacked", horizon_s=20.0)
-    shown = cdf.of_runs([Run.of(tmp_path / "run")], Ask(("accuracy",)))
+    shown = cdf.of_runs([RunFolder.ended(tmp_path / "run")], Ask(("accuracy",)))
     assert "left out of accuracy: 1 of 5 nodes have no finite number" in shown.about

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from netsim.console.progress import words_of
 from netsim.engine.progress import Progress
 from netsim.errors import ScenarioError
 from netsim.recording import metrics, summary
 from netsim.recording.main_metric import ACCURACY, MainMetric
 from netsim.recording.recorder import Recorder
+from netsim.terminal.progress import words_of
 from netsim.views import compare
 from netsim.views.gathering import comparison
 from netsim.views.render import pictures as figures

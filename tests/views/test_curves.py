@@ -6,11 +6,10 @@ import pytest
 from scipy import stats
 
 from netsim.errors import ScenarioError
+from netsim.recording.reader import RunFolder
 from netsim.views import Ask, accuracy
 from netsim.views.gathering import frames
 from netsim.views.gathering import runs as of_runs
-from netsim.views.gathering.frames import PlayedRun
-from netsim.views.gathering.runs import Run
 from netsim.views.render.figure import marks
 from netsim.views.render.figure import style as plot_style
 from netsim.views.render.figure.sheets import SCREEN, paper
@@ -22,7 +21,7 @@ NAMES = ("kd_pdfl", "fedavg", "local")
 def drawn(folders, metrics=("accuracy",), against=("time",), sheet=COLUMN, **more):
     ask = Ask(tuple(metrics), on_paper=not sheet.has_heading, against=tuple(against), **more)
     with plot_style.style(sheet):
-        shown = accuracy.of_runs([Run.of(folder) for folder in folders], ask)
+        shown = accuracy.of_runs([RunFolder.ended(folder) for folder in folders], ask)
         return marks.drawn(shown, sheet=sheet)
 
 
@@ -93,7 +92,7 @@ def test_paired_differences_are_those_that_a_comparison_of_runs_finds(three_seed
     rows = pd.DataFrame(found.rows)
     mine = rows[(rows.metric == "accuracy minus FedAvg") & (rows.curve == "KD-PDFL")]
     sides = [
-        [PlayedRun(f, {"seed": s, "algorithm": name}) for s, f in enumerate(three_seeds[name])]
+        [RunFolder(f, {"seed": s, "algorithm": name}) for s, f in enumerate(three_seeds[name])]
         for name in ("kd_pdfl", "fedavg")
     ]
     expected = frames.compare(*sides).by_algorithm.iloc[0]
@@ -188,7 +187,7 @@ def test_runs_of_other_settings_are_no_seeds_of_each_other(tmp_path, written):
         (folder / "scenario.toml").write_text(
             f"seed = {seed}\n[radio]\nbandwidth_hz = {bandwidth}\n"
         )
-    groups = of_runs.groups([Run.of(tmp_path / p / "local") for p in ("a", "b")])
+    groups = of_runs.groups([RunFolder.ended(tmp_path / p / "local") for p in ("a", "b")])
     assert list(groups) == ["a/Local", "b/Local"]
 
 

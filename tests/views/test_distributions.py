@@ -7,8 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from netsim.errors import ScenarioError
+from netsim.recording.reader import RunFolder
 from netsim.views import Ask, cdf, graph
-from netsim.views.gathering.runs import Run
 from netsim.views.render.figure import marks
 from netsim.views.render.figure import style as plot_style
 from netsim.views.render.figure.sheets import paper
@@ -17,7 +17,7 @@ COLUMN = paper(3.5)
 
 
 def of(folders):
-    return [Run.of(folder) for folder in folders]
+    return [RunFolder.ended(folder) for folder in folders]
 
 
 def drawn(runs, metrics, paired_to=None):
@@ -91,7 +91,7 @@ def test_a_graph_has_alike_nodes_side_by_side(tmp_path, written):
     assert order.ids.tolist() == [0, 2, 4, 1, 3, 5]
     assert order.cuts == [3, 5]
     with plot_style.style(COLUMN):
-        found = graph.draw([run], COLUMN)
+        found = marks.drawn(graph.of_runs([run], Ask()), sheet=COLUMN)
     rows = pd.DataFrame(found.rows)
     log = pd.read_parquet(tmp_path / "a" / "graph").drop_duplicates(["node", "peer"], keep="last")
     both = rows.merge(log, on=["node", "peer"])
@@ -124,4 +124,4 @@ def test_nodes_with_classes_of_their_own_lie_by_likeness(tmp_path, written):
 def test_a_run_without_weights_has_no_graph(tmp_path, written):
     written(tmp_path / "a", "local", nodes=4, evaluations=6, weights=False)
     with pytest.raises(ScenarioError, match="graph: has no weights"):
-        graph.draw(of([tmp_path / "a"]), COLUMN)
+        graph.of_runs(of([tmp_path / "a"]), Ask())

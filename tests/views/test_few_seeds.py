@@ -5,10 +5,10 @@ import pytest
 from matplotlib.colors import to_rgba
 
 from netsim.recording import summary
+from netsim.recording.reader import RunFolder
 from netsim.views import Ask, accuracy, differences, sweep
 from netsim.views.gathering import comparison
 from netsim.views.gathering.comparison import SweepDesign
-from netsim.views.gathering.runs import Run
 from netsim.views.gathering.sweep_tables import SweepTables
 from netsim.views.render.figure import marks
 from netsim.views.render.figure import style as plot_style
@@ -35,7 +35,7 @@ def put(folder, seeds_at) -> SweepTables:
 
 def response(found: SweepTables, minus: str):
     lines = found.lines_to(minus)
-    shown = sweep.gather(lines, ["accuracy"], sweep.Way(minus=minus))
+    shown = sweep.gather(lines, ["accuracy"], minus)
     with plot_style.style(COLUMN):
         drawn = marks.drawn(shown, sheet=COLUMN)
     return drawn, section(shown, "Response")
@@ -111,8 +111,8 @@ def test_differences_on_the_page_show_few_seeds(tmp_path, seeds):
             "to_algorithm": [-0.1 - 0.1 * k for k in range(seeds)],
         }
         assert told[3] == (pytest.approx(list(expected[view])) if few else None)
-        assert found["around"][view]["drawn"] == WORDS.get(seeds, "")
-        assert found["around"][view]["has_bars"] == (seeds == 4)
+        assert found["around"][view][0]["drawn"] == WORDS.get(seeds, "")
+        assert found["around"][view][0]["has_bars"] == (seeds == 4)
     assert dpsgd["to_point"][0] is None
 
 
@@ -125,7 +125,9 @@ def runs(tmp_path, written):
                 folder = tmp_path / f"seed-{seed}" / name
                 gain = 0.2 + 0.05 * k
                 written(folder, name, seed=seed, nodes=4, evaluations=4, gain=gain)
-        return [Run.of(tmp_path / f"seed-{s}" / name) for name in names for s in range(seeds)]
+        return [
+            RunFolder.ended(tmp_path / f"seed-{s}" / name) for name in names for s in range(seeds)
+        ]
 
     return play
 

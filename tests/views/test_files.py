@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from netsim.recording.reader import RunFolder
 from netsim.views import Ask, accuracy
-from netsim.views.gathering.runs import Run
 from netsim.views.render.figure import files as numbers
 from netsim.views.render.figure import layout, marks
 from netsim.views.render.figure import style as plot_style
@@ -20,7 +20,7 @@ from netsim.views.render.figure.sheets import WIDTHS_IN, paper
 def make(tmp_path, written):
     for name in ("kd_pdfl", "local"):
         written(tmp_path / name, name, nodes=6, evaluations=4)
-    runs = [Run.of(tmp_path / name) for name in ("kd_pdfl", "local")]
+    runs = [RunFolder.ended(tmp_path / name) for name in ("kd_pdfl", "local")]
 
     def draw(path, form, width=3.5, paired_to=None):
         sheet = paper(width)

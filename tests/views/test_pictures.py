@@ -4,15 +4,15 @@ from matplotlib.image import imread
 
 from netsim.errors import ScenarioError
 from netsim.recording import metrics, run_folder, summary
+from netsim.recording.reader import RunFolder
 from netsim.recording.recorder import Recorder
 from netsim.views import deliveries
 from netsim.views import weights as heatmaps
 from netsim.views.gathering import runs as of_runs
 from netsim.views.gathering.estimates import over_seeds
-from netsim.views.gathering.run_tables import RunTables
-from netsim.views.gathering.runs import Run
 from netsim.views.render import pictures as figures
-from netsim.views.render.figure.sheets import SCREEN
+from netsim.views.render.figure import marks
+from netsim.views.render.figure import style as plot_style
 
 S = 1_000_000_000
 
@@ -52,7 +52,7 @@ def test_what_was_not_recorded_is_not_drawn(tmp_path, written):
 def test_large_networks_are_drawn_in_blocks(tmp_path, written):
     written(tmp_path, nodes=450, evaluations=2)
     assert len(figures.draw(tmp_path)) == 4
-    panel = deliveries.of_run(RunTables(tmp_path)).panels[0]
+    panel = deliveries.of_run(RunFolder(tmp_path)).panels[0]
     assert panel.mark.block == 3
     assert panel.table["sender"].max() == 447
     share = panel.table["delivered"].sum() / summary.load(tmp_path)["messages"]["delivered"]
@@ -72,10 +72,10 @@ def test_runs_of_one_algorithm_and_several_seeds_become_one_curve(tmp_path, writ
     for seed, evaluations in ((0, 5), (1, 5), (2, 3)):  # of the last at 0, 50 and 100 s alone
         folders.append(tmp_path / f"seed-{seed}" / "local")
         written(folders[-1], "local", seed=seed, evaluations=evaluations)
-    runs = [Run.of(folder) for folder in folders]
+    runs = [RunFolder.ended(folder) for folder in folders]
     ((title, group),) = of_runs.groups(runs).items()
     line = over_seeds(title, group, "accuracy", "time", "std")
-    found = [metrics.curve(r.metrics, "accuracy") for r in runs]
+    found = [metrics.curve(r.measured, "accuracy") for r in runs]
     assert line.x.tolist() == found[2].t_s.tolist()
     means = np.stack([one.mean[np.isin(one.t_s, found[2].t_s)] for one in found])
     assert line.y == pytest.approx(means.mean(axis=0))
@@ -87,7 +87,7 @@ def test_equal_algorithm_and_seed_are_told_apart_by_folder(tmp_path, written):
     folders = [tmp_path / name / "local" for name in ("slow", "fast")]
     for folder in folders:
         written(folder, "local", evaluations=3)
-    groups = of_runs.groups([Run.of(folder) for folder in folders])
+    groups = of_runs.groups([RunFolder.ended(folder) for folder in folders])
     assert list(groups) == ["slow/Local", "fast/Local"]
 
 
@@ -111,7 +111,7 @@ def test_traffic_counts_pairs(tmp_path):
     for dst, outcome in ((1, "delivered"), (1, "outage"), (2, "partial"), (1, "delivered")):
         recorder.message(0, S, 0, dst, "M", 8, 1, 0, 1.0, outcome, 0, None)
     recorder.close()
-    found = deliveries.of_run(RunTables(tmp_path)).panels[0].table
+    found = deliveries.of_run(RunFolder(tmp_path)).panels[0].table
     rows = zip(*(found[name].tolist() for name in found), strict=True)
     assert list(rows) == [(0, 1, 2, 2 / 3), (0, 2, 0, 0)]
 
@@ -139,8 +139,8 @@ def test_the_map_has_places_links_and_walls(tmp_path, written):
         f"[radio.path_loss]\npath = '{tmp_path / 'scene.npz'}'\n"
     )
     assert node_map.outlines(tmp_path / "a").shape == (4, 2)
-    (drawn,) = node_map.of_run(RunTables(tmp_path / "a")).panels
-    figure = drawn.mark.draw(SCREEN).figure
+    with plot_style.style():
+        figure = marks.drawn(node_map.of_run(RunFolder(tmp_path / "a"))).figure
     panel = figure.axes[0]
     assert len(panel.patches) == 1
     assert [text.get_text() for text in panel.texts] == ["0", "1", "2"]

@@ -11,7 +11,7 @@ from netsim.errors import ScenarioError
 from netsim.recording import summary
 from netsim.views import sweep
 from netsim.views.gathering import comparison
-from netsim.views.render import pictures
+from netsim.views.render.figure import marks
 from netsim.views.render.figure import style as plot_style
 from netsim.views.render.figure.sheets import paper
 
@@ -46,7 +46,7 @@ def draw(played, paired_to=None, show=("accuracy",), **more):
     folder, design, _ = played
     lines = comparison.compare_points(folder, design, paired_to)
     with plot_style.style(COLUMN):
-        return pictures.of_sweep(lines, show, sweep.Way(minus=paired_to or "", **more), COLUMN)
+        return marks.drawn(sweep.gather(lines, show, paired_to or "", **more), sheet=COLUMN)
 
 
 def test_differences_are_to_the_method_named_seed_by_seed(played):

@@ -16,7 +16,7 @@ from netsim.recording.summary_fields import MEASURES
 from netsim.views import differences, sweep
 from netsim.views.gathering import comparison
 from netsim.views.gathering import swept as swept_axis
-from netsim.views.render import pictures
+from netsim.views.render.figure import marks
 from netsim.views.render.figure import style as plot_style
 from netsim.views.render.terminal import WrappedTable
 
@@ -163,8 +163,8 @@ def figure(tmp_path, values, key="radio.bandwidth_hz", energies=None, **more):
                 put(tmp_path, f"p{i}", seed, algorithm, energy_j=joules)
     lines = comparison.compare_points(tmp_path, asked)
     with plot_style.style():
-        found = pictures.of_sweep(lines, ["energy_j", "accuracy"], sweep.Way("heading"))
-    return found and found.figure
+        shown = sweep.gather(lines, ["energy_j", "accuracy"])
+        return shown and marks.drawn(shown, "heading").figure
 
 
 def test_axes_are_logarithmic_where_values_span_decades(tmp_path):

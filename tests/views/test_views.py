@@ -3,13 +3,13 @@
 import json
 import re
 
+import numpy as np
 import pytest
 from rich.console import Console
 
 from netsim import views
-from netsim.views import Ask, Cells, Columns, OnPage, OnPaper, Panel, Quantity, Shown
-from netsim.views.gathering.run_tables import RunTables
-from netsim.views.gathering.runs import Run
+from netsim.recording.reader import RunFolder
+from netsim.views import Ask, Cells, Columns, OnPage, Panel, Quantity, Shown
 from netsim.views.render import terminal
 from netsim.views.render.figure import marks as figure_marks
 from netsim.views.render.figure import style as plot_style
@@ -36,7 +36,7 @@ def test_every_mark_of_a_page_has_a_script_and_every_script_a_mark():
         for name in views.names()
         for found in re.findall(r'OnPage\(\s*"(\w+)"', open_text(views.find(name)))
     }
-    assert (kinds - {"onpage", "onpaper"}) | made == SCRIPTS
+    assert (kinds - {"onpage", "places"}) | made == SCRIPTS
 
 
 def open_text(module):
@@ -49,8 +49,8 @@ def shown(tmp_path, write_run):
     """Return by name the contents of each view for two small runs."""
     for name in ("dpsgd", "local"):
         write_run(tmp_path / name, algorithm=name)
-    tables = RunTables(tmp_path / "dpsgd")
-    runs = [Run.of(tmp_path / name) for name in ("dpsgd", "local")]
+    tables = RunFolder(tmp_path / "dpsgd")
+    runs = [RunFolder.ended(tmp_path / name) for name in ("dpsgd", "local")]
     found = {name: view.of_run(tables) for name, view in all_views("of_run")}
     found |= {
         name: view.of_runs(runs, Ask()) for name, view in all_views("of_runs") if name != "graph"
@@ -79,7 +79,7 @@ def test_each_renderer_draws_each_view(shown):
             assert len({len(cells) for cells in panel.table.values()}) <= 1, name
         for table in terminal.tables(one):
             console.print(table)
-        assert isinstance(one.panels[0].mark, OnPage | OnPaper) or one.frame().shape[0]
+        assert isinstance(one.panels[0].mark, OnPage) or one.frame().shape[0]
     printed = console.export_text()
     assert "Mean age at use" in printed
     assert "of these delivered" in printed
@@ -87,7 +87,7 @@ def test_each_renderer_draws_each_view(shown):
 
 def test_tables_for_a_terminal_are_in_the_units_of_their_titles():
     table = {"node": [0, 1], "share": [0.25, float("nan")]}
-    columns = {name: views.column(cells) for name, cells in table.items()}
+    columns = {name: np.asarray(cells) for name, cells in table.items()}
     mark = Columns([Quantity("node", "node"), Quantity("share", "used", "%")], "Caption.")
     console = Console(width=80, record=True)
     (made,) = terminal.tables(Shown([Panel(mark, columns)]))
@@ -101,7 +101,7 @@ def test_tables_for_a_terminal_are_in_the_units_of_their_titles():
 def test_cells_of_words_have_their_own_shape():
     sides = Quantity("row", "Row"), Quantity("column", "Column")
     mark = Cells(*sides, Quantity("mean", "Mean"), 0, ticks=(("a", "b"), ("x", "y", "z")))
-    table = {name: views.column(cells) for name, cells in
+    table = {name: np.asarray(cells) for name, cells in
              {"row": [0, 1], "column": [2, 0], "mean": [0.5, 1.0]}.items()}  # fmt: skip
     page = page_marks.section(Shown([Panel(mark, table)]), "title")
     data = page["panels"][0]["data"]

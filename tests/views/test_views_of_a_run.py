@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from netsim.recording.reader import RunFolder, Words
 from netsim.views import (
     age_by_pair,
     curves,
@@ -15,8 +16,7 @@ from netsim.views import (
     time_use,
 )
 from netsim.views.gathering.numbers import evenly, short
-from netsim.views.gathering.run_tables import RunTables, Words
-from netsim.views.gathering.spring import spring
+from netsim.views.network import spring
 
 
 def table(view, run):
@@ -35,7 +35,7 @@ def heights(view, run, layer, value):
 
 @pytest.fixture
 def run(tmp_path, write_run):
-    return RunTables(write_run(tmp_path / "run"))
+    return RunFolder(write_run(tmp_path / "run"))
 
 
 def test_curves_are_per_node_with_their_mean_and_costs(run):
@@ -77,7 +77,7 @@ def test_who_is_off_is_known_at_every_moment(run):
 
 
 def test_a_node_that_is_first_switched_on_was_off_before(tmp_path, write_run):
-    run = RunTables(write_run(tmp_path, wakes=((4.0, 2, "on", 0),)))
+    run = RunFolder(write_run(tmp_path, wakes=((4.0, 2, "on", 0),)))
     off = network.gather(run)["off"]
     assert off[0] == [2]
     assert off[-1] == []
@@ -165,7 +165,7 @@ def test_time_use_adds_up_and_counts_each_second_once(run):
 
 def test_recorded_times_are_taken_as_they_are(tmp_path, write_run):
     folder = write_run(tmp_path)
-    run = RunTables(folder)
+    run = RunFolder(folder)
     run.summary["time_s"] = {"train": [1.0, 2.0, 3.0], "off": [0.0, 0.0, 0.0]}
     assert time_use.of_run(run).about == time_use.RECORDED
     assert heights(time_use, run, "state", "time_s") == {"train": [1, 2, 3]}
@@ -185,7 +185,7 @@ def test_overlapping_stretches_are_united_node_by_node():
 
 def test_a_node_that_gets_next_to_nothing_is_starved(tmp_path, write_run):
     many = [(k / 20, k / 20 + 0.01, k % 2, 1 - k % 2, "Model", "delivered", 0.1) for k in range(40)]
-    run = RunTables(
+    run = RunFolder(
         write_run(tmp_path, messages=[*many, (9.0, 9.1, 0, 2, "Model", "outage", None)])
     )
     shown = nodes.of_run(run)
@@ -201,7 +201,7 @@ def test_a_node_that_gets_next_to_nothing_is_starved(tmp_path, write_run):
 def test_what_a_run_has_not_got_is_left_out(tmp_path, write_run):
     bare = write_run(tmp_path, messages=(), weights=(), wakes=(), places=False)
     views = on_page("of_run")
-    found = {name for name, view in views.items() if view.of_run(RunTables(bare)) is not None}
+    found = {name for name, view in views.items() if view.of_run(RunFolder(bare)) is not None}
     assert found == {"facts", "curves", "nodes"}
 
 
@@ -219,7 +219,7 @@ def test_places_of_moving_nodes_are_asked_for_at_the_moments(tmp_path, write_run
     def places(times_s):
         return np.stack([np.full((3, 2), t) for t in times_s])
 
-    found = network.gather(RunTables(write_run(tmp_path), places))
+    found = network.gather(RunFolder(write_run(tmp_path), places=places))
     assert found["moves"]
     assert found["x"][-1] == [10, 10, 10]
     assert len(found["x"]) == len(found["moments_s"]) == 60
@@ -228,7 +228,7 @@ def test_places_of_moving_nodes_are_asked_for_at_the_moments(tmp_path, write_run
 def test_a_broken_table_is_named_and_the_others_are_shown(tmp_path, write_run):
     folder = write_run(tmp_path)
     (folder / "messages" / "part-00000.parquet").write_bytes(b"PAR1 no table PAR1")
-    run = RunTables(folder)
+    run = RunFolder(folder, faults=[])
     assert fates.of_run(run) is None
     assert curves.gather(run) is not None
     assert "messages/part-00000.parquet: " in run.faults[0]

@@ -78,10 +78,10 @@ def export(
         holds.
     """
     from netsim import views
-    from netsim.console.places import data_folder
+    from netsim.campaign.places import data_folder
     from netsim.export import formats, replays
     from netsim.recording import run_folder
-    from netsim.recording.played import folders as begun_runs
+    from netsim.recording.reader import begun_folders
     from netsim.recording.summary import run_folders
     from netsim.rng import Streams
     from netsim.scenario import load
@@ -98,7 +98,7 @@ def export(
     if not step_s >= 1e-9:
         raise ScenarioError(f"--step {step_s:g}: must be at least 1e-9 s")
     if form is not None and formats.tells_what_happened(form):
-        return formats.write_run(_only(begun_runs(run), run), form, out)
+        return formats.write_run(_only(begun_folders(run), run), form, out)
     folders = run_folders(run)
     folder = folders[0] if simulator is None else _only(folders, run)
     scenario = load(str(run_folder.scenario_file(folder)), kinds=kinds_of(components))

@@ -40,10 +40,10 @@ def command(
     with terminal.reported(debug, terminal.THE_RUN):
         with terminal.loading(quiet):
             from netsim.campaign import fork
-            from netsim.console import progress
             from netsim.engine import runner
             from netsim.recording import folder_lock
             from netsim.scenario.kinds import kinds_of
+            from netsim.terminal import progress
 
         here = assignments(data=data)
         found = fork.prepare(run, at, sets, here, kinds_of(components or ()), out)
@@ -77,15 +77,16 @@ def command(
 
 def _tell(fork: "Fork", folder: Path, ending: "ForkEnding") -> None:
     """Print the change, the two runs beside each other, and the check of their common past."""
-    from netsim.console.ending import warnings_of
+    from netsim.recording.run_warnings import warnings_of
     from netsim.scenario.labels import shown
+    from netsim.views.render.terminal import WrappedTable
 
     console = terminal.out()
     change = ", ".join(f"{key} = {shown(value)}" for key, value in fork.change.items())
     console.print(
         f"{folder} is {fork.original} up to {fork.at_s:g} s; from then on it has {change}."
     )
-    console.print(ending.table)
+    console.print(WrappedTable(ending.table))
     measures = json.loads((folder / "fork.json").read_text(encoding="utf-8"))["measures"]
     if measures and not any(m["higher"] or m["lower"] for m in measures.values()):
         console.print("The change made no difference to any node.")

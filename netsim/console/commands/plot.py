@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -14,9 +13,9 @@ from netsim.console.options import Debug
 from netsim.errors import ScenarioError, one_line
 
 if TYPE_CHECKING:
-    from netsim.views import Shown
-    from netsim.views.gathering.estimates import Band
-    from netsim.views.gathering.runs import Run
+    from netsim.recording.reader import RunFolder
+    from netsim.views import Ask, Shown
+    from netsim.views.render.figure.sheets import Sheet
     from netsim.views.render.terminal import WrappedTable
 
 ALSO_CALLED = ("draw", "figure", "figures", "graphs", "chart")
@@ -81,70 +80,47 @@ def command(
     delays; weights_by_shared_classes; sweep: over the swept key.
     """
     with terminal.reported(debug):
-        wanted = Wanted(
-            view=view,
-            form=None if form == "text" else form,
-            out=out,
-            width=width,
-            metrics=tuple(metric or ()),
-            band=band,
-            paired_to=paired_to,
-            with_table=table,
-            overwrite=overwrite,
-        )
+        from netsim.views import Ask
+
+        ask = Ask(tuple(metric or ()), band, paired_to, on_paper=True)
+        name = _view(runs, view, ask)
         if form == "text":
-            for shown in tables(runs, wanted):
+            for shown in _tables(runs, name, ask):
                 terminal.out().print(shown)
             return
-        for path in plot(runs, wanted):
-            terminal.out().print(f"wrote {path}")
+        from netsim.views.render.figure.sheets import paper, width_in
+
+        sheet = paper(width_in(width, "--width "))
+        ending = _form(form, out)
+        path = out or Path(f"{_name(runs[0])}-{name}.{ending}")
+        _require_free(path, table, overwrite)
+        for written in plot(runs, name, ask, sheet, path, ending, table):
+            terminal.out().print(f"wrote {written}")
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """Options of the command line.
-
-    Attributes
-    ----------
-    view : str or None
-        The name of a view; None: `sweep` of a sweep, else `accuracy`.
-    form : {"pdf", "svg", "png"} or None
-        None: that of `out`, else PDF.
-    out : Path or None
-        The figure; None: the run's or the sweep's name and the view, in the working folder.
-    width : str
-        `column`, `text`, or a number of inches.
-    metrics : tuple of str
-        Empty: the main metric; with `cdf` also delays.
-    band : str or None
-        See `curves.draw`.
-    paired_to : str or None
-        A method, or a point of a sweep, to which differences are drawn.
-    with_table : bool
-        Whether a small table is written, too.
-    overwrite : bool
-        Whether files that are there are replaced.
-    """
-
-    view: str | None = None
-    form: str | None = None
-    out: Path | None = None
-    width: str = "column"
-    metrics: tuple[str, ...] = ()
-    band: Band | None = None
-    paired_to: str | None = None
-    with_table: bool = False
-    overwrite: bool = False
-
-
-def plot(paths: Sequence[Path], wanted: Wanted) -> list[Path]:
+def plot(
+    paths: Sequence[Path],
+    view: str,
+    ask: Ask,
+    sheet: Sheet,
+    out: Path,
+    form: str,
+    with_table: bool,
+) -> list[Path]:
     """Draw a figure and write it with its numbers.
 
     Parameters
     ----------
     paths : sequence of Path
         Folders of runs, or of one sweep.
-    wanted : Wanted
+    view : str
+    ask : Ask
+    sheet : Sheet
+    out : Path
+        The figure.
+    form : {"pdf", "svg", "png"}
+    with_table : bool
+        Whether a small table is written, too.
 
     Returns
     -------
@@ -154,53 +130,30 @@ def plot(paths: Sequence[Path], wanted: Wanted) -> list[Path]:
     Raises
     ------
     ScenarioError
-        If there is nothing to draw, or a file is there already; nothing was written.
+        If there is nothing to draw; nothing was written.
     """
     from netsim.views.render.figure import files as numbers
     from netsim.views.render.figure import marks
     from netsim.views.render.figure import style as plot_style
-    from netsim.views.render.figure.sheets import paper, width_in
 
-    sheet = paper(width_in(wanted.width, "--width "))
-    view = _view(paths, wanted)
-    form = _form(wanted)
-    out = wanted.out or Path(f"{_name(paths[0])}-{view}.{form}")
-    _require_free(out, wanted)
     with plot_style.style(sheet):
-        shown, rows = _gathered(paths, view, wanted)
         try:
-            drawn = marks.drawn(shown, sheet=sheet)
+            drawn = marks.drawn(_gathered(paths, view, ask), sheet=sheet)
         except marks.OnPageOnlyError as error:
             raise ScenarioError(f"--as {view}: {error}; --format text prints tables") from None
-        if rows is not None:
-            drawn = replace(drawn, rows=rows)
-        return numbers.write(drawn, out, form, wanted.with_table)
+        return numbers.write(drawn, out, form, with_table)
 
 
-def tables(paths: Sequence[Path], wanted: Wanted) -> list[WrappedTable]:
-    """The tables of a view for the terminal.
-
-    Parameters
-    ----------
-    paths : sequence of Path
-        As of `plot`.
-    wanted : Wanted
-
-    Raises
-    ------
-    ScenarioError
-        If there is nothing to show.
-    """
+def _tables(paths: Sequence[Path], view: str, ask: Ask) -> list[WrappedTable]:
     from netsim.views.render import terminal as tables_of
 
-    view = _view(paths, wanted)
-    found = tables_of.tables(_gathered(paths, view, wanted)[0])
+    found = tables_of.tables(_gathered(paths, view, ask))
     if not found:
         raise ScenarioError(f"--as {view}: has no table; netsim report writes its page")
     return found
 
 
-def _view(paths: Sequence[Path], wanted: Wanted) -> str:
+def _view(paths: Sequence[Path], named: str | None, ask: Ask) -> str:
     """The name of the view, which suits what lies in the folders."""
     from netsim.views import find
 
@@ -210,8 +163,8 @@ def _view(paths: Sequence[Path], wanted: Wanted) -> str:
             f"{one_line(sweeps[0])}: is the folder of a sweep; draw it by itself, or name folders "
             "of its points or runs"
         )
-    view = wanted.view or ("sweep" if sweeps else "accuracy")
-    _require_sense(view, wanted)
+    view = named or ("sweep" if sweeps else "accuracy")
+    _require_sense(view, ask)
     if hasattr(find(view), "of_sweep") and not sweeps:
         raise ScenarioError(
             f"{one_line(paths[0])}: --as {view}: is no folder of a sweep; --as accuracy, bytes, "
@@ -220,25 +173,15 @@ def _view(paths: Sequence[Path], wanted: Wanted) -> str:
     return view
 
 
-def _gathered(
-    paths: Sequence[Path], view: str, wanted: Wanted
-) -> tuple[Shown, list[dict[str, Any]] | None]:
-    """Gather a view, and the rows of its file where they are not those of its table.
-
-    Parameters
-    ----------
-    paths : sequence of Path
-    view : str
-    wanted : Wanted
-    """
-    from netsim.views import Ask, find
+def _gathered(paths: Sequence[Path], view: str, ask: Ask) -> Shown:
+    from netsim.recording.reader import RunFolder
+    from netsim.views import find
     from netsim.views.gathering import runs
-    from netsim.views.gathering.asked import shown_of
-    from netsim.views.gathering.runs import Run
+    from netsim.views.gathering.runs import shown_of
 
     if hasattr(find(view), "of_sweep"):
-        return _sweep(paths[0], view, wanted)
-    found = [Run.of(folder) for path in paths for folder in folders_of(path)]
+        return _sweep(paths[0], view, ask)
+    found = [RunFolder.ended(folder) for path in paths for folder in folders_of(path)]
     found = list({run.folder.resolve(): run for run in found}.values())
     named = runs.groups(found)
     if len(named) > _MOST_CURVES:
@@ -246,19 +189,10 @@ def _gathered(
             f"{one_line(paths[0])}: has {len(named)} curves, and a figure at most {_MOST_CURVES}; "
             f"name some of them, such as {one_line(_above_seed(found[0].folder))}"
         )
-    ask = Ask(wanted.metrics, wanted.band, wanted.paired_to, on_paper=True)
-    return shown_of(view, found, ask), None
+    return shown_of(view, found, ask)
 
 
-def _sweep(folder: Path, view: str, wanted: Wanted) -> tuple[Shown, list[dict[str, Any]] | None]:
-    """Gather a view of a sweep.
-
-    Parameters
-    ----------
-    folder : Path
-    view : str
-    wanted : Wanted
-    """
+def _sweep(folder: Path, view: str, ask: Ask) -> Shown:
     from netsim.campaign import sweep_results  # here: it brings torch, which runs need not
     from netsim.views import find, sweep
     from netsim.views.gathering import comparison
@@ -270,12 +204,11 @@ def _sweep(folder: Path, view: str, wanted: Wanted) -> tuple[Shown, list[dict[st
         shown = found.of_sweep(SweepTables(folder, design))
         if shown is None:
             raise ScenarioError(f"{folder}: has no {view}: {getattr(found, 'NOTHING', 'nothing')}")
-        return shown, None
-    minus = _reference(folder, design, wanted.paired_to)
+        return shown
+    minus = _reference(folder, design, ask.paired_to)
     lines = comparison.compare_points(folder, design, minus or None)
-    show = _measures_of(folder, lines, wanted.metrics)
-    way = sweep_results.way(folder, minus)
-    shown = sweep.gather(lines, show, way)
+    show = _measures_of(folder, lines, ask.metrics)
+    shown = sweep.gather(lines, show, minus, sweep_results.is_search(folder, minus))
     if shown is None:
         raise ScenarioError(
             f"{folder / 'scenario.toml'}: sweep.over: nothing is varied, or no run has "
@@ -283,19 +216,11 @@ def _sweep(folder: Path, view: str, wanted: Wanted) -> tuple[Shown, list[dict[st
         )
     for line in sweep_results.left_out(folder):
         terminal.err().print(line)
-    return shown, sweep.csv_rows(lines, show, way)
+    return shown
 
 
 def _measures_of(folder: Path, lines: Any, named: Sequence[str]) -> list[str]:
     """The measures of a figure: those named, else the main metric.
-
-    Parameters
-    ----------
-    folder : Path
-        Of the sweep.
-    lines : sequence of PointResult
-    named : sequence of str
-        Their unit may be left out.
 
     Raises
     ------
@@ -342,13 +267,13 @@ def folders_of(path: Path) -> list[Path]:
     ScenarioError
         If there is none.
     """
-    from netsim.recording.played import folders as begun_runs
+    from netsim.recording.reader import begun_folders
 
     deeper = sorted(
         [p.parent for p in path.glob("seed-*/*/status.json")]
         + [p.parent for p in path.glob("*/seed-*/*/status.json")]
     )
-    return deeper or begun_runs(path)
+    return deeper or begun_folders(path)
 
 
 def _above_seed(run: Path) -> Path:
@@ -356,10 +281,10 @@ def _above_seed(run: Path) -> Path:
     return run.parents[1] if run.parent.name.startswith("seed-") else run
 
 
-def _of_point(folder: Path) -> list[Run]:
-    from netsim.views.gathering.runs import Run
+def _of_point(folder: Path) -> list[RunFolder]:
+    from netsim.recording.reader import RunFolder
 
-    return [Run.of(p.parent) for p in sorted(folder.glob("seed-*/*/summary.json"))]
+    return [RunFolder.ended(p.parent) for p in sorted(folder.glob("seed-*/*/summary.json"))]
 
 
 def _is_sweep(folder: Path) -> bool:
@@ -372,7 +297,7 @@ def _is_sweep(folder: Path) -> bool:
     return isinstance(run_folder.scenario(folder).get("sweep"), dict)
 
 
-def _require_sense(view: str, wanted: Wanted) -> None:
+def _require_sense(view: str, ask: Ask) -> None:
     """Raise ScenarioError for a view that there is not, and for options that it does not take."""
     from netsim.export import formats
     from netsim.views import find
@@ -380,41 +305,41 @@ def _require_sense(view: str, wanted: Wanted) -> None:
     if view.replace("_", "-") in formats.formats():
         raise ScenarioError(f"--as {view}: is a format: netsim export RUN --as {view}")
     takes = getattr(find(view, "--as "), "TAKES", ())
-    if wanted.paired_to is not None and "paired_to" not in takes:
+    if ask.paired_to is not None and "paired_to" not in takes:
         raise ScenarioError(
-            f"--paired-to {wanted.paired_to}: differences are taken at equal times; draw them "
+            f"--paired-to {ask.paired_to}: differences are taken at equal times; draw them "
             "with --as accuracy, cdf or sweep"
         )
-    if wanted.band is not None and "band" not in takes:
-        raise ScenarioError(f"--band {wanted.band}: --as {view} has no bands; leave it out")
-    if wanted.metrics and "metrics" not in takes:
-        raise ScenarioError(f"--metric {wanted.metrics[0]}: a {view} has none; leave it out")
+    if ask.band is not None and "band" not in takes:
+        raise ScenarioError(f"--band {ask.band}: --as {view} has no bands; leave it out")
+    if ask.metrics and "metrics" not in takes:
+        raise ScenarioError(f"--metric {ask.metrics[0]}: a {view} has none; leave it out")
 
 
-def _form(wanted: Wanted) -> str:
+def _form(named: str | None, out: Path | None) -> str:
     """The format, from --format or the end of the file's name."""
     from netsim.views.render.figure.style import FORMATS
 
-    ending = "" if wanted.out is None else wanted.out.suffix[1:].lower()
-    if wanted.form and ending in FORMATS and ending != wanted.form:
+    ending = "" if out is None else out.suffix[1:].lower()
+    if named and ending in FORMATS and ending != named:
         raise ScenarioError(
-            f"--format {wanted.form}: --out {one_line(wanted.out)} ends otherwise; name one of both"
+            f"--format {named}: --out {one_line(out)} ends otherwise; name one of both"
         )
-    if wanted.out is not None and not wanted.form and ending not in FORMATS:
+    if out is not None and not named and ending not in FORMATS:
         raise ScenarioError(
-            f"--out {one_line(wanted.out)}: must end with .{', .'.join(FORMATS)}, or give --format"
+            f"--out {one_line(out)}: must end with .{', .'.join(FORMATS)}, or give --format"
         )
-    return wanted.form or ending or "pdf"
+    return named or ending or "pdf"
 
 
-def _require_free(out: Path, wanted: Wanted) -> None:
+def _require_free(out: Path, with_table: bool, overwrite: bool) -> None:
     """Raise ScenarioError where a file would be replaced that nobody gave up."""
     from netsim.views.render.figure import files as numbers
 
     if out.is_dir():
         raise ScenarioError(f"--out {one_line(out)}: is a folder; name a file, such as figure.pdf")
-    for path in numbers.beside(out, wanted.with_table):
-        if path.exists() and not wanted.overwrite:
+    for path in numbers.beside(out, with_table):
+        if path.exists() and not overwrite:
             raise ScenarioError(
                 f"{one_line(path)}: is there already; name another file with --out, or replace it "
                 "with --overwrite"

@@ -25,9 +25,9 @@ def command(
     """Write a page on which one sees what happened: one HTML file, for any browser, offline."""
     with terminal.reported(debug):
         from netsim.campaign import sweep_results
-        from netsim.console.places import places_of
+        from netsim.campaign.places import places_of
         from netsim.recording import checksums
-        from netsim.recording.played import folders as begun_runs
+        from netsim.recording.reader import begun_folders
         from netsim.views.render.page import run_page, sweep_page
 
         target = out or path / run_page.NAME
@@ -37,7 +37,7 @@ def command(
             trials = sweep_results.recorded(path)
             sweep_page.report(path, sweep_results.design_of(path), trials, target)
         else:
-            folders = begun_runs(path)
+            folders = begun_folders(path)
             run_page.report(folders, target, places_of(folders[0], components or (), data))
         if out is None:
             checksums.renew(path, run_page.NAME)

@@ -38,13 +38,13 @@ def command(
     """Go on with a run or a sweep that was killed or interrupted."""
     with terminal.reported(debug, terminal.THE_RUN):
         with terminal.loading(quiet):
-            from netsim.campaign import resume, sweep_folder
-            from netsim.console import ending, live, progress, sweeping
+            from netsim.campaign import ending, live, resume, sweep_folder, sweeping
             from netsim.engine import component_record
             from netsim.errors import ScenarioError
             from netsim.recording import folder_lock
             from netsim.recording.observers import Observers
             from netsim.scenario.kinds import kinds_of
+            from netsim.terminal import progress
 
         console = terminal.err()
 

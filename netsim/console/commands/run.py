@@ -51,13 +51,14 @@ def command(
     """Play a scenario and write what happened."""
     with terminal.reported(debug, terminal.THE_RUN):
         with terminal.loading(quiet):
-            from netsim.console import ending, live, progress, sweeping
+            from netsim.campaign import ending, live, sweeping
             from netsim.console.checking import checked
             from netsim.engine import runner
             from netsim.errors import ScenarioError
             from netsim.export.trackers import tracker
             from netsim.recording import folder_lock
             from netsim.scenario.kinds import kinds_of
+            from netsim.terminal import progress
 
         folders, programs = tuple(components or ()), tuple(log or ())
         changes = [*(sets or []), *assignments(seed=seed, device=device, data=data)]

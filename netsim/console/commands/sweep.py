@@ -94,7 +94,9 @@ def command(
     """
     with terminal.reported(debug, terminal.THE_RUN):
         with terminal.loading(quiet):
-            from netsim.console import sweeping
+            from netsim.campaign import sweeping
+            from netsim.console.checking import checked
+            from netsim.scenario.kinds import kinds_of
 
         table = options(
             over or [],
@@ -114,7 +116,14 @@ def command(
             engine, ray_address, ray_cpus, ray_gpus, part(only), force_new, report, watch
         )
         folders = tuple(components or ())
-        sweeping.sweep(scenario, changes, table, out, folders, timing_only, quiet, where)
+        new = sweeping.new_folder(out, force_new)
+        draft, chosen = checked(scenario, changes, table, kinds_of(folders), new, timing_only)
+        if chosen.sweep is None:
+            raise ScenarioError(
+                f"{draft.path}: has no [sweep] table; say what to vary: --over key.path=1,2 "
+                "--seeds 0:5"
+            )
+        sweeping.play(draft, chosen, out, folders, timing_only, quiet, where)
 
 
 def options(

@@ -77,10 +77,10 @@ def _told(
     ScenarioError
     """
     from netsim.campaign import grid
-    from netsim.console import progress
     from netsim.console.checking import checked
     from netsim.engine import runner
     from netsim.scenario import plausibility
+    from netsim.terminal import progress
 
     draft, scenario = checked(name, sets, {}, kinds, None, False)
     if scenario.sweep is not None:

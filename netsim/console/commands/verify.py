@@ -26,8 +26,8 @@ def command(
     """Check that a run's files are as it left them, and that it can be played again."""
     with terminal.reported(debug, terminal.THE_RUN):
         from netsim.campaign import verify
-        from netsim.console import progress
         from netsim.scenario.kinds import kinds_of
+        from netsim.terminal import progress
 
         folders = verify.run_folders(run)
         modules = kinds_of(components or ())

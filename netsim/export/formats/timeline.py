@@ -9,8 +9,9 @@ from pathlib import Path
 from netsim.export.timeline import counters, messages
 from netsim.export.timeline.chrome import Writer, lanes, opened, process_of
 from netsim.recording import node_states as states
-from netsim.recording import played, run_folder
+from netsim.recording import run_folder
 from netsim.recording.node_states import Spans, nanoseconds
+from netsim.recording.reader import RunFolder
 
 SUFFIX = ".trace.json"
 THREADS = {"compute": 10_000, "train": 10_000, "transmit": 20_000, "receive": 30_000}
@@ -29,11 +30,11 @@ def write_run(folder: Path, path: Path) -> None:
     path : Path
         A name that ends in `.gz` gets a packed file.
     """
-    run = played.look(folder)
+    run = RunFolder.begun(folder)
     about = {
         "run": run.label,
         "state": run.state,
-        "virtual_s": run.virtual_s,
+        "virtual_s": run.end_s,
         "intervals": "recorded" if states.has_intervals(folder) else states.NOT_RECORDED,
     }
     told = run_folder.nodes(folder)
@@ -50,7 +51,7 @@ def write_run(folder: Path, path: Path) -> None:
             _wakes(writer, folder)
         if run_folder.has(folder, "messages"):
             messages.write(folder, writer, len(roles))
-        counters.write(folder, writer, run.main_metric)
+        counters.write(folder, writer, run.main.name)
 
 
 def _states(writer: Writer, node: int, spans: Mapping[str, Spans]) -> None:

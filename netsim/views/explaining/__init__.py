@@ -11,15 +11,15 @@ from typing import cast
 
 from netsim.registry import modules
 from netsim.views.explaining import causes
+from netsim.views.explaining.evidence import Evidence
 from netsim.views.explaining.findings import HARM, MINOR, OUTLOOK, PACE, Finding
-from netsim.views.explaining.run_tables import RunTables
 
-__all__ = ["Finding", "RunTables", "explained", "limits"]
+__all__ = ["Evidence", "Finding", "explained", "limits"]
 
 _ORDER = (HARM, PACE, MINOR, OUTLOOK)
 
 
-def explained(folder: Path) -> tuple[RunTables, list[Finding]]:
+def explained(folder: Path) -> tuple[Evidence, list[Finding]]:
     """The tables of a run and all findings about it.
 
     Raises
@@ -27,10 +27,10 @@ def explained(folder: Path) -> tuple[RunTables, list[Finding]]:
     ScenarioError
         If it is no run folder, or holds neither messages nor wake-ups.
     """
-    run = RunTables(folder)
+    run = Evidence(folder)
     found: list[Finding] = []
     for module in modules(causes.__name__).values():
-        find = cast(Callable[[RunTables], Iterable[Finding]], module.find)
+        find = cast(Callable[[Evidence], Iterable[Finding]], module.find)
         run.begin()
         found += find(run)
     found.sort(key=lambda each: (_ORDER.index(each.rank), -each.weight))

@@ -16,7 +16,7 @@ class Query:
     Attributes
     ----------
     code : str
-        An expression over the names that `RunTables.loading` makes.
+        An expression over the names that `Evidence.loading` makes.
     value : object
         What it gives.
     """
@@ -73,14 +73,6 @@ def percent(share: float) -> str:
     if 0.99 < share < 1.0:
         return "more than 99 %"
     return f"{100 * share:.0f} %"
-
-
-def seconds(time_s: float) -> str:
-    """A time in words, to three digits."""
-    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
-        if abs(time_s) >= size:
-            return f"{time_s / size:.3g} {unit}" if abs(time_s) < 1000 else f"{time_s:,.0f} s"
-    return f"{time_s:.3g} s"
 
 
 def count(many: int, one: str, more: str = "") -> str:

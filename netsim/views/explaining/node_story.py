@@ -4,11 +4,12 @@ from netsim.errors import ScenarioError
 from netsim.recording.schema import ARRIVED
 from netsim.views.explaining.causes.off import OFF_S, seconds_off
 from netsim.views.explaining.causes.starved import GOT, WHY, arrivals
-from netsim.views.explaining.findings import PACE, Finding, count, percent, seconds
-from netsim.views.explaining.run_tables import RunTables
+from netsim.views.explaining.evidence import Evidence
+from netsim.views.explaining.findings import PACE, Finding, count, percent
+from netsim.views.gathering.numbers import seconds
 
 
-def story(run: RunTables, node: int) -> list[Finding]:
+def story(run: Evidence, node: int) -> list[Finding]:
     """Return the findings about a node, in the order of its work.
 
     Raises
@@ -26,9 +27,9 @@ def story(run: RunTables, node: int) -> list[Finding]:
     ]
 
 
-def _learned(run: RunTables, node: int) -> str:
+def _learned(run: Evidence, node: int) -> str:
     """Describe its model at the end."""
-    metrics, main = run.metrics, run.played.main_metric
+    metrics, main = run.metrics, run.run.main.name
     mine = metrics[metrics.metric == main]
     if not (mine.node == node).any():
         return ""
@@ -36,14 +37,14 @@ def _learned(run: RunTables, node: int) -> str:
     code = f'metrics[metrics.metric == {main!r}].groupby("node").value.last()'
     own = run.shown(f"{code}[{node}]", last[node])
     mean = run.shown(f"{code}.mean()", last.mean())
-    lower = run.played.is_lower_better
+    lower = run.run.main.is_lower_better
     place = last.rank(ascending=lower, method="min", na_option="bottom")[node]
     query = f"int({code}.rank(ascending={lower}, method='min', na_option='bottom')[{node}])"
     at = run.shown(query, int(place))
     return f"Result: its last {main} was {own:.4g}, the mean {mean:.4g}: place {at} of {len(last)}."
 
 
-def _worked(run: RunTables, node: int) -> str:
+def _worked(run: Evidence, node: int) -> str:
     """Its wake-ups and local steps."""
     wakes, counts = run.wakes, []
     for what in ("woke", "skipped"):
@@ -69,7 +70,7 @@ def _worked(run: RunTables, node: int) -> str:
     return f"{told}, {percent(min(share, 1.0))} of the run at the mean time of a step."
 
 
-def _spent(run: RunTables, node: int) -> str:
+def _spent(run: Evidence, node: int) -> str:
     """Describe the use of its time, where that was recorded."""
     if run.intervals is None:
         return ""
@@ -81,7 +82,7 @@ def _spent(run: RunTables, node: int) -> str:
     return f"Time: {', '.join(told)}." if told else ""
 
 
-def _fates(run: RunTables, end: str, node: int) -> str:
+def _fates(run: Evidence, end: str, node: int) -> str:
     """Describe the messages at one of its ends: their number and their fates."""
     found = run.messages[run.messages[end] == node].outcome.value_counts().to_dict()
     code = f"messages[messages.{end} == {node}].outcome.value_counts().to_dict()"
@@ -96,11 +97,11 @@ def _fates(run: RunTables, end: str, node: int) -> str:
     return ", ".join([told, *causes])
 
 
-def _sent(run: RunTables, node: int) -> str:
+def _sent(run: Evidence, node: int) -> str:
     return f"Sent: {_fates(run, 'src', node)}."
 
 
-def _came(run: RunTables, node: int) -> str:
+def _came(run: Evidence, node: int) -> str:
     told = f"To it were sent: {_fates(run, 'dst', node)}."
     if len(run.messages):
         median = run.shown(f"float({GOT}.median())", float(arrivals(run).median()))
@@ -108,7 +109,7 @@ def _came(run: RunTables, node: int) -> str:
     return told
 
 
-def _off(run: RunTables, node: int) -> str:
+def _off(run: Evidence, node: int) -> str:
     switched = (run.wakes.node == node) & run.wakes.what.isin(["on", "off"])
     if not switched.any() or not run.end_s:
         return ""
@@ -116,7 +117,7 @@ def _off(run: RunTables, node: int) -> str:
     return f"Off: it was off for {percent(share)} of the run."
 
 
-def _was_last(run: RunTables, node: int) -> str:
+def _was_last(run: Evidence, node: int) -> str:
     """Describe the rounds in which all waited for it, and its own waiting."""
     if run.schedule != "rounds" or node not in run.ready.columns or not run.end_s:
         return ""

@@ -120,24 +120,30 @@ def _differences(mine: Mapping[int, float], others: Mapping[int, float]) -> list
 
 @dataclass(frozen=True, eq=False)
 class NodePairs:
-    """A metric of the same nodes in two runs, at one time.
+    """A number of the same nodes in two runs.
 
     Attributes
     ----------
-    t_s : float
     nodes : (N,) int array
     values, others : (N,) float64
         In the one run and in the other.
+    t_s : float
+        When it was measured [s]; nan: over the run.
     """
 
-    t_s: float
     nodes: NDArray[Any]
     values: NDArray[np.float64]
     others: NDArray[np.float64]
+    t_s: float = math.nan
+
+    @property
+    def differences(self) -> NDArray[np.float64]:
+        """The one less the other."""
+        return self.values - self.others
 
 
 def node_pairs(
-    metrics: Rows, others: Rows, metric: str, until_s: float = math.inf
+    metrics: Rows, others: Rows, metric: str, until_s: float = math.inf, column: str = "value"
 ) -> NodePairs | None:
     """Pair two runs node by node at the last time at which both measured a metric.
 
@@ -148,6 +154,8 @@ def node_pairs(
     metric : str
     until_s : float
         No later than this [s].
+    column : str
+        `value`, or what the node had spent by then: `steps`, `energy_j`.
 
     Returns
     -------
@@ -162,8 +170,9 @@ def node_pairs(
     mine, theirs = ({k: v[r["t_s"] == times[-1]] for k, v in r.items()} for r in (mine, theirs))
     if not np.array_equal(mine["node"], theirs["node"]):
         nothing = np.zeros(0)
-        return NodePairs(float(times[-1]), nothing, nothing, nothing)
-    return NodePairs(float(times[-1]), mine["node"], mine["value"], theirs["value"])
+        return NodePairs(nothing, nothing, nothing, float(times[-1]))
+    values, rival = (np.asarray(rows[column], dtype=np.float64) for rows in (mine, theirs))
+    return NodePairs(mine["node"], values, rival, float(times[-1]))
 
 
 def paired_nodes(
@@ -189,7 +198,7 @@ def paired_nodes(
     found = node_pairs(metrics, others, main.name)
     if found is None or not len(found.nodes):
         return None
-    return spread((found.values - found.others).tolist())
+    return spread(found.differences.tolist())
 
 
 # -- numbers of one run ----------------------------------------------------------------------------

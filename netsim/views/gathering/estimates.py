@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from netsim.errors import ScenarioError
 from netsim.recording import metrics as measured
+from netsim.recording.reader import RunFolder
 from netsim.views.gathering.comparison import are_few, half_widths_per_std
-from netsim.views.gathering.runs import Run
 
 Floats = NDArray[np.float64]
 Band = Literal["interval", "std", "nodes", "none"]
@@ -53,11 +53,11 @@ class Line:
     each: Floats | None = None
 
 
-Abscissa = Callable[[Run, Floats], Floats]
+Abscissa = Callable[[RunFolder, Floats], Floats]
 """(run, times of evaluation [s]) -> where they lie on the horizontal axis."""
 
 
-def _airtime(run: Run, t_s: Floats) -> Floats:
+def _airtime(run: RunFolder, t_s: Floats) -> Floats:
     found = measured.spent(run.folder, t_s)
     return np.full(len(t_s), np.nan) if found is None else found["airtime_s"]
 
@@ -74,13 +74,15 @@ AGAINST: dict[str, tuple[str, str, Abscissa]] = {
 """Axes of curves: label, column of the numbers, and place."""
 
 
-def over_seeds(label: str, runs: Sequence[Run], metric: str, against: str, band: Band) -> Line:
+def over_seeds(
+    label: str, runs: Sequence[RunFolder], metric: str, against: str, band: Band
+) -> Line:
     """The mean over nodes, and over runs that differ in their seed.
 
     Parameters
     ----------
     label : str
-    runs : sequence of Run
+    runs : sequence of RunFolder
         The curve has the times at which all were evaluated.
     metric : str
     against : {"time", "megabytes", "airtime"}
@@ -93,7 +95,7 @@ def over_seeds(label: str, runs: Sequence[Run], metric: str, against: str, band:
         If there is no such time.
     """
     abscissa = AGAINST[against][2]
-    found = [measured.curve(run.metrics, metric, run.main) for run in runs]
+    found = [measured.curve(run.measured, metric, run.main) for run in runs]
     t_s = reduce(np.intersect1d, (one.t_s for one in found))
     if not len(t_s):
         raise ScenarioError(
@@ -136,27 +138,29 @@ def half_width(means: Floats, stds: Floats, band: Band) -> Floats | None:
     return np.asarray(spread * half_widths_per_std(seeds) if band == "interval" else spread)
 
 
-def worst(label: str, run: Run, metric: str, against: str) -> Line:
+def worst(label: str, run: RunFolder, metric: str, against: str) -> Line:
     """The mean over the worst 10 % of a run's nodes.
 
     Parameters
     ----------
     label : str
-    run : Run
+    run : RunFolder
     metric : str
     against : {"time", "megabytes", "airtime"}
     """
-    found = measured.curve(run.metrics, metric, run.main)
+    found = measured.curve(run.measured, metric, run.main)
     return Line(label, AGAINST[against][2](run, found.t_s), found.worst, None)
 
 
-def difference(label: str, paired: Sequence[tuple[Run, Run]], metric: str, band: Band) -> Line:
+def difference(
+    label: str, paired: Sequence[tuple[RunFolder, RunFolder]], metric: str, band: Band
+) -> Line:
     """The mean difference of runs to others with which they share their seeds, over time.
 
     Parameters
     ----------
     label : str
-    paired : sequence of (Run, Run)
+    paired : sequence of (RunFolder, RunFolder)
         The run, and the one that is subtracted.
     metric : str
     band : {"interval", "std", "nodes", "none"}
@@ -182,12 +186,12 @@ def difference(label: str, paired: Sequence[tuple[Run, Run]], metric: str, band:
     return _line(label, t_s, means, half_width(means, stds, band))
 
 
-def node_differences(run: Run, other: Run, metric: str) -> dict[float, Floats]:
+def node_differences(run: RunFolder, other: RunFolder, metric: str) -> dict[float, Floats]:
     """Differences node by node, in the order of the nodes, by common time of evaluation [s].
 
     Parameters
     ----------
-    run, other : Run
+    run, other : RunFolder
         The other is subtracted.
     metric : str
 
@@ -196,8 +200,8 @@ def node_differences(run: Run, other: Run, metric: str) -> dict[float, Floats]:
     ScenarioError
         If other nodes were measured.
     """
-    mine, theirs = (measured.per_node_rows(one.metrics, metric) for one in (run, other))
-    own, others = (measured.curve(one.metrics, metric, one.main) for one in (run, other))
+    mine, theirs = (measured.per_node_rows(one.measured, metric) for one in (run, other))
+    own, others = (measured.curve(one.measured, metric, one.main) for one in (run, other))
     common = np.intersect1d(own.t_s, others.t_s)
     mine, theirs = (
         {name: cells[np.isin(rows["t_s"], common)] for name, cells in rows.items()}
@@ -213,7 +217,7 @@ def node_differences(run: Run, other: Run, metric: str) -> dict[float, Floats]:
     return dict(zip(common.tolist(), differences, strict=True)) if len(common) else {}
 
 
-def _paired(run: Run, other: Run, metric: str) -> tuple[Floats, Floats, Floats]:
+def _paired(run: RunFolder, other: RunFolder, metric: str) -> tuple[Floats, Floats, Floats]:
     """Times, means and standard deviations over nodes of the differences of one seed."""
     found = node_differences(run, other, metric)
     return (

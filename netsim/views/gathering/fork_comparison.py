@@ -11,20 +11,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich import box
-from rich.table import Table
-from rich.text import Text
 
 from netsim.errors import NetsimError
 from netsim.recording import run_folder
 from netsim.recording.csv_files import write_csv
-from netsim.recording.metrics import names, per_node_rows
-from netsim.recording.parquet_parts import Rows
+from netsim.recording.metrics import names
 from netsim.recording.run_difference import EVENTS, MEASURED, first_differences
 from netsim.recording.schema import ARRIVED
 from netsim.recording.summary import write_json
 from netsim.units import BITS_PER_MEGABYTE
-from netsim.views import Row
+from netsim.views import Column, Printed, Row
+from netsim.views.gathering.comparison import NodePairs, node_pairs
 
 UNITS = {
     "messages": ("messages sent", "", 1.0),
@@ -100,43 +97,38 @@ def _folders(pair: Pair) -> tuple[Path, Path]:
     return pair.original, pair.fork
 
 
-def per_node(folder: Path, at_s: float, nodes: int) -> dict[str, NDArray[np.float64]]:
-    """Return each node's result of a run from an instant on.
-
-    Parameters
-    ----------
-    folder : Path
-        A run folder.
-    at_s : float
-    nodes : int
+def node_results(pair: Pair, nodes: int) -> dict[str, NodePairs]:
+    """Pair the nodes' results in the fork and in the original.
 
     Returns
     -------
-    dict of str to (nodes,) float64
-        Metrics at the last evaluation, by name; energy and local steps of the whole run; and of
-        the messages that the node sent from then on, how many, shares that arrived and were lost,
-        mean delay of those that arrived, and what they took in transmissions. NaN where a node has
-        none.
+    dict of str to NodePairs
+        Metrics at the last common evaluation, by name; energy and local steps by then; and of the
+        messages that a node sent from the change on, how many, shares that arrived and were lost,
+        mean delay of those that arrived, and what they took in transmissions.
     """
-    found: dict[str, NDArray[np.float64]] = {}
-    metrics = run_folder.read(folder, "metrics") if run_folder.has(folder, "metrics") else {}
-    for name in names(metrics):
-        rows = per_node_rows(metrics, name)
-        last = rows["t_s"] == rows["t_s"].max()
-        for column, cells in {
-            name: "value",
-            "energy_j": "energy_j",
-            "local_steps": "steps",
-        }.items():
-            values = np.full(nodes, np.nan)
-            values[rows["node"][last]] = rows[cells][last]
-            found[column] = values
-    if run_folder.has(folder, "messages"):
-        found |= _messages(run_folder.read(folder, "messages"), at_s, nodes)
+    found: dict[str, NodePairs] = {}
+    if _have(pair, "metrics"):
+        old, new = (run_folder.read(folder, "metrics") for folder in _folders(pair))
+        for name in (metric for metric in names(old) if metric in names(new)):
+            for measure, column in (
+                (name, "value"),
+                ("energy_j", "energy_j"),
+                ("local_steps", "steps"),
+            ):
+                paired = node_pairs(new, old, name, column=column)
+                if paired is not None:
+                    found[measure] = paired
+    if _have(pair, "messages"):
+        old, new = (_messages(folder, pair.at_s, nodes) for folder in _folders(pair))
+        for measure in old:
+            both = np.flatnonzero(~(np.isnan(old[measure]) | np.isnan(new[measure])))
+            found[measure] = NodePairs(both, new[measure][both], old[measure][both])
     return found
 
 
-def _messages(log: Rows, at_s: float, nodes: int) -> dict[str, NDArray[np.float64]]:
+def _messages(folder: Path, at_s: float, nodes: int) -> dict[str, NDArray[np.float64]]:
+    log = run_folder.read(folder, "messages")
     log = {name: cells[log["t_sent_s"] >= at_s] for name, cells in log.items()}
 
     def total(rows: NDArray[Any], of: NDArray[Any] | None = None) -> NDArray[np.float64]:
@@ -160,11 +152,6 @@ def _messages(log: Rows, at_s: float, nodes: int) -> dict[str, NDArray[np.float6
 def compare(pair: Pair, nodes: int) -> tuple[dict[str, dict[str, Any]], list[Row]]:
     """The paired differences by measure, over the nodes that have it in both, and node by node.
 
-    Parameters
-    ----------
-    pair : Pair
-    nodes : int
-
     Returns
     -------
     measures : dict of str to dict
@@ -174,14 +161,11 @@ def compare(pair: Pair, nodes: int) -> tuple[dict[str, dict[str, Any]], list[Row
     rows : list of dict
         `measure node original fork difference`.
     """
-    before, after = (per_node(folder, pair.at_s, nodes) for folder in _folders(pair))
     found: dict[str, dict[str, Any]] = {}
     rows: list[Row] = []
-    for measure in (name for name in before if name in after):
-        both = ~(np.isnan(before[measure]) | np.isnan(after[measure]))
-        old, new = before[measure][both], after[measure][both]
-        diff = new - old
-        cells = zip(*(c.tolist() for c in (np.flatnonzero(both), old, new, diff)), strict=True)
+    for measure, both in node_results(pair, nodes).items():
+        old, new, diff = both.others, both.values, both.differences
+        cells = zip(*(c.tolist() for c in (both.nodes, old, new, diff)), strict=True)
         columns = ("node", "original", "fork", "difference")
         rows += [{"measure": measure, **dict(zip(columns, row, strict=True))} for row in cells]
         if len(diff):
@@ -197,7 +181,7 @@ def compare(pair: Pair, nodes: int) -> tuple[dict[str, dict[str, Any]], list[Row
     return found, rows
 
 
-def write(pair: Pair, change: dict[str, Any], compared: dict[str, int], nodes: int) -> Table:
+def write(pair: Pair, change: dict[str, Any], compared: dict[str, int], nodes: int) -> Printed:
     """Write `fork.json` and `fork_nodes.csv` into the fork's folder; the table to print.
 
     Parameters
@@ -220,29 +204,29 @@ def write(pair: Pair, change: dict[str, Any], compared: dict[str, int], nodes: i
     write_json(pair.fork / "fork.json", told)
     if rows:
         write_csv(pair.fork / "fork_nodes.csv", rows)
-    return _table(found, pair.at_s)
+    return _printed(found, pair.at_s)
 
 
-def _table(found: dict[str, dict[str, Any]], at_s: float) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.caption_justify = "left"
-    table.caption = Text(
-        f"means over nodes; messages are those sent from {at_s:g} s on, all else is at the end; "
-        "± is the standard deviation over nodes of the paired difference"
-    )
-    table.add_column("", no_wrap=True)
-    for title in ("original", "fork", "difference", "nodes higher", "lower"):
-        table.add_column(title, justify="right")
+def _printed(found: dict[str, dict[str, Any]], at_s: float) -> Printed:
+    names, cells = [], []
     for measure, of in found.items():
         title, unit, scale = UNITS.get(measure, (measure.replace("_", " "), "%", 100.0))
         if measure not in UNITS and "accuracy" not in measure:
             unit, scale = "", 1.0
-        table.add_row(
-            Text(f"{title} [{unit}]".replace(" []", "")),
-            f"{of['original'] * scale:,.4g}",
-            f"{of['fork'] * scale:,.4g}",
-            f"{of['difference'] * scale:+,.3g} ± {of['std_nodes'] * scale:,.2g}",
-            f"{of['higher']} of {of['nodes']}",
-            str(of["lower"]),
+        names.append(f"{title} [{unit}]".replace(" []", ""))
+        cells.append(
+            (
+                f"{of['original'] * scale:,.4g}",
+                f"{of['fork'] * scale:,.4g}",
+                f"{of['difference'] * scale:+,.3g} ± {of['std_nodes'] * scale:,.2g}",
+                f"{of['higher']} of {of['nodes']}",
+                str(of["lower"]),
+            )
         )
-    return table
+    titles = ("original", "fork", "difference", "nodes higher", "lower")
+    columns = [Column(t, [row[k] for row in cells]) for k, t in enumerate(titles)]
+    note = (
+        f"means over nodes; messages are those sent from {at_s:g} s on, all else is at the end; "
+        "± is the standard deviation over nodes of the paired difference"
+    )
+    return Printed({"": names}, columns, note)

@@ -1,9 +1,8 @@
 """Runs as pandas DataFrames: their tables below each other, and their differences node by node."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,35 +12,19 @@ from netsim.recording import run_folder
 from netsim.recording.main_metric import MainMetric
 from netsim.recording.metrics import curve, names
 from netsim.recording.parquet_parts import Rows
-from netsim.recording.summary import load
+from netsim.recording.reader import RunFolder
 from netsim.recording.summary_fields import row
 from netsim.registry import did_you_mean
+from netsim.views import Shown
 from netsim.views.gathering.comparison import node_pairs, spread
 
 
-@dataclass(frozen=True)
-class PlayedRun:
-    """One run of one algorithm.
-
-    Attributes
-    ----------
-    folder : Path
-        Holds its `summary.json`.
-    labels : mapping of str to (int, float or str)
-        What tells it from those beside it: swept keys, `seed`, `algorithm`; the first columns of
-        every table.
-    """
-
-    folder: Path
-    labels: Mapping[str, int | float | str]
-
-
-def table(runs: Sequence[PlayedRun], name: str) -> pd.DataFrame:
+def table(runs: Sequence[RunFolder], name: str) -> pd.DataFrame:
     """A table of some runs; words are categories, times in virtual seconds.
 
     Parameters
     ----------
-    runs : sequence of PlayedRun
+    runs : sequence of RunFolder
     name : {"messages", "wakes", "metrics", "traffic", "graph"}
 
     Returns
@@ -59,14 +42,10 @@ def table(runs: Sequence[PlayedRun], name: str) -> pd.DataFrame:
     )
 
 
-def nodes(runs: Sequence[PlayedRun]) -> pd.DataFrame:
+def nodes(runs: Sequence[RunFolder]) -> pd.DataFrame:
     """Return the table of nodes: a row a node of each world.
 
     Algorithms of one scenario have the same nodes, which stand there once.
-
-    Parameters
-    ----------
-    runs : sequence of PlayedRun
 
     Returns
     -------
@@ -78,10 +57,10 @@ def nodes(runs: Sequence[PlayedRun]) -> pd.DataFrame:
     ScenarioError
         If a table can't be read.
     """
-    worlds: dict[str, PlayedRun] = {}
+    worlds: dict[str, RunFolder] = {}
     for run in runs:
         labels = {key: value for key, value in run.labels.items() if key != "algorithm"}
-        worlds.setdefault(repr(labels), PlayedRun(run.folder, labels))
+        worlds.setdefault(repr(labels), RunFolder(run.folder, labels))
     return _below_each_other(
         [
             _labelled(world, run_folder.node_table(world.folder).to_pandas())
@@ -90,14 +69,10 @@ def nodes(runs: Sequence[PlayedRun]) -> pd.DataFrame:
     )
 
 
-def summary(runs: Sequence[PlayedRun]) -> pd.DataFrame:
+def summary(runs: Sequence[RunFolder]) -> pd.DataFrame:
     """Return the measures of runs: a row a run, a column a measure that any of them has.
 
     The measure that they are judged by is always there, nan where models were not finite.
-
-    Parameters
-    ----------
-    runs : sequence of PlayedRun
 
     Returns
     -------
@@ -110,7 +85,7 @@ def summary(runs: Sequence[PlayedRun]) -> pd.DataFrame:
     ScenarioError
         If a folder is not that of a finished run.
     """
-    summaries = [load(run.folder) for run in runs]
+    summaries = [run.summary for run in runs]
     frame = pd.DataFrame([row(summary) for summary in summaries])
     # What runs are judged by stays where it is null, as of models that are not finite.
     names = {MainMetric.of(summary).name for summary in summaries}
@@ -126,12 +101,17 @@ def summary(runs: Sequence[PlayedRun]) -> pd.DataFrame:
     return frame
 
 
-def curves(runs: Sequence[PlayedRun], metric: str) -> pd.DataFrame:
+def shown(runs: Sequence[RunFolder], gather: Callable[[RunFolder], Shown]) -> pd.DataFrame:
+    """Return the tables of a view of each run below each other, after the runs' labels."""
+    return _below_each_other([_labelled(run, gather(run).frame()) for run in runs])
+
+
+def curves(runs: Sequence[RunFolder], metric: str) -> pd.DataFrame:
     """Return a metric over time, a row a run and evaluation at which all its nodes had a model.
 
     Parameters
     ----------
-    runs : sequence of PlayedRun
+    runs : sequence of RunFolder
     metric : str
 
     Returns
@@ -147,22 +127,22 @@ def curves(runs: Sequence[PlayedRun], metric: str) -> pd.DataFrame:
     """
     found = []
     for run in runs:
-        one = curve(_measured(run, metric), metric, MainMetric.of(load(run.folder)))
+        one = curve(_measured(run, metric), metric, run.main_metric)
         columns = {"t_s": one.t_s, "mean": one.mean, "std": one.std, "worst": one.worst}
         found.append(_labelled(run, pd.DataFrame(columns)))
     return _below_each_other(found)
 
 
-def labels_of(runs: Sequence[PlayedRun]) -> list[str]:
+def labels_of(runs: Sequence[RunFolder]) -> list[str]:
     """The names of all labels, in order."""
     return list(dict.fromkeys(key for run in runs for key in run.labels))
 
 
-def _differ(runs: Sequence[PlayedRun], key: str) -> bool:
+def _differ(runs: Sequence[RunFolder], key: str) -> bool:
     return len({repr(run.labels.get(key)) for run in runs}) > 1
 
 
-def _labelled(run: PlayedRun, frame: pd.DataFrame) -> pd.DataFrame:
+def _labelled(run: RunFolder, frame: pd.DataFrame) -> pd.DataFrame:
     for place, (key, value) in enumerate(run.labels.items()):
         if isinstance(value, str):
             value = pd.Categorical.from_codes([0] * len(frame), [value])
@@ -219,8 +199,8 @@ class Comparison:
 
 
 def compare(
-    runs: Sequence[PlayedRun],
-    others: Sequence[PlayedRun],
+    runs: Sequence[RunFolder],
+    others: Sequence[RunFolder],
     metric: str = "accuracy",
     at_s: float | None = None,
 ) -> Comparison:
@@ -230,7 +210,7 @@ def compare(
 
     Parameters
     ----------
-    runs, others : sequence of PlayedRun
+    runs, others : sequence of RunFolder
     metric : str
     at_s : float, optional
         Virtual time [s]: the last evaluation that both runs of a pair have at or before it. None:
@@ -255,25 +235,25 @@ def compare(
     by_node = pd.concat(
         [_paired(run, other, metric, at_s) for run, other in pairs], ignore_index=True
     )
-    judged = MainMetric.of(load(runs[0].folder))
+    judged = MainMetric.of(runs[0].summary)
     return Comparison(metric, by_node, _by_algorithm(by_node, judged.prefers_lower(metric)))
 
 
-def _keys(runs: Sequence[PlayedRun], others: Sequence[PlayedRun]) -> list[str]:
+def _keys(runs: Sequence[RunFolder], others: Sequence[RunFolder]) -> list[str]:
     """The labels that both sides have and by which they are paired."""
     there = labels_of(others)
     alone = all(len({r.labels["algorithm"] for r in side}) == 1 for side in (runs, others))
     return [k for k in labels_of(runs) if k in there and not (alone and k == "algorithm")]
 
 
-def _said(runs: Sequence[PlayedRun], others: Sequence[PlayedRun]) -> str:
+def _said(runs: Sequence[RunFolder], others: Sequence[RunFolder]) -> str:
     keys = _keys(runs, others)
     return "; ".join(dict.fromkeys(", ".join(f"{k} {r.labels[k]}" for k in keys) for r in runs))
 
 
 def _pairs(
-    runs: Sequence[PlayedRun], others: Sequence[PlayedRun]
-) -> Iterator[tuple[PlayedRun, PlayedRun]]:
+    runs: Sequence[RunFolder], others: Sequence[RunFolder]
+) -> Iterator[tuple[RunFolder, RunFolder]]:
     keys = _keys(runs, others)
     for run in runs:
         for other in others:
@@ -281,7 +261,7 @@ def _pairs(
                 yield run, other
 
 
-def _paired(run: PlayedRun, other: PlayedRun, metric: str, at_s: float | None) -> pd.DataFrame:
+def _paired(run: RunFolder, other: RunFolder, metric: str, at_s: float | None) -> pd.DataFrame:
     """The rows of one pair."""
     mine, theirs = _measured(run, metric), _measured(other, metric)
     found = node_pairs(mine, theirs, metric, math.inf if at_s is None else at_s)
@@ -307,12 +287,12 @@ def _paired(run: PlayedRun, other: PlayedRun, metric: str, at_s: float | None) -
             "t_s": found.t_s,
             "value": found.values,
             "other": found.others,
-            "diff": found.values - found.others,
+            "diff": found.differences,
         }
     )
 
 
-def _measured(run: PlayedRun, metric: str) -> Rows:
+def _measured(run: RunFolder, metric: str) -> Rows:
     rows = run_folder.read(run.folder, "metrics")
     known = names(rows)
     if metric not in known:

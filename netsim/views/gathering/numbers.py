@@ -1,4 +1,4 @@
-"""Numbers of a page: short ones, since each digit is stored."""
+"""Numbers as people read them, and as a page stores them: short, since each digit is stored."""
 
 import math
 from typing import Any
@@ -38,12 +38,24 @@ def _plain(value: Any) -> Any:
 
 
 def evenly(count: int, most: int) -> NDArray[np.int64]:
-    """At most so many of `count` places, evenly spread, first and last among them.
-
-    Parameters
-    ----------
-    count, most : int
-    """
+    """At most so many of `count` places, evenly spread, first and last among them."""
     if count <= most:
         return np.arange(count)
     return np.unique(np.round(np.linspace(0, count - 1, most)).astype(np.int64))
+
+
+def spelled(value: Any) -> str:
+    """A cell of a table: numbers to four digits, `-` where there is none."""
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return "-"
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def seconds(time_s: float) -> str:
+    """A span of time to three digits, with a unit of its size."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9)):
+        if abs(time_s) >= size:
+            return f"{time_s / size:.3g} {unit}" if abs(time_s) < 1000 else f"{time_s:,.0f} s"
+    return f"{time_s:.3g} s"

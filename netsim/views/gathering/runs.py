@@ -1,110 +1,19 @@
-"""The runs of a figure, and which of them are seeds of one curve."""
+"""The runs of a figure: which of them are seeds of one curve, and views of them by name."""
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 from netsim.errors import ScenarioError
 from netsim.recording import metrics as measured
-from netsim.recording import run_folder, status
-from netsim.recording.main_metric import MainMetric
-from netsim.recording.parquet_parts import Rows
-from netsim.recording.schema import WHY_MISSING
-from netsim.recording.summary import labels, load
+from netsim.recording.reader import RunFolder
+from netsim.recording.summary import labels
 from netsim.registry import did_you_mean
+from netsim.views import Ask, Shown, find
 from netsim.views.gathering import names
 
 _SEED = re.compile(r"seed-\d+")
-_ITS_OWN = ("name", "seed", "run", "sweep", "paper")
-"""Keys of a scenario in which seeds of one curve may differ."""
-
-
-@dataclass(frozen=True)
-class Run:
-    """Data of one run folder for figures.
-
-    Attributes
-    ----------
-    folder : Path
-    summary : dict
-    """
-
-    folder: Path
-    summary: dict[str, Any]
-
-    @staticmethod
-    def of(folder: Path) -> "Run":
-        """That of a folder.
-
-        Raises
-        ------
-        ScenarioError
-            If its run has not ended, or it is none of a run.
-        """
-        try:
-            return Run(folder, load(folder))
-        except ScenarioError:
-            state = status.read(folder).get("state")
-            if state is None or (folder / "summary.json").exists():
-                raise
-            raise ScenarioError(
-                f'{folder / "status.json"}: state = "{state}": only a run that has ended is drawn; '
-                f"netsim resume {folder} goes on with it, netsim report {folder} shows how far it "
-                "came"
-            ) from None
-
-    @cached_property
-    def metrics(self) -> Rows:
-        """The table of what was measured."""
-        return run_folder.read(self.folder, "metrics")
-
-    @cached_property
-    def main(self) -> MainMetric:
-        """Main metric of the run."""
-        return MainMetric.of(self.summary)
-
-    @property
-    def algorithm(self) -> str:
-        """The name of what was played."""
-        return str(self.summary.get("algorithm", self.folder.name))
-
-    @cached_property
-    def nodes(self) -> int:
-        """Number of nodes; see `run_folder.nodes_of`."""
-        return run_folder.nodes_of(self.folder, self.summary)
-
-    @property
-    def seed(self) -> Any:
-        """Seed of the run."""
-        return self.summary.get("seed")
-
-    @cached_property
-    def settings(self) -> str:
-        """Return the settings that seeds of one curve share, as one text; empty if unknown."""
-        try:
-            tables = run_folder.scenario_tables(self.folder)
-        except ScenarioError:
-            return ""
-        return repr(sorted((k, v) for k, v in tables.items() if k not in _ITS_OWN))
-
-    def require(self, table: str) -> None:
-        """Raise ScenarioError where a table is missing."""
-        if not run_folder.has(self.folder, table):
-            why = WHY_MISSING.get(table, "nothing was recorded in it")
-            raise ScenarioError(f"{self.folder}: has no table {table}: {why}")
-
-    def require_metric(self, metric: str) -> None:
-        """Raise ScenarioError where a metric was not measured."""
-        known = measured.names(self.metrics)
-        if metric not in known:
-            raise ScenarioError(
-                f"{self.folder / 'metrics'}: metric = {metric}: was not measured; there are "
-                f"{', '.join(known) or 'none: the run was played with --timing-only'}"
-                + did_you_mean(metric, known)
-            )
 
 
 def title_of(summary: dict[str, Any], algorithm: bool = True) -> str:
@@ -115,20 +24,20 @@ def title_of(summary: dict[str, Any], algorithm: bool = True) -> str:
     return f"{name} · {summary['nodes']:,} nodes" if "nodes" in summary else name
 
 
-def pictured(run: Run) -> list[str]:
+def pictured(run: RunFolder) -> list[str]:
     """The main metric on test samples; where data is balanced, the personal one repeats another."""
-    found = run.main.of_tests(measured.names(run.metrics))
+    found = run.main.of_tests(measured.names(run.measured))
     return [m for m in found if m != "accuracy_personal"]
 
 
-def groups(runs: Sequence[Run]) -> dict[str, list[Run]]:
+def groups(runs: Sequence[RunFolder]) -> dict[str, list[RunFolder]]:
     """Runs by curve: seeds of one algorithm and scenario together, by the name of the curve."""
-    by_algorithm: dict[str, list[Run]] = {}
+    by_algorithm: dict[str, list[RunFolder]] = {}
     for run in runs:
         by_algorithm.setdefault(run.algorithm, []).append(run)
     if all(_are_seeds(group) for group in by_algorithm.values()):
         return {names.method(name): group for name, group in by_algorithm.items()}
-    by_place: dict[tuple[str, ...], list[Run]] = {}
+    by_place: dict[tuple[str, ...], list[RunFolder]] = {}
     for run in runs:
         place = tuple(part for part in run.folder.parts if not _SEED.fullmatch(part))
         by_place.setdefault(place, []).append(run)
@@ -140,7 +49,7 @@ def groups(runs: Sequence[Run]) -> dict[str, list[Run]]:
     return {name: [run] for name, run in zip(told, runs, strict=True)}
 
 
-def _places(runs: Sequence[Run]) -> list[str]:
+def _places(runs: Sequence[RunFolder]) -> list[str]:
     """Names of curves by their folders, shortened to what differs, seeds left out."""
     told = labels([run.folder for run in runs], [run.summary for run in runs])
     kept = []
@@ -152,13 +61,13 @@ def _places(runs: Sequence[Run]) -> list[str]:
     return kept if len(set(kept)) == len(kept) else told
 
 
-def _are_seeds(group: Sequence[Run]) -> bool:
+def _are_seeds(group: Sequence[RunFolder]) -> bool:
     """Return whether runs differ in their seed alone."""
     seeds = {run.seed for run in group}
     return len(seeds) == len(group) and len({run.settings for run in group}) == 1
 
 
-def reference(found: dict[str, list[Run]], named: str) -> str:
+def reference(found: dict[str, list[RunFolder]], named: str) -> str:
     """The name of the curve that a word means: its name, or its algorithm's.
 
     Raises
@@ -176,7 +85,9 @@ def reference(found: dict[str, list[Run]], named: str) -> str:
     )
 
 
-def pairs(mine: Sequence[Run], theirs: Sequence[Run]) -> list[tuple[Run, Run]]:
+def pairs(
+    mine: Sequence[RunFolder], theirs: Sequence[RunFolder]
+) -> list[tuple[RunFolder, RunFolder]]:
     """Runs of equal seeds.
 
     Raises
@@ -193,3 +104,62 @@ def pairs(mine: Sequence[Run], theirs: Sequence[Run]) -> list[tuple[Run, Run]]:
             f"{', '.join(str(run.seed) for run in theirs)}; play both with the same seeds"
         )
     return found
+
+
+def shown_of(name: str, runs: Sequence[RunFolder], ask: Ask, before: str = "") -> Shown:
+    """Gather a view of some runs; of several, a view of one run has a panel for each.
+
+    Parameters
+    ----------
+    name : str
+    runs : sequence of RunFolder
+    ask : Ask
+    before : str
+        Begins what is refused.
+
+    Raises
+    ------
+    ScenarioError
+        If a run can't be read, or none has what the view shows.
+    """
+    view = find(name, f"{before}--as " if ask.on_paper else before)
+    if hasattr(view, "of_runs"):
+        if "metrics" in getattr(view, "TAKES", ()) and ask.on_paper:
+            _require_one_task(runs)
+        shown = view.of_runs(runs, ask)
+    elif hasattr(view, "of_run"):
+        shown = _beside(name, runs)
+    else:
+        raise ScenarioError(f"{before}{name} shows a sweep; name the folder of one")
+    if shown is None:
+        why = getattr(view, "NOTHING", "nothing of the kind was recorded")
+        raise ScenarioError(f"{before}{runs[0].folder}: has no {name}: {why}")
+    return shown
+
+
+def _beside(name: str, runs: Sequence[RunFolder]) -> Shown | None:
+    """The panels of every run that has any, its algorithm over them where there are several."""
+    panels, about = [], ""
+    for run in runs:
+        shown = find(name).of_run(run)
+        if shown is not None and len(runs) == 1:
+            return shown
+        if shown is not None:
+            about = about or shown.about
+            titles = [" · ".join(filter(None, (run.algorithm, p.title))) for p in shown.panels]
+            panels += [
+                replace(panel, title=title)
+                for panel, title in zip(shown.panels, titles, strict=True)
+            ]
+    return Shown(panels, about) if panels else None
+
+
+def _require_one_task(found: Sequence[RunFolder]) -> None:
+    """Raise ScenarioError where runs are judged by different metrics."""
+    first = found[0]
+    for run in found:
+        if run.main.name != first.main.name:
+            raise ScenarioError(
+                f"{run.folder / 'summary.json'}: task.metric = {run.main.name}: {first.folder} is "
+                f"judged by {first.main.name}; draw runs of one task"
+            )

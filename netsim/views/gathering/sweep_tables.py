@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from netsim.recording.main_metric import MainMetric
-from netsim.recording.summary import load
+from netsim.recording.reader import RunFolder
 from netsim.recording.summary_fields import DEFAULT, MEASURES, meaning
+from netsim.scenario.labels import csv_cell
 from netsim.views import Quantity
 from netsim.views.gathering import swept
 from netsim.views.gathering.comparison import (
@@ -20,23 +21,6 @@ from netsim.views.gathering.comparison import (
     point_results,
     run_rows,
 )
-
-
-@dataclass(frozen=True)
-class SweepRun:
-    """One run of a sweep.
-
-    Attributes
-    ----------
-    point, algorithm : str
-    seed : int
-    folder : Path
-    """
-
-    point: str
-    algorithm: str
-    seed: int
-    folder: Path
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,11 +60,15 @@ class SweepTables:
         return {label: label for label in points} if self.trials else swept.point_names(points)
 
     @cached_property
-    def runs(self) -> list[SweepRun]:
+    def runs(self) -> list[RunFolder]:
         """Every run that has ended, in the sweep's order."""
+        return [run for point in self.design.points for run in self.at(point)]
+
+    def at(self, point: str) -> list[RunFolder]:
+        """Those of a point, by seed and name; their labels: swept keys, seed, algorithm."""
+        swept_keys = {key: csv_cell(v) for key, v in self.design.points[point].items()}
         return [
-            SweepRun(point, folder.name, seed, folder)
-            for point in self.design.points
+            RunFolder(folder, {**swept_keys, "seed": seed, "algorithm": folder.name})
             for seed in self.design.seeds
             for folder in folders_of_seed(self.folder / point, seed)
         ]
@@ -88,7 +76,7 @@ class SweepTables:
     @cached_property
     def main(self) -> MainMetric:
         """Main metric of the runs."""
-        return MainMetric.of(load(self.runs[0].folder))
+        return self.runs[0].main
 
     @cached_property
     def algorithms(self) -> list[str]:

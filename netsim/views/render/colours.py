@@ -23,6 +23,7 @@ STATES = {
     "off": "#4d5560",
 }
 FATES = OUTCOMES | {
+    "arrived": OUTCOMES["delivered"],
     "used": "#0072b2",
     "arrived without a model": "#7fc4ec",
     "arrived, used too late or not at all": OUTCOMES["arrived, not used"],

@@ -14,18 +14,13 @@ drawn.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
-from netsim.views import Ask, accuracy, find, sweep
-from netsim.views.gathering.comparison import PointResult
-from netsim.views.gathering.run_tables import RunTables
-from netsim.views.gathering.runs import Run, pictured, title_of
+from netsim.recording.reader import RunFolder
+from netsim.views import Ask, Shown, accuracy, find
+from netsim.views.gathering.runs import pictured, title_of
 from netsim.views.render.figure import marks
 from netsim.views.render.figure import style as plot_style
-from netsim.views.render.figure.files import Drawn
-from netsim.views.render.figure.sheets import SCREEN, Sheet
-from netsim.views.sweep import Way
 
 _AGAINST = ("time", "megabytes")
 _OF_ONE = {
@@ -55,18 +50,28 @@ def draw(folder: Path) -> list[Path]:
     ScenarioError
         If it is not a run folder.
     """
-    run = Run.of(folder)
-    with plot_style.style():
-        made = _curves([run], folder)
-        tables = RunTables(folder)
-        for name, file in _OF_ONE.items():
-            view = find(name)
-            shown = view.of_run(tables)
-            if shown is not None:
-                heading = f"{view.TITLE} · {title_of(run.summary)}"
-                picture = marks.drawn(shown, heading).figure
-                made.append(plot_style.save(picture, folder / "figures" / file))
+    run = RunFolder.ended(folder)
+    made = _curves([run], folder)
+    for name, file in _OF_ONE.items():
+        view = find(name)
+        shown = view.of_run(run)
+        if shown is not None:
+            heading = f"{view.TITLE} · {title_of(run.summary)}"
+            made.append(save(shown, heading, folder / "figures" / file))
     return made
+
+
+def save(shown: Shown, heading: str, path: Path) -> Path:
+    """Draw a view for a screen into a PNG.
+
+    Parameters
+    ----------
+    shown : Shown
+    heading : str
+    path : Path
+    """
+    with plot_style.style():
+        return plot_style.save(marks.drawn(shown, heading).figure, path)
 
 
 def draw_comparison(parent: Path, folders: Sequence[Path]) -> list[Path]:
@@ -93,33 +98,13 @@ def draw_comparison(parent: Path, folders: Sequence[Path]) -> list[Path]:
     ScenarioError
         If one is not a run folder.
     """
-    runs = [Run.of(folder) for folder in folders]
+    runs = [RunFolder.ended(folder) for folder in folders]
     if len({run.main.name for run in runs}) > 1:
         return []
-    with plot_style.style():
-        return _curves(runs, parent)
+    return _curves(runs, parent)
 
 
-def of_sweep(
-    lines: Sequence[PointResult], show: Sequence[str], way: Way, sheet: Sheet = SCREEN
-) -> Drawn | None:
-    """Draw a sweep, to be called inside `style.style(sheet)`; None where there is nothing to draw.
-
-    Parameters
-    ----------
-    lines : sequence of PointResult
-    show : sequence of str
-        Names of measures.
-    way : Way
-    sheet : Sheet
-    """
-    shown = sweep.gather(lines, show, way)
-    if shown is None:
-        return None
-    return replace(marks.drawn(shown, way.heading, sheet), rows=sweep.csv_rows(lines, show, way))
-
-
-def _curves(runs: Sequence[Run], folder: Path) -> list[Path]:
+def _curves(runs: Sequence[RunFolder], folder: Path) -> list[Path]:
     """Draw the main metric over time and over what was transmitted, a file each."""
     made: list[Path] = []
     wanted = tuple(dict.fromkeys(m for run in runs for m in pictured(run)))
@@ -127,7 +112,7 @@ def _curves(runs: Sequence[Run], folder: Path) -> list[Path]:
     for against in [name for name in _AGAINST if name in there] if wanted else ():
         shown = accuracy.of_runs(runs, Ask(wanted, against=(against,)))
         if shown is not None:
-            picture = marks.drawn(shown, title_of(runs[0].summary, algorithm=len(runs) == 1)).figure
+            heading = title_of(runs[0].summary, algorithm=len(runs) == 1)
             name = f"{runs[0].main.name}_vs_{against}.png"
-            made.append(plot_style.save(picture, folder / "figures" / name))
+            made.append(save(shown, heading, folder / "figures" / name))
     return made

@@ -1,7 +1,7 @@
 """Views as tables for a terminal, cut into several where one would be too wide."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,8 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from netsim.views import Column, Columns, OnPage, OnPaper, Panel, Printed, Quantity, Shown
+from netsim.views import Column, Columns, OnPage, Panel, Printed, Quantity, Sentences, Shown
+from netsim.views.gathering.numbers import spelled
 
 MOST_ROWS = 60
 """Of one panel; the rest is counted."""
@@ -76,15 +77,48 @@ class WrappedTable:
         return found
 
 
+class Speaker(Protocol):
+    """A console: `netsim.terminal.consoles`."""
+
+    def print(self, *objects: Any) -> None: ...
+
+    def print_item(self, mark: str, text: str) -> None: ...
+
+    def print_whole(self, *lines: str) -> None: ...
+
+
+def say(shown: Shown, console: Speaker, with_queries: bool = False) -> None:
+    """Print the sentences of a view.
+
+    Parameters
+    ----------
+    shown : Shown
+    console : Speaker
+    with_queries : bool
+        Whether also the lines of Python that give their numbers.
+    """
+    for mark in (panel.mark for panel in shown.panels):
+        if not isinstance(mark, Sentences):
+            continue
+        for line in mark.head:
+            console.print(line)
+        for one in mark.lines:
+            if one.mark:
+                console.print_item(one.mark, one.text)
+            else:
+                console.print(Text(one.text))
+            if with_queries:
+                console.print_whole(*(f"    {query}" for query in one.queries))
+        if with_queries:
+            console.print("\nThe queries are Python. Run these lines before them, once:\n")
+            console.print_whole(*mark.loading.rstrip().splitlines())
+
+
 def tables(shown: Shown) -> list[WrappedTable]:
     """Tables of what a view shows, to be printed by Rich.
 
     A mark that is read is printed as it is; of what is drawn, the few numbers that a text cites, or
     the tidy table itself.
-
-    Parameters
-    ----------
-    shown : Shown
 
     Returns
     -------
@@ -95,15 +129,15 @@ def tables(shown: Shown) -> list[WrappedTable]:
         return [WrappedTable(shown.printed)]
     if shown.short:
         names = list(dict.fromkeys(name for row in shown.short for name in row))
-        cells = {name: [_spelled(row.get(name)) for row in shown.short] for name in names}
+        cells = {name: [spelled(row.get(name)) for row in shown.short] for name in names}
         return [_table(cells, shown.about_printed)]
     made = [
         _of_panel(panel, shown.about_printed)
         for panel in shown.panels
-        if panel.table and not isinstance(panel.mark, OnPage | OnPaper)
+        if panel.table and not isinstance(panel.mark, OnPage | Sentences)
     ]
     return made or [
-        _table({k: [_spelled(v) for v in cells.tolist()] for k, cells in panel.table.items()}, "")
+        _table({k: [spelled(v) for v in cells.tolist()] for k, cells in panel.table.items()}, "")
         for panel in shown.panels
         if panel.table
     ]
@@ -141,15 +175,7 @@ def _named(panel: Panel, name: str) -> Quantity:
 
 def _column(cells: NDArray[Any], scale: float) -> list[str]:
     is_number = cells.dtype.kind in "iuf"
-    return [_spelled(scale * v if is_number and scale != 1 else v) for v in cells.tolist()]
-
-
-def _spelled(value: Any) -> str:
-    if value is None or (isinstance(value, float) and not np.isfinite(value)):
-        return "-"
-    if isinstance(value, float):
-        return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
+    return [spelled(scale * v if is_number and scale != 1 else v) for v in cells.tolist()]
 
 
 def _table(cells: dict[str, Sequence[str]] | dict[str, list[str]], note: str) -> WrappedTable:

@@ -1,15 +1,15 @@
 """Parts of the chain of work that rounds waited for: common functions."""
 
+from netsim.views.explaining.evidence import Evidence
 from netsim.views.explaining.findings import LEAST, PACE, Finding, percent
-from netsim.views.explaining.run_tables import RunTables
 
 
-def share_of(run: RunTables, part: str, shown: bool = True) -> float:
+def share_of(run: Evidence, part: str, shown: bool = True) -> float:
     """The share of the chain that a part took.
 
     Parameters
     ----------
-    run : RunTables
+    run : Evidence
     part : {"air", "compute", "wait"}
     shown : bool
         Whether the query is shown.
@@ -28,12 +28,12 @@ def share_of(run: RunTables, part: str, shown: bool = True) -> float:
     return share
 
 
-def pace(run: RunTables, part: str, name: str, what: str, holds_back: bool = True) -> list[Finding]:
+def pace(run: Evidence, part: str, name: str, what: str, holds_back: bool = True) -> list[Finding]:
     """Report a chain part's share of the rounds' time.
 
     Parameters
     ----------
-    run : RunTables
+    run : Evidence
     part : {"air", "compute", "wait"}
     name : str
         Begins the sentence.

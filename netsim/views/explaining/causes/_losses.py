@@ -2,19 +2,19 @@
 
 import pandas as pd
 
+from netsim.views.explaining.evidence import Evidence
 from netsim.views.explaining.findings import Finding, harm, percent
-from netsim.views.explaining.run_tables import RunTables
 
 _CONCENTRATED, _MORE = 0.8, 1.5
 """A node is named if so many of the losses concern it, and so many times as often as on average."""
 
 
-def lost_to(run: RunTables, outcome: str, name: str, why: str, more: str = "") -> list[Finding]:
+def lost_to(run: Evidence, outcome: str, name: str, why: str, more: str = "") -> list[Finding]:
     """The finding that messages were lost to a cause.
 
     Parameters
     ----------
-    run : RunTables
+    run : Evidence
     outcome : str
         In the table `messages`.
     name : str
@@ -39,7 +39,7 @@ def lost_to(run: RunTables, outcome: str, name: str, why: str, more: str = "") -
     return [harm(share, text, run.queries())]
 
 
-def _whom(run: RunTables, outcome: str, lost: int, share: float) -> str:
+def _whom(run: Evidence, outcome: str, lost: int, share: float) -> str:
     """Name the node that most of the losses concern, if there is one."""
     messages = run.messages
     picked = messages[messages.outcome == outcome]

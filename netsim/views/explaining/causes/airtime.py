@@ -6,14 +6,15 @@ channel was in use, or for which radios sent, on average over nodes.
 """
 
 from netsim.views.explaining.causes._chain import pace
-from netsim.views.explaining.findings import LEAST, PACE, Finding, percent, seconds
-from netsim.views.explaining.run_tables import RunTables
+from netsim.views.explaining.evidence import Evidence
+from netsim.views.explaining.findings import LEAST, PACE, Finding, percent
+from netsim.views.gathering.numbers import seconds
 
 _ONE_CHANNEL = ("csma", "aloha", "shared", "tdma")
 _FULL = 0.5
 
 
-def find(run: RunTables) -> list[Finding]:
+def find(run: Evidence) -> list[Finding]:
     """Report the share of transmissions."""
     if run.schedule == "rounds":
         what = "messages, from sending until they were through"

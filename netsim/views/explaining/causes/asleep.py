@@ -4,11 +4,11 @@ Measure: the share of all messages that ended as `asleep`.
 """
 
 from netsim.views.explaining.causes._losses import lost_to
+from netsim.views.explaining.evidence import Evidence
 from netsim.views.explaining.findings import Finding, percent
-from netsim.views.explaining.run_tables import RunTables
 
 
-def find(run: RunTables) -> list[Finding]:
+def find(run: Evidence) -> list[Finding]:
     """Losses because receivers slept."""
     sleep = run.scenario.get("radio", {}).get("sleep", {})
     more = ""

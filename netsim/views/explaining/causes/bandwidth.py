@@ -8,15 +8,16 @@ that came too late or too old to be used, if all of them were.
 
 from netsim.recording.schema import ARRIVED
 from netsim.views.explaining.causes._chain import share_of
-from netsim.views.explaining.findings import LEAST, OUTLOOK, Finding, percent, seconds
-from netsim.views.explaining.run_tables import RunTables
+from netsim.views.explaining.evidence import Evidence
+from netsim.views.explaining.findings import LEAST, OUTLOOK, Finding, percent
+from netsim.views.gathering.numbers import seconds
 
 _CAME = 'messages.outcome.isin(["delivered", "partial"])'
 _COULD = ["deadline", "collision", "busy"]
 _SLOW = ["late", "too_old"]
 
 
-def find(run: RunTables) -> list[Finding]:
+def find(run: Evidence) -> list[Finding]:
     """The most that bandwidth could do."""
     messages = run.messages
     if not len(messages):
@@ -62,7 +63,7 @@ def find(run: RunTables) -> list[Finding]:
     return [Finding(OUTLOOK, most - now, text + ".", run.queries())]
 
 
-def _in_time(run: RunTables) -> str:
+def _in_time(run: Evidence) -> str:
     """A clause on models that came in vain, if faster ones had come in time."""
     uses = run.uses
     if not len(uses) or not uses.fate.isin(_SLOW).any():

@@ -6,15 +6,15 @@ which work when others have, are left out, and so are rounds that lasted no long
 that the schedule sets, `interval_s`.
 """
 
+from netsim.views.explaining.evidence import Evidence
 from netsim.views.explaining.findings import Finding, harm, percent
-from netsim.views.explaining.run_tables import RunTables
 
 _LEAST = 0.01
 _SLOWER = 1.05
 """A node is said to be slow from so many times the median step on."""
 
 
-def find(run: RunTables) -> list[Finding]:
+def find(run: Evidence) -> list[Finding]:
     """Nodes that waited for the last."""
     if run.schedule != "rounds" or not run.held.size or not run.end_s:
         return []

@@ -4,8 +4,9 @@ Measure: the share of the nodes' time that was left when they went off for good,
 messages lost because an end was off, whichever is larger.
 """
 
-from netsim.views.explaining.findings import Finding, harm, listed, percent, seconds
-from netsim.views.explaining.run_tables import RunTables
+from netsim.views.explaining.evidence import Evidence
+from netsim.views.explaining.findings import Finding, harm, listed, percent
+from netsim.views.gathering.numbers import seconds
 
 _DEAD = (
     'wakes[wakes.what.isin(["on", "off"])].groupby("node").agg(what=("what", "last"), '
@@ -13,13 +14,13 @@ _DEAD = (
 )
 
 
-def has_battery(run: RunTables) -> bool:
+def has_battery(run: Evidence) -> bool:
     """Return whether any node of a run has a battery."""
     groups = run.scenario.get("nodes", {}).get("groups", [])
     return any("battery_j" in table for table in (run.scenario.get("energy", {}), *groups))
 
 
-def find(run: RunTables) -> list[Finding]:
+def find(run: Evidence) -> list[Finding]:
     """Nodes whose battery was empty before the end, and which nothing fills."""
     harvest = run.scenario.get("energy", {}).get("harvest", {})
     if harvest.get("kind", "none") != "none" or not has_battery(run) or not run.end_s:

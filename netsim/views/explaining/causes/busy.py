@@ -4,11 +4,11 @@ Measure: the share of all messages that ended as `busy`.
 """
 
 from netsim.views.explaining.causes._losses import lost_to
+from netsim.views.explaining.evidence import Evidence
 from netsim.views.explaining.findings import Finding
-from netsim.views.explaining.run_tables import RunTables
 
 
-def find(run: RunTables) -> list[Finding]:
+def find(run: Evidence) -> list[Finding]:
     """Losses because radios were taken."""
     why = "were lost because the receiver's radio was at another message, or a queue was full"
     return lost_to(run, "busy", "Taken radios", why)

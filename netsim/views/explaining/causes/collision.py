@@ -8,8 +8,8 @@ far as the log can tell.
 from itertools import combinations
 
 from netsim.views.explaining.causes._losses import lost_to
+from netsim.views.explaining.evidence import Evidence
 from netsim.views.explaining.findings import Finding
-from netsim.views.explaining.run_tables import RunTables
 
 _LOST = 'messages[messages.outcome == "collision"]'
 _HEARD = 'set(messages[messages.outcome == "delivered"].groupby(["src", "dst"]).size().index)'
@@ -21,7 +21,7 @@ _HIDDEN = (
 _MOST = 3
 
 
-def find(run: RunTables) -> list[Finding]:
+def find(run: Evidence) -> list[Finding]:
     """Losses to senders that overlapped."""
     if not (run.messages.outcome == "collision").any():
         return []
@@ -38,7 +38,7 @@ def find(run: RunTables) -> list[Finding]:
     return lost_to(run, "collision", "Collisions", why, more)
 
 
-def _hidden(run: RunTables) -> list[tuple[int, int]]:
+def _hidden(run: Evidence) -> list[tuple[int, int]]:
     """Pairs of senders that lost messages at one receiver and never heard each other."""
     messages = run.messages
     lost = messages[messages.outcome == "collision"]

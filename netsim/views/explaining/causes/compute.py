@@ -6,14 +6,14 @@ each node no more than the run.
 """
 
 from netsim.views.explaining.causes._chain import pace
+from netsim.views.explaining.evidence import Evidence
 from netsim.views.explaining.findings import LEAST, PACE, Finding, percent
-from netsim.views.explaining.run_tables import RunTables
 
 _STEPS = 'wakes[wakes.what == "job"].groupby("node")["count"].sum()'
 _FULL = 0.5
 
 
-def find(run: RunTables) -> list[Finding]:
+def find(run: Evidence) -> list[Finding]:
     """Report the share of training."""
     if run.schedule == "rounds":
         return pace(run, "compute", "Compute", "training")

@@ -4,11 +4,12 @@ Measure: the share of nodes whose model was not sound any more at some time: by 
 or because they took over what another node had sent.
 """
 
-from netsim.views.explaining.findings import Finding, harm, listed, seconds
-from netsim.views.explaining.run_tables import RunTables
+from netsim.views.explaining.evidence import Evidence
+from netsim.views.explaining.findings import Finding, harm, listed
+from netsim.views.gathering.numbers import seconds
 
 
-def find(run: RunTables) -> list[Finding]:
+def find(run: Evidence) -> list[Finding]:
     """Nodes that broke, and nodes that caught it."""
     if not run.diverged and not run.caught:
         return []

@@ -5,13 +5,13 @@ whoever asked; and how many of those never began, because radios or wires were t
 """
 
 from netsim.views.explaining.causes._losses import lost_to
+from netsim.views.explaining.evidence import Evidence
 from netsim.views.explaining.findings import Finding, percent
-from netsim.views.explaining.run_tables import RunTables
 
 _EXPIRED = 'messages[messages.outcome == "deadline"]'
 
 
-def find(run: RunTables) -> list[Finding]:
+def find(run: Evidence) -> list[Finding]:
     """Losses because there was too little time, or bandwidth."""
     expired = run.messages[run.messages.outcome == "deadline"]
     if not len(expired):

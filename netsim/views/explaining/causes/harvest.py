@@ -5,11 +5,11 @@ end was off, whichever is larger.
 """
 
 from netsim.views.explaining.causes.off import OFF_S, seconds_off
+from netsim.views.explaining.evidence import Evidence
 from netsim.views.explaining.findings import Finding, harm, percent
-from netsim.views.explaining.run_tables import RunTables
 
 
-def find(run: RunTables) -> list[Finding]:
+def find(run: Evidence) -> list[Finding]:
     """Nodes that went off for want of energy, where they harvest some."""
     energy = run.scenario.get("energy", {})
     harvests = energy.get("harvest", {}).get("kind", "none") != "none"

@@ -5,8 +5,9 @@ Only under `rounds` with a deadline.
 """
 
 from netsim.recording.schema import ARRIVED
-from netsim.views.explaining.findings import Finding, harm, percent, seconds
-from netsim.views.explaining.run_tables import RunTables
+from netsim.views.explaining.evidence import Evidence
+from netsim.views.explaining.findings import Finding, harm, percent
+from netsim.views.gathering.numbers import seconds
 
 _LATE = (
     '(messages.outcome.isin(["delivered", "partial"]) & (messages.t_done_s > '
@@ -14,7 +15,7 @@ _LATE = (
 )
 
 
-def find(run: RunTables) -> list[Finding]:
+def find(run: Evidence) -> list[Finding]:
     """Arrivals for which the barrier did not wait."""
     deadline_s = run.scenario["exchange"].get("deadline_s")
     if run.schedule != "rounds" or deadline_s is None or not len(run.messages):

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from netsim.views.explaining.causes.battery import has_battery
+from netsim.views.explaining.evidence import Evidence
 from netsim.views.explaining.findings import Finding, harm, percent
-from netsim.views.explaining.run_tables import RunTables
 
 _SWITCHES = 'wakes[wakes.what.isin(["on", "off"])]'
 OFF_S = (
@@ -20,7 +20,7 @@ OFF_S = (
 """Seconds for which each node was off, of those that were ever switched."""
 
 
-def seconds_off(run: RunTables) -> Any:
+def seconds_off(run: Evidence) -> Any:
     """Seconds for which each node was off, of those that were ever switched."""
     switches = run.wakes[run.wakes.what.isin(["on", "off"])]
     sign = np.where(switches.what == "on", 1.0, -1.0)
@@ -28,7 +28,7 @@ def seconds_off(run: RunTables) -> Any:
     return spent + run.end_s * (switches.groupby("node").what.last() == "off")
 
 
-def find(run: RunTables) -> list[Finding]:
+def find(run: Evidence) -> list[Finding]:
     """Nodes that were off."""
     if has_battery(run) or not run.end_s or not run.wakes.what.isin(["on", "off"]).any():
         return []

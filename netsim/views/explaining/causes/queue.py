@@ -5,11 +5,12 @@ wake-ups. Only of runs that have ended, in which some message had (`unended` tel
 """
 
 from netsim.recording.run_warnings import queued_share
-from netsim.views.explaining.findings import Finding, count, harm, percent, seconds
-from netsim.views.explaining.run_tables import RunTables
+from netsim.views.explaining.evidence import Evidence
+from netsim.views.explaining.findings import Finding, count, harm, percent
+from netsim.views.gathering.numbers import seconds
 
 
-def find(run: RunTables) -> list[Finding]:
+def find(run: Evidence) -> list[Finding]:
     """Queues that grow."""
     ended, woke = len(run.messages), int((run.wakes.what == "woke").sum())
     in_flight = run.shown("in_flight", run.in_flight)

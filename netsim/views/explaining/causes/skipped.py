@@ -5,8 +5,8 @@ Measure: the share of all wake-ups that were skipped; and of these, how many fel
 
 import pandas as pd
 
+from netsim.views.explaining.evidence import Evidence
 from netsim.views.explaining.findings import Finding, harm, percent
-from netsim.views.explaining.run_tables import RunTables
 
 _TRAINING = (
     "pd.merge_asof(wakes[wakes.what == 'skipped'][['t_s', 'node']].sort_values('t_s', "
@@ -18,7 +18,7 @@ _TRAINING = (
 _WAKES = 'wakes[wakes.what.isin(["woke", "skipped"])]'
 
 
-def find(run: RunTables) -> list[Finding]:
+def find(run: Evidence) -> list[Finding]:
     """Wake-ups that led to nothing."""
     wakes = run.wakes[run.wakes.what.isin(["woke", "skipped"])]
     was_skipped = wakes.what == "skipped"
@@ -42,7 +42,7 @@ def find(run: RunTables) -> list[Finding]:
     return [harm(share, text, run.queries())]
 
 
-def _in_training(run: RunTables) -> float:
+def _in_training(run: Evidence) -> float:
     """Of the skipped wake-ups, the share that fell into a training, by its mean duration."""
     skipped = run.wakes[run.wakes.what == "skipped"][["t_s", "node"]]
     jobs = run.wakes[run.wakes.what == "job"]

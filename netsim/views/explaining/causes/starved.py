@@ -8,8 +8,8 @@ from typing import Any
 
 from netsim.recording.metrics import starved
 from netsim.recording.schema import ARRIVED
+from netsim.views.explaining.evidence import Evidence
 from netsim.views.explaining.findings import Finding, count, harm, listed
-from netsim.views.explaining.run_tables import RunTables
 
 GOT = (
     'messages[messages.outcome.isin(["delivered", "partial"])].dst.value_counts()'
@@ -31,13 +31,13 @@ WHY = {
 """Words for the causes of lost messages."""
 
 
-def arrivals(run: RunTables) -> Any:
+def arrivals(run: Evidence) -> Any:
     """Messages that came to each node."""
     came = run.messages[run.messages.outcome.isin(ARRIVED)]
     return came.dst.value_counts().reindex(run.nodes.index, fill_value=0)
 
 
-def find(run: RunTables) -> list[Finding]:
+def find(run: Evidence) -> list[Finding]:
     """Nodes to which little came."""
     every = arrivals(run)
     few = every[starved(every, run.nodes.get("role"))]
@@ -60,7 +60,7 @@ def _range(many: list[int]) -> str:
     return count(low, "message") if low == high else f"{low:,} to {high:,} messages"
 
 
-def _why(run: RunTables, node: int) -> str:
+def _why(run: Evidence, node: int) -> str:
     code = f"messages[messages.dst == {node}].outcome.value_counts().to_dict()"
     found = run.messages[run.messages.dst == node].outcome.value_counts()
     fates = run.shown(code, found.to_dict())

@@ -4,11 +4,12 @@ Measure: messages on their way at the end, where none had ended before; wake-ups
 messages, where there is none of any.
 """
 
-from netsim.views.explaining.findings import Finding, count, harm, seconds
-from netsim.views.explaining.run_tables import RunTables
+from netsim.views.explaining.evidence import Evidence
+from netsim.views.explaining.findings import Finding, count, harm
+from netsim.views.gathering.numbers import seconds
 
 
-def find(run: RunTables) -> list[Finding]:
+def find(run: Evidence) -> list[Finding]:
     """A run of which shares and delays say nothing."""
     if run.shown("len(messages)", len(run.messages)):
         return []

@@ -5,8 +5,8 @@ read because they were late, too old, or left aside. Where later ones of the sam
 place, or the run ended first, nothing went wrong: these are counted only where nothing was used.
 """
 
+from netsim.views.explaining.evidence import Evidence
 from netsim.views.explaining.findings import Finding, harm, percent
-from netsim.views.explaining.run_tables import RunTables
 
 _WHY = {
     "late": "came after what waited for them had ended",
@@ -18,7 +18,7 @@ _WHY = {
 }
 
 
-def find(run: RunTables) -> list[Finding]:
+def find(run: Evidence) -> list[Finding]:
     """Arrivals of which nothing came."""
     uses = run.uses
     if not len(uses):

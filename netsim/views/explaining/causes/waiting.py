@@ -6,14 +6,15 @@ of one round that never ended also messages, which the log has only once they en
 """
 
 from netsim.views.explaining.causes._chain import pace
-from netsim.views.explaining.findings import Finding, seconds
-from netsim.views.explaining.run_tables import RunTables
+from netsim.views.explaining.evidence import Evidence
+from netsim.views.explaining.findings import Finding
+from netsim.views.gathering.numbers import seconds
 
 _MOST = 0.5
 """If so many rounds last no longer than `interval_s` says, that is what they waited for."""
 
 
-def find(run: RunTables) -> list[Finding]:
+def find(run: Evidence) -> list[Finding]:
     """Report the share of the schedule's own pace."""
     if run.schedule != "rounds":
         return []

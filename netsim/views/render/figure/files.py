@@ -1,10 +1,8 @@
 """A figure with the numbers that are drawn in it, and the files that hold them."""
 
-import math
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from matplotlib.figure import Figure
 
@@ -12,6 +10,7 @@ from netsim.errors import one_line
 from netsim.recording.csv_files import csv_text
 from netsim.recording.whole_files import write_text
 from netsim.views import Row
+from netsim.views.gathering.numbers import spelled
 from netsim.views.render.figure import style as plot_style
 
 _MARKED = re.compile(r"[|`]|\](?=[(\[:])")
@@ -78,7 +77,7 @@ def markdown(drawn: Drawn) -> str:
     """The short table and what its numbers are."""
     columns = list(dict.fromkeys(name for row in drawn.short for name in row))
     lines = [[plain(name) for name in columns], ["---"] * len(columns)]
-    lines += [[spelled(row.get(name)) for name in columns] for row in drawn.short]
+    lines += [[plain(spelled(row.get(name))) for name in columns] for row in drawn.short]
     table = "\n".join("| " + " | ".join(line) + " |" for line in lines)
     return f"{table}\n\n{plain(drawn.about)}\n"
 
@@ -86,12 +85,3 @@ def markdown(drawn: Drawn) -> str:
 def plain(text: str) -> str:
     """A text from outside as it may stand in Markdown: no link, no tag, no other cell."""
     return _MARKED.sub(r"\\\g<0>", one_line(text)).replace("<", "&lt;")
-
-
-def spelled(value: Any) -> str:
-    """A cell: numbers to four digits, nothing where there is none."""
-    if value is None or (isinstance(value, float) and not math.isfinite(value)):
-        return "-"
-    if isinstance(value, float):
-        return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
-    return plain(str(value))

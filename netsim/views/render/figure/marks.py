@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from matplotlib import rcParams
 from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import NDArray
@@ -14,12 +15,10 @@ from numpy.typing import NDArray
 from netsim.errors import ScenarioError
 from netsim.views import (
     Cells,
-    Columns,
     Layers,
     Lines,
-    OnPage,
-    OnPaper,
     Panel,
+    Places,
     Points,
     Response,
     Shares,
@@ -39,7 +38,7 @@ Entries = dict[str, Any]
 
 _SIZES_IN: dict[type, tuple[float, float]] = {
     Cells: (5.0, 4.5), Lines: (3.9, 3.6), Points: (5.6, 3.8), Layers: (6.2, 3.8),
-    Response: (3.3, 2.7), Shares: (6.2, 3.2),
+    Response: (3.3, 2.7), Shares: (6.2, 3.2), Places: (6.0, 4.4),
 }  # fmt: skip
 """Width and height of a panel on a screen [in]."""
 _SHORT = 12
@@ -52,6 +51,14 @@ Floats = NDArray[np.float64]
 
 _LONGEST_LABEL = 32
 """Characters of a label on an axis."""
+_MOST_NAMED = 24
+"""Nodes of which each has its id on the axes of a heat map in an order of its own."""
+_MOST_NUMBERED = 40
+"""Nodes of which each has its id on a map."""
+_MOST_TICKS = 12
+"""Rows or columns of a heat map with words beside each."""
+_BAR = ""
+"""Entry of the image whose colour bar stands for all panels."""
 
 
 class OnPageOnlyError(ScenarioError):
@@ -73,29 +80,24 @@ def drawn(shown: Shown, heading: str = "", sheet: Sheet = SCREEN) -> Drawn:
     OnPageOnlyError
         If it is drawn on a page alone, or is a table.
     """
-    first = shown.panels[0].mark
-    if isinstance(first, OnPaper):
-        if sum(isinstance(panel.mark, OnPaper) for panel in shown.panels) > 1:
-            raise OnPageOnlyError("is a figure of one run; name one")
-        made = first.draw(sheet)
-        assert isinstance(made, Drawn)
-        if sheet.has_heading and heading:
-            plot_style.heading(made.figure, heading)
-        return made
-    if isinstance(first, OnPage | Columns):
+    panels = [panel for panel in shown.panels if type(panel.mark) in _DRAWERS]
+    if not panels:
         raise OnPageOnlyError("is drawn on a page alone; netsim report writes it")
-    figure, axes = _panels(shown.panels, sheet)
-    columns = _columns(len(axes), sheet, type(first))
+    figure, axes = _panels(panels, sheet)
+    columns = _columns(len(axes), sheet, type(panels[0].mark))
     entries: Entries = {}
-    places = _places_of(shown.panels)
-    for panel, on in zip(shown.panels, axes, strict=True):
-        if panel.title and len(shown.panels) > 1:
+    places = _places_of(panels)
+    for panel, on in zip(panels, axes, strict=True):
+        if panel.title and len(panels) > 1:
             on.set_title(layout.wrapped(panel.title, figure, columns))
         _DRAWERS[type(panel.mark)](panel, on, entries, places)
         if sheet.width_in is not None:
             on.set_xlabel(layout.wrapped(on.get_xlabel(), figure, columns))
             on.set_ylabel(layout.wrapped_once(on.get_ylabel()))
-    told = shown.told([word for panel in shown.panels if (word := _around(panel))])
+    if _BAR in entries:
+        label = next(p.mark.value.title for p in panels if isinstance(p.mark, Cells))
+        plot_style.colour_bar(figure, entries.pop(_BAR), axes, label)
+    told = shown.told([word for panel in panels if (word := _around(panel))])
     note = _note(shown, told) if not sheet.has_heading else told * bool(entries)
     if sheet.width_in is None:
         if entries or note:
@@ -104,9 +106,9 @@ def drawn(shown: Shown, heading: str = "", sheet: Sheet = SCREEN) -> Drawn:
             plot_style.heading(figure, heading)
     else:
         layout.finish(figure, list(entries.values()), list(entries), note)
-    rows = [
-        ({"panel": panel.title} if panel.title and len(shown.panels) > 1 else {}) | row
-        for panel in shown.panels
+    rows = [dict(row) for row in shown.rows] or [
+        ({"panel": panel.title} if panel.title and len(panels) > 1 else {}) | row
+        for panel in panels
         for row in _rows(panel)
     ]
     short = [dict(row) for row in shown.short] or [rows[k] for k in evenly(len(rows), _SHORT)]
@@ -153,6 +155,8 @@ def _rows(panel: Panel) -> list[dict[str, Any]]:
 def _columns(count: int, sheet: Sheet, kind: type = Lines) -> int:
     if sheet.width_in is None and kind is Response:
         return layout.columns_of(count, sheet)
+    if sheet.width_in is not None and kind is Cells:  # squares
+        return min(count, 2 if layout.columns_of(2, sheet) == 1 else 3)
     return count if sheet.width_in is None else layout.columns_of(count, sheet)
 
 
@@ -168,7 +172,7 @@ def _panels(panels: Sequence[Panel], sheet: Sheet) -> tuple[Figure, list[Axes]]:
         wide, tall = max(4.6, 3.3 * columns) / columns, (0.7 + 2.7 * rows) / rows
     if sheet.width_in is not None:
         wide, tall = sheet.width_in / columns, tall * sheet.width_in / columns / wide
-        if kind is not Cells:
+        if kind not in (Cells, Places):
             tall = min(2.5, max(1.75, 0.66 * wide))
     figure = plot_style.new_figure(columns * wide, rows * tall, sheet)
     return figure, [figure.add_subplot(rows, columns, k + 1) for k in range(len(panels))]
@@ -177,12 +181,12 @@ def _panels(panels: Sequence[Panel], sheet: Sheet) -> tuple[Figure, list[Axes]]:
 def _matrix(mark: Cells, panel: Panel, name: str) -> NDArray[np.float64]:
     """A column of the table as a matrix of blocks; NaN where the table has no row."""
     made = np.full(mark.shape, np.nan)
-    table, block = panel.table, mark.block
-    made[table[mark.row.column] // block, table[mark.column.column] // block] = table[name]
+    table = panel.table
+    made[mark.places(table[mark.row.column]), mark.places(table[mark.column.column])] = table[name]
     return made
 
 
-def _cells(panel: Panel, on: Axes, _: Entries, _places: Mapping[str, int]) -> None:
+def _cells(panel: Panel, on: Axes, entries: Entries, _places: Mapping[str, int]) -> None:
     mark = panel.mark
     assert isinstance(mark, Cells)
     cells = mark.value.scale * _matrix(mark, panel, mark.value.column)
@@ -191,14 +195,16 @@ def _cells(panel: Panel, on: Axes, _: Entries, _places: Mapping[str, int]) -> No
         top = (float(np.nanmax(cells)) if np.isfinite(cells).any() else 1.0) or 1.0
     image = plot_style.heatmap(on, cells, mark.block, top, mark.low)
     for axis, words in zip((on.yaxis, on.xaxis), mark.ticks or (), strict=False):
-        axis.set_ticks(range(len(words)), [_short(word) for word in words])
+        step = -(-len(words) // _MOST_TICKS)
+        axis.set_ticks(range(0, len(words), step), [_short(word) for word in words[::step]])
     if mark.ticks is not None:
         on.set_aspect("auto")
+    if mark.order:
+        _node_ticks(mark, on)
     on.set_xlabel(mark.column.title)
     on.set_ylabel(mark.row.title)
     figure = on.figure
     assert isinstance(figure, Figure)
-    with_bars = [on]
     if mark.beside is not None:
         bars = on.inset_axes((1.04, 0.0, 0.22, 1.0), sharey=on)
         own = np.diag(_matrix(mark, panel, mark.beside.column))
@@ -209,8 +215,26 @@ def _cells(panel: Panel, on: Axes, _: Entries, _places: Mapping[str, int]) -> No
         bars.tick_params(axis="y", which="both", length=0, labelleft=False)
         bars.grid(which="both", visible=False)
         bars.spines["left"].set_visible(False)
-        with_bars.append(bars)
-    plot_style.colour_bar(figure, image, with_bars[0], mark.value.title)
+    if mark.top is None:
+        plot_style.colour_bar(figure, image, on, mark.value.title)
+    else:  # all panels have the same colours
+        entries[_BAR] = image
+
+
+def _node_ticks(mark: Cells, on: Axes) -> None:
+    """Ids of nodes that are in an order of their own, where there is room, and lines of groups."""
+    count = len(mark.order)
+    ids = [str(node) for node in mark.order] if count <= _MOST_NAMED else []
+    for axis in (on.xaxis, on.yaxis):
+        axis.set_ticks(range(len(ids)), ids)
+    figure = on.figure
+    assert isinstance(figure, Figure)
+    room_pt = 72 * 0.7 * on.get_window_extent().width / figure.dpi / count
+    on.tick_params(labelsize=max(min(7.0, room_pt), 4.5))
+    on.tick_params(axis="x", rotation=90 if ids and count > 10 else 0)
+    for cut in mark.cuts:
+        for line in (on.axhline, on.axvline):
+            line(cut - 0.5, color=plot_style.COLOURS[1], linewidth=0.7)
 
 
 def _points(panel: Panel, on: Axes, entries: Entries, _places: Mapping[str, int]) -> None:
@@ -271,6 +295,10 @@ def _lines(panel: Panel, on: Axes, entries: Entries, places: Mapping[str, int]) 
         mine = table[mark.curve] == name
         x, y = all_x[mine], scale * table[mark.y.column][mine]
         look = plot_style.curve_style(places[name], len(x))
+        if name in mark.looks:
+            colour, dash = mark.looks[name]
+            look |= {"color": plot_style.COLOURS[colour % 7], "marker": ""}
+            look["linestyle"] = plot_style.LINES[dash % len(plot_style.LINES)]
         told = f"{name}: {mark.told[name]}" if name in mark.told else str(name)
         if mark.silent and x.max() < _SILENT * end:
             # a curve over traffic needs traffic; a level can still be compared with
@@ -489,6 +517,9 @@ def _shares(panel: Panel, on: Axes, entries: Entries, _places: Mapping[str, int]
         bars = on.barh(range(len(rows)), wide, left=left, color=colour, height=0.62)
         entries.setdefault(word, bars)
         left += wide
+    for row, words in mark.told.items():
+        box: Any = {"facecolor": "white", "alpha": 0.85, "linewidth": 0, "pad": 1.5}
+        on.text(2, rows.index(row), words, va="center_baseline", fontsize=7.5, bbox=box)
     on.set_yticks(range(len(rows)), [_short(row) for row in rows])
     on.invert_yaxis()
     on.set_xlim(0, 100)
@@ -497,9 +528,44 @@ def _shares(panel: Panel, on: Axes, entries: Entries, _places: Mapping[str, int]
     on.spines["left"].set_visible(False)
 
 
+def _map(panel: Panel, on: Axes, _: Entries, _places: Mapping[str, int]) -> None:
+    mark, table = panel.mark, panel.table
+    assert isinstance(mark, Places)
+    places = np.stack([table[mark.x.column], table[mark.y.column]], axis=1)
+    if mark.walls is not None:
+        ends = np.flatnonzero(np.isnan(mark.walls).any(axis=1))
+        for outline in np.split(mark.walls, ends):
+            corners = outline[~np.isnan(outline).any(axis=1)]
+            if len(corners) > 2:
+                on.fill(*corners.T, color=plot_style.BLANK, zorder=0)
+                on.plot(*corners.T, color=plot_style.FAINT, linewidth=0.7, zorder=1)
+    if mark.links is not None and (mark.links > 0).any():
+        i, j = np.nonzero(np.triu(np.nan_to_num(mark.links) > 0, k=1))
+        lines = LineCollection(
+            np.stack([places[i], places[j]], axis=1).tolist(),
+            array=mark.link.scale * mark.links[i, j],
+            cmap=plot_style.SEQUENTIAL,
+            clim=(0.0, mark.link.scale),
+            linewidths=1.1,
+            zorder=2,
+        )
+        on.add_collection(lines)
+        figure = on.figure
+        assert isinstance(figure, Figure)
+        plot_style.colour_bar(figure, lines, on, mark.link.title)
+    on.plot(*places.T, "o", color=plot_style.COLOURS[1], markersize=4.5, zorder=3)
+    for node, place in enumerate(places if len(places) <= _MOST_NUMBERED else ()):
+        on.annotate(
+            str(node), place, xytext=(4, 3), textcoords="offset points", fontsize=8, zorder=4
+        )
+    on.set_aspect("equal", adjustable="box")
+    on.set_xlabel(mark.x.title)
+    on.set_ylabel(mark.y.title)
+
+
 _DRAWERS: dict[type, Callable[[Panel, Axes, Entries, Mapping[str, int]], None]] = {
     Cells: _cells, Points: _points, Layers: _layers, Lines: _lines, Response: _response,
-    Shares: _shares,
+    Shares: _shares, Places: _map,
 }  # fmt: skip
 
 

@@ -11,11 +11,11 @@ from netsim.views import (
     Layers,
     Lines,
     OnPage,
-    OnPaper,
     Panel,
     Points,
     Quantity,
     Response,
+    Sentences,
     Shares,
     Shown,
 )
@@ -27,14 +27,8 @@ _MOST_BANDS = 3
 
 
 def section(shown: Shown, title: str) -> dict[str, Any] | None:
-    """A view as a section of the page; None where a browser draws none of its marks.
-
-    Parameters
-    ----------
-    shown : Shown
-    title : str
-    """
-    panels = [_panel(panel) for panel in shown.panels if not isinstance(panel.mark, OnPaper)]
+    """A view as a section of the page; None where a browser draws none of its marks."""
+    panels = [_panel(panel) for panel in shown.panels if panel.on_page]
     if not panels:
         return None
     about = shown.told([word for panel in shown.panels if (word := _around(panel))])
@@ -80,6 +74,8 @@ def _panel(panel: Panel) -> dict[str, Any]:
         made = _response(mark, panel)
     elif isinstance(mark, Shares):
         made = _shares(mark, panel)
+    elif isinstance(mark, Sentences):
+        made = {"sentences": [f"{one.mark} {one.text}".strip() for one in mark.lines]}
     elif isinstance(mark, Points):
         y = mark.y.scale
         made = {
@@ -104,7 +100,7 @@ def _cells(mark: Cells, panel: Panel) -> dict[str, Any]:
     rows, columns = mark.shape
     values = mark.value.scale * table[mark.value.column]
     known = np.isfinite(values)
-    place = (table[mark.row.column] // per) * columns + table[mark.column.column] // per
+    place = mark.places(table[mark.row.column]) * columns + mark.places(table[mark.column.column])
     return {
         "rows": rows,
         "columns": columns,

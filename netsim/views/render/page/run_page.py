@@ -7,11 +7,10 @@ from typing import Any
 
 from netsim.errors import ScenarioError, one_line
 from netsim.recording import run_warnings
+from netsim.recording.reader import Places, RunFolder, nowhere
 from netsim.recording.summary_fields import divergence
 from netsim.scenario.labels import shown
 from netsim.views import Ask, Shown, View, on_page
-from netsim.views.gathering.run_tables import Places, RunTables, nowhere
-from netsim.views.gathering.runs import Run
 from netsim.views.render.page import marks
 from netsim.views.render.page.html import write
 
@@ -28,19 +27,24 @@ class Entry:
     panels: dict[str, Any] = field(default_factory=dict)
 
 
-def gather(folder: Path, places: Places = nowhere, is_live: bool = False) -> Entry:
+def gather(
+    folder: Path, places: Places = nowhere, is_live: bool = False, is_requested: bool = False
+) -> Entry:
     """All that the page shows of one run.
 
     Parameters
     ----------
     folder : Path
     places : callable
-        Where nodes that move were, see `run_tables.Places`.
+        Where nodes that move were, see `reader.Places`.
     is_live : bool
         Whether the page says of itself that the run is still being played.
+    is_requested : bool
+        Whether its reader has asked for the page, and waits for all that there is.
     """
-    run = RunTables(folder, places)
-    panels = sections({name: (view, view.of_run(run)) for name, view in on_page("of_run").items()})
+    run = RunFolder(folder, faults=[], places=places)
+    views = on_page("of_run", is_requested)
+    panels = sections({name: (view, view.of_run(run)) for name, view in views.items()})
     summary = run.summary
     name = str(summary.get("name", run.scenario.get("name", folder.parent.name)))
     return Entry(run.algorithm, name, _notices(run, is_live), panels)
@@ -58,7 +62,7 @@ def sections(found: Mapping[str, tuple[View, Shown | None]]) -> dict[str, Any]:
 
 def _compared(folders: Sequence[Path]) -> dict[str, Any]:
     """Algorithms of one world over each other, whether their runs have ended or not."""
-    runs = [Run(tables.folder, tables.summary) for tables in map(RunTables, folders)]
+    runs = [RunFolder(folder, faults=[]) for folder in folders]
     found: dict[str, tuple[View, Shown | None]] = {}
     for name, view in on_page("of_runs").items():
         try:
@@ -68,10 +72,10 @@ def _compared(folders: Sequence[Path]) -> dict[str, Any]:
     return sections(found)
 
 
-def _notices(run: RunTables, is_live: bool) -> list[str]:
+def _notices(run: RunFolder, is_live: bool) -> list[str]:
     """Return the notices of an incomplete page, with the reasons."""
     found = []
-    state = str(run.status.get("state", "done" if run.summary else "unknown"))
+    state = run.state
     plays = is_live and state == "running"
     if not plays and not run.summary:  # it is written when all events have happened
         far = f"{run.end_s:,.6g} s"
@@ -92,7 +96,7 @@ def _notices(run: RunTables, is_live: bool) -> list[str]:
     found += _changes(run.summary.get("changes"))
     said = (*run.environment.get("assumptions", ()), *run.summary.get("warnings", ()))
     found += [one_line(warning) for warning in said]
-    return found + run.faults
+    return found + (run.faults or [])
 
 
 def _changes(changes: Any) -> list[str]:
@@ -119,7 +123,7 @@ def content(folders: Sequence[Path], gathered: Callable[[Path], Entry]) -> dict[
     heading = entries[0].heading
     several = len(entries) > 1
     if several:
-        summaries = [RunTables(folder).summary for folder in folders]
+        summaries = [RunFolder(folder, faults=[]).summary for folder in folders]
         unequal = run_warnings.unequal_steps_of(summaries)
         notices = [] if unequal is None else [one_line(f"{unequal[:1].upper()}{unequal[1:]}.")]
         notices += [
@@ -138,7 +142,9 @@ def content(folders: Sequence[Path], gathered: Callable[[Path], Entry]) -> dict[
     }
 
 
-def report(folders: Sequence[Path], out: Path, places: Places = nowhere) -> None:
+def report(
+    folders: Sequence[Path], out: Path, places: Places = nowhere, is_requested: bool = True
+) -> None:
     """Write the page of some runs.
 
     Parameters
@@ -148,6 +154,8 @@ def report(folders: Sequence[Path], out: Path, places: Places = nowhere) -> None
     out : Path
         The file.
     places : callable
-        Where nodes that move were, see `run_tables.Places`.
+        Where nodes that move were, see `reader.Places`.
+    is_requested : bool
+        As of `gather`.
     """
-    write(out, content(folders, lambda folder: gather(folder, places)))
+    write(out, content(folders, lambda one: gather(one, places, is_requested=is_requested)))

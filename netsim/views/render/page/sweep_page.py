@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from netsim.recording.summary import load
 from netsim.views import on_page
 from netsim.views.gathering.comparison import SweepDesign
 from netsim.views.gathering.sweep_tables import SweepTables
@@ -36,7 +35,7 @@ def content(
     if trials and "parallel" in panels:  # a search is read by its values first
         first = {name: panels[name] for name in ("sweep_facts", "parallel", "points")}
         panels = first | panels
-    name = str(load(sweep.runs[0].folder).get("name", folder.name))
+    name = str(sweep.runs[0].summary.get("name", folder.name))
     notices = [] if trials else _missing(sweep)
     run = {"label": name, "notices": notices, "panels": panels}
     return {"kind": "sweep", "title": f"{name} · sweep", "runs": [run]}

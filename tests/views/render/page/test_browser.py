@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from netsim.recording.played import folders
+from netsim.recording.reader import begun_folders
 from netsim.views.gathering.comparison import SweepDesign
 from netsim.views.render.page import sweep_page
 from netsim.views.render.page.run_page import report
@@ -50,7 +50,7 @@ def pages(tmp_path_factory, write_run):
     report([write_run(top / "one", messages=messages)], top / "one.html")
     for name in ("dpsgd", "local"):
         write_run(top / "two" / name, algorithm=name, messages=messages)
-    report(folders(top / "two"), top / "two.html")
+    report(begun_folders(top / "two"), top / "two.html")
     failed = write_run(
         top / "failed", summary=False, weights=(), wakes=(),
         state={"state": "failed", "virtual_s": 5.0, "error": "disk full"},
@@ -262,6 +262,22 @@ def test_the_theme_can_be_chosen(opened):
     page.get_by_label("Theme").select_option("dark")
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
     assert pixels(page, "#map") != before
+
+
+@pytest.mark.slow
+def test_paper_is_white_and_a_wide_table_of_few_rows_is_turned(opened):
+    page = opened("one", "dark")
+    wide = page.locator("section#nodes .scroll table")
+    rows, columns = wide.locator("tbody tr").count(), wide.locator("thead th").count()
+    page.emulate_media(media="print")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.evaluate("document.documentElement.dataset.theme") == "light"
+    turned = page.locator("section#nodes .on-paper")
+    assert (wide.is_visible(), turned.is_visible()) == (False, True)
+    assert turned.locator("thead th").count() == rows + 1
+    assert turned.locator("tbody tr").count() == columns - 1
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
 
 
 @pytest.mark.slow

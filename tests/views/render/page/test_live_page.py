@@ -2,7 +2,7 @@
 
 import pytest
 
-from netsim.console import live_worker
+from netsim.campaign import live_worker
 
 RUNNING = {"state": "running"}
 EVERY_S = 3.0

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from netsim.errors import ScenarioError
-from netsim.recording.played import folders
+from netsim.recording.reader import begun_folders
 from netsim.views.render.page.run_page import report
 
 
@@ -89,7 +89,7 @@ def test_a_run_that_failed_before_anything_happened_has_a_page(tmp_path, write_r
 def test_algorithms_of_one_world_are_on_one_page(tmp_path, write_run):
     for name in ("dpsgd", "local"):
         write_run(tmp_path / name, algorithm=name)
-    report(folders(tmp_path), tmp_path / "report.html")
+    report(begun_folders(tmp_path), tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text()
     assert [run["label"] for run in outline_of(text)["runs"]] == ["all, compared", "dpsgd", "local"]
     lines = panels_of(text)["accuracy"]["panels"][0]["data"]["lines"]
@@ -107,14 +107,14 @@ def test_what_runs_warn_of_stands_above_their_comparison(tmp_path, write_run):
         summary = json.loads((folder / "summary.json").read_text())
         summary["warnings"] = ["not one model was used"] if name == "dpsgd" else []
         (folder / "summary.json").write_text(json.dumps(summary))
-    report(folders(tmp_path), tmp_path / "report.html")
+    report(begun_folders(tmp_path), tmp_path / "report.html")
     compared, *_ = outline_of((tmp_path / "report.html").read_text())["runs"]
     assert compared["notices"] == ["dpsgd: not one model was used"]
 
 
 def test_a_folder_without_a_run_is_refused(tmp_path):
     with pytest.raises(ScenarioError, match="no run here or one folder below"):
-        folders(tmp_path)
+        begun_folders(tmp_path)
 
 
 def test_a_table_of_another_run_is_named_and_left_out(tmp_path, write_run):

@@ -153,7 +153,7 @@ const charts = (() => {
     pen.strokeRect(edge, 4, wide, tall);
     pen.fillStyle = css("text");
     const step = (many, size) => [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000].find((one) => (one * size) / many >= 1) || many;
-    const letters = Math.max(...[0, ids[1] - 1].map((k) => String(tick(1, k)).length));
+    const letters = Math.max(...Array.from({ length: ids[1] }, (_, k) => String(tick(1, k)).length));
     for (let k = 0; k < ids[1]; k += step(ids[1], wide / (LETTER * letters + 8))) pen.fillText(tick(1, k), edge + ((k + 0.5) / ids[1]) * wide, tall + 18);
     pen.textAlign = "right";
     for (let k = 0; k < ids[0]; k += step(ids[0], tall / 24)) pen.fillText(tick(0, k), edge - 5, 8 + ((k + 0.5) / ids[0]) * tall);

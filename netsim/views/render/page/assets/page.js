@@ -2,7 +2,7 @@
 "use strict";
 const report = (() => {
   const drawers = new Map();
-  const listeners = { theme: [], picked: [], moment: [] };
+  const listeners = { theme: [], picked: [], moment: [], print: [] };
   const page = { run: 0, panels: null, picked: [], moment: 0, cleanups: [] };
 
   // Okabe and Ito's colours, told apart by colour-blind readers too, in light and dark.
@@ -151,7 +151,8 @@ const report = (() => {
     theme("auto");
     const select = document.getElementById("run");
     select.addEventListener("change", () => show(Number(select.value)));
-    addEventListener("beforeprint", () => report.drawAll());
+    addEventListener("beforeprint", () => { report.drawAll(); theme("light"); tell("print"); });  // paper is white
+    addEventListener("afterprint", () => theme(choice.value));
   }
 
   return {

@@ -55,8 +55,24 @@ function sortableTable(into, { caption, columns, marked, rowOf, firstKey, descen
     report.listen("picked", mark);
     mark();
   }
+  const few = columns.length > 10 && rows.length <= 7;
   const told = `caption-${tables++}`;  // above the box that scrolls, so that it stays
   into.append(element("p", { class: "muted", id: told }, caption),
-    element("div", { class: columns.length > 10 ? "scroll wide" : "scroll", tabindex: 0, role: "region", "aria-labelledby": told },
+    element("div", { class: few ? "scroll on-screen" : columns.length > 10 ? "scroll wide" : "scroll", tabindex: 0, role: "region", "aria-labelledby": told },
       element("table", { "aria-labelledby": told }, element("thead", null, element("tr", null, ...heads)), body)));
+  if (!few) return;
+  const paper = element("div");
+  into.append(paper);
+  report.listen("print", () => paper.replaceChildren(turned(columns, rows)));
+}
+
+// The same with a row a column, for paper: it is higher than wide.
+function turned(columns, rows) {
+  const { element, number } = report;
+  const text = (value) => (typeof value === "string" ? value : number(value));
+  const [names, ...others] = columns;
+  return element("table", { class: "on-paper" },
+    element("thead", null, element("tr", null, element("th", { scope: "col", class: "word" }, names.title), ...rows.map((k) => element("th", { scope: "col" }, text(names.values[k]))))),
+    element("tbody", null, ...others.map((column) => element("tr", null,
+      element("td", { class: "word" }, `${column.title}${column.unit ? ` [${column.unit}]` : ""}`), ...rows.map((k) => element("td", null, text(column.values[k])))))));
 }

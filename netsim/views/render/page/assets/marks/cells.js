@@ -29,7 +29,7 @@ report.mark("cells", (body, data) => {
   function draw() {
     const width = canvas.clientWidth || 480;
     const wide = width - edge - 6;
-    const tall = data.ticks ? Math.min(wide, Math.max(90, 46 * rows)) : wide;
+    const tall = data.ticks ? Math.min(wide, Math.max(90, (rows > 8 ? 14 : 46) * rows, 8 + 7 * data.row.length)) : wide;
     const height = Math.round(tall + edge + (data.ticks ? 60 - edge : 0));
     const dense = window.devicePixelRatio || 1;
     canvas.style.height = `${height}px`;

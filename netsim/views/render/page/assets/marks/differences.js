@@ -26,7 +26,7 @@ report.mark("differences", (body, data) => {
     const about = data.measures[measure];
     const there = data.rows.map((row) => ({ ...row, cell: row[view][measure] })).filter((row) => row.cell);
     const algorithms = data.algorithms.filter((name) => there.some((row) => row.algorithm === name));
-    const around = data.around[view];
+    const around = data.around[view][measure];
     note.textContent = [
       !around.drawn ? "One seed" : view === "mean" ? "Mean over seeds" : "Mean over seeds of the difference within each seed",
       around.drawn + (around.has_bars && view !== "mean" ? ": where it does not cross 0, there is a difference" : ""), around.printed,

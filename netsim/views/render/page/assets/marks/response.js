@@ -22,6 +22,7 @@ report.mark("response", (body, data) => {
   const pad = 0.06 * (high - low) || 0.01 * Math.max(Math.abs(high), 1e-9);
   const positive = !is_difference && lines.every(({ mean }) => mean.every((one) => one >= 0));
   [low, high] = [positive ? Math.max(0, low - pad) : low - pad, high + pad];
+  if (high === 0) high = 1;  // all of it is nought
   if (y.unit === "%" && !is_difference) high = Math.min(high, 100.5);  // bars of shares end at 0 and at 100 %
   function draw() {
     const width = Math.max(300, body.clientWidth || 480);

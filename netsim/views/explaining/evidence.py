@@ -6,7 +6,8 @@ from typing import Any
 import pandas as pd
 
 from netsim.errors import ScenarioError
-from netsim.recording import played, run_folder
+from netsim.recording import run_folder
+from netsim.recording.reader import RunFolder
 from netsim.recording.schema import (
     MESSAGE_COLUMNS,
     METRIC_COLUMNS,
@@ -14,7 +15,6 @@ from netsim.recording.schema import (
     USE_COLUMNS,
     WHY_MISSING,
 )
-from netsim.recording.summary import load
 from netsim.views.explaining.critical_path import critical_path, work_ends
 from netsim.views.explaining.findings import Query
 from netsim.views.gathering import frames
@@ -50,7 +50,7 @@ path = critical_path(messages, wakes, nodes, T)  # t_begin_s, t_end_s, node, par
 """
 
 
-class RunTables:
+class Evidence:
     """One run's tables as pandas frames, and the queries that lead to what is said of it.
 
     Parameters
@@ -59,8 +59,7 @@ class RunTables:
 
     Attributes
     ----------
-    played : RunFolder
-        How far the run came.
+    run : RunFolder
     schedule : str
         `rounds`, `star`, `poisson`, `periodic`.
     end_s : float
@@ -89,49 +88,42 @@ class RunTables:
     """
 
     def __init__(self, folder: Path) -> None:
-        self.played = played.look(folder)
+        self.run = RunFolder.begun(folder)
         if not run_folder.has(folder, "wakes"):
             why = WHY_MISSING["wakes"]
             raise ScenarioError(f"{folder}: there is no log to explain it by: {why}")
-        run = [frames.PlayedRun(folder, {})]
-        self.end_s = self.played.virtual_s
-        self.scenario: Any = run_folder.scenario(folder)
+        self.end_s = self.run.end_s
+        self.scenario: Any = self.run.scenario
         self.schedule = str(self.scenario.get("exchange", {}).get("schedule", ""))
         if not self.schedule:
             raise ScenarioError(f"{folder / 'scenario.toml'}: exchange.schedule: is missing")
         self.loading = _LOADING.format(run=str(folder), end_s=self.end_s)
-        nodes = frames.nodes(run)
+        nodes = frames.nodes([self.run])
         for column in ("role", "step_s"):
             if column not in nodes:
                 raise ScenarioError(f"{folder / run_folder.NODES}: has no column {column}")
         self.nodes: Any = nodes.set_index("node")
-        self.wakes: Any = frames.table(run, "wakes")
-        self.messages, self.metrics, self.traffic, self.uses = (
-            self._frame(run, name) for name in _COLUMNS
-        )
-        self.in_flight = 0
-        self.diverged: list[Any] = []
-        self.caught: list[Any] = []
-        if (folder / "summary.json").exists():
-            summary = load(folder)
-            counts = summary.get("counts", {})
-            self.in_flight = int(counts.get("messages_in_flight", 0))
-            self.diverged = list(summary.get("diverged", ()))
-            self.caught = list(summary.get("diverged_by_message", ()))
+        self.wakes: Any = frames.table([self.run], "wakes")
+        self.messages, self.metrics, self.traffic, self.uses = map(self._frame, _COLUMNS)
+        summary = self.run.summary
+        self.in_flight = int(summary.get("counts", {}).get("messages_in_flight", 0))
+        self.diverged: list[Any] = list(summary.get("diverged", ()))
+        self.caught: list[Any] = list(summary.get("diverged_by_message", ()))
+        if summary:
             self.loading += _IN_FLIGHT
         self.intervals: Any = None
         if run_folder.has(folder, "intervals"):
-            self.intervals = frames.table(run, "intervals")
+            self.intervals = frames.table([self.run], "intervals")
             self.loading += 'intervals = pd.read_parquet(run / "intervals")\n'
         if self.schedule == "rounds":
             self._rounds()
         self._shown: list[Query] = []
 
-    def _frame(self, run: list[frames.PlayedRun], name: str) -> Any:
+    def _frame(self, name: str) -> Any:
         """A table of the run; one without rows where it was not written."""
-        if run_folder.has(run[0].folder, name):
+        if run_folder.has(self.run.folder, name):
             self.loading += f'{name} = pd.read_parquet(run / "{name}")\n'
-            return frames.table(run, name)
+            return frames.table([self.run], name)
         self.loading += f"{name} = pd.DataFrame(columns={_COLUMNS[name]})\n"
         return pd.DataFrame(columns=_COLUMNS[name])
 

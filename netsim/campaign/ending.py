@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from netsim.campaign import sweep_results
-from netsim.console import evaluation_cost, terminal
 from netsim.recording import checksums, run_folder
-from netsim.recording.summary_fields import divergence
 from netsim.recording.whole_files import Digests
 from netsim.scenario import Scenario
 from netsim.scenario.labels import shown
+from netsim.terminal import consoles, evaluation_cost
 from netsim.views.render.page.run_page import NAME as PAGE
 
 if TYPE_CHECKING:
-    from netsim.console.live import LivePage
+    from netsim.campaign.live import LivePage
 
 
 MOST_MESSAGES = 3_000_000
@@ -76,7 +75,11 @@ class RunEnding:
 
         worlds = network_cost.worlds_of(folders, entries(self.scenario))
         if self.figures and worlds is not None:
-            network_cost.draw(top, worlds)
+            from netsim.views.gathering.runs import title_of
+            from netsim.views.render.pictures import save
+
+            heading = title_of(worlds.runs[0].run.summary, algorithm=False)
+            save(network_cost.view(worlds), heading, top / "figures" / "network_cost.png")
         if self.report:
             if self.live is not None:
                 self.live.stop()
@@ -94,11 +97,11 @@ def _write_page(top: Path, folders: Sequence[Path], scenario: Scenario) -> None:
         One an algorithm.
     scenario : Scenario
     """
-    from netsim.console.places import places_in
+    from netsim.campaign.places import places_in
     from netsim.views.render.page import run_page
 
     if sum(run_folder.rows(folder, "messages") for folder in folders) <= MOST_MESSAGES:
-        run_page.report(folders, top / PAGE, places_in(scenario, None))
+        run_page.report(folders, top / PAGE, places_in(scenario, None), is_requested=False)
 
 
 def entries(scenario: Scenario) -> list[dict[str, Any]]:
@@ -125,66 +128,31 @@ def tell(top: Path, folders: Sequence[Path], scenario: Scenario, quiet: bool) ->
     from netsim.recording.summary import load
     from netsim.views import network_cost
     from netsim.views.compare import table
-    from netsim.views.render.terminal import WrappedTable
+    from netsim.views.render.terminal import WrappedTable, say
 
-    with terminal.waiting("summing up", quiet):
+    with consoles.waiting("summing up", quiet):
         worlds = network_cost.worlds_of(folders, entries(scenario))
+        told = None if worlds is None else network_cost.view(worlds)
         compared = table(folders, None) if worlds is None else network_cost.printed(worlds)
-    console = terminal.out()
+    console = consoles.out()
     console.print(WrappedTable(compared))
-    for sentence in network_cost.sentences(worlds) if worlds is not None else ():
-        console.print(Text(sentence))
+    if told is not None:
+        say(told, console)
     for folder in folders:
-        for warning in warnings_of(folder, names_assumptions=folder == folders[0]):
-            terminal.err().print(Text(warning, style="yellow"))
+        for warning in run_warnings.warnings_of(folder, names_assumptions=folder == folders[0]):
+            consoles.err().print(Text(warning, style="yellow"))
     summaries = [load(folder) for folder in folders]
     unequal = run_warnings.unequal_steps_of(summaries)
     if unequal is not None:
-        terminal.err().print(Text(unequal, style="yellow"))
+        consoles.err().print(Text(unequal, style="yellow"))
     remedy = evaluation_cost.remedy(summaries, scenario)
     if remedy is not None:
-        terminal.err().print(Text(remedy, style="yellow"))
+        consoles.err().print(Text(remedy, style="yellow"))
     cost = evaluation_cost.line(summaries)
     if cost is not None:
         console.print(Text(cost))
     seen = f"; {PAGE} in it shows what happened" if (top / PAGE).is_file() else ""
     console.print(Text("results in ") + Text(str(top), style="bold") + Text(seen))
-
-
-def warnings_of(folder: Path, names_assumptions: bool = False) -> list[str]:
-    """Warnings that a user should know before reading a run's numbers.
-
-    What its links assume and what its routes are holds for all algorithms of a scenario, and is
-    told once.
-    """
-    summary, environment = run_folder.summary(folder), run_folder.environment(folder)
-    algorithm = summary.get("algorithm", folder.name)
-    found = list(environment.get("assumptions", ())) if names_assumptions else []
-    if names_assumptions:
-        routes = environment.get("routes", {}).values()
-        advice = [route["advice"] for route in routes if "advice" in route]
-        found += list(dict.fromkeys(advice))
-    found += [
-        f"{algorithm}: {subject} ran node after node: {reason}"
-        for subject, reason in summary.get("engine", {}).get("one_by_one", {}).items()
-    ]
-    graph = summary.get("topology", {})
-    if graph.get("components", 0) > 1:
-        found.append(
-            f"{algorithm}: the topology is not connected: {graph['components']} "
-            f"components, the largest of {graph.get('largest_component')} of "
-            f"{summary.get('nodes')} nodes, {graph.get('isolated_nodes')} nodes without neighbours"
-        )
-    found += [
-        f"{algorithm}: {', '.join(change['unread'])}: no process has read it since the "
-        f"change at {change['at_s']:g} s, which had no effect"
-        for change in summary.get("changes", ())
-        if change.get("unread") and "at_s" in change
-    ]
-    found += [f"{algorithm}: {warning}" for warning in summary.get("warnings", ())]
-    if told := divergence(summary):
-        found.append(f"{algorithm}: {told}")
-    return found
 
 
 def conclude_sweep(
@@ -206,12 +174,10 @@ def conclude_sweep(
         Whether to write the page, unless that would keep its user waiting.
     """
     from netsim.recording.csv_files import write_csv
-    from netsim.views import differences
+    from netsim.views import differences, sweep
     from netsim.views.gathering import comparison
     from netsim.views.render import pictures
-    from netsim.views.render.figure import style as plot_style
     from netsim.views.render.terminal import WrappedTable
-    from netsim.views.sweep import Way
 
     assert scenario.sweep is not None
     swept = sweep_results.design(top, scenario.sweep, scenario.seed)
@@ -227,11 +193,9 @@ def conclude_sweep(
     if not scenario.sweep.trials:
         n = len(swept.seeds)
         bars = f"{n} seeds, bars: 95 % intervals" if n > 1 else "one seed"
-        with plot_style.style():
-            way = Way(f"{scenario.name} · {bars}")
-            drawn = pictures.of_sweep(lines, show, way)
-            if drawn is not None:
-                plot_style.save(drawn.figure, top / "sweep.png")
+        response = sweep.gather(lines, show)
+        if response is not None:
+            pictures.save(response, f"{scenario.name} · {bars}", top / "sweep.png")
     has_page = report and sum(1 for _ in top.glob("*/seed-*/*/summary.json")) <= MOST_RUNS
     if has_page:
         from netsim.views.render.page import sweep_page
@@ -240,7 +204,7 @@ def conclude_sweep(
     checksums.write(top, last)
     if quiet:
         return
-    console = terminal.out()
+    console = consoles.out()
     console.print(WrappedTable(differences.printed(lines, show, swept)))
     for algorithm, found in best.items():
         options = " ".join(f"--set {k}={shown(v)}" for k, v in found["values"].items())

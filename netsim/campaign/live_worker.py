@@ -1,4 +1,4 @@
-"""The process that writes a live page: `python -m netsim.console.live_worker FOLDER [DIR]...`.
+"""The process that writes a live page: `python -m netsim.campaign.live_worker FOLDER [DIR]...`.
 
 Its further arguments are the folders of components that the run was begun with: where nodes that
 move were is worked out from the scenario once more. Problems go to standard output, a line each.
@@ -21,9 +21,8 @@ from netsim import standard_streams
 from netsim.errors import NetsimError, one_line
 from netsim.recording import run_folder, status
 from netsim.recording.parquet_parts import part_files
-from netsim.recording.played import folders
+from netsim.recording.reader import Places, begun_folders, nowhere
 from netsim.recording.whole_files import write_text
-from netsim.views.gathering.run_tables import Places, nowhere
 from netsim.views.render.page import html, run_page
 
 NICENESS = 10
@@ -109,7 +108,7 @@ class Contents:
             done = sorted(self._top.glob("*/seed-*/*/summary.json"))
             made_of = signature(self._top, done)
         else:
-            runs = folders(self._top)
+            runs = begun_folders(self._top)
             made_of = "".join(signature(folder) for folder in runs)
         if not is_live or made_of != self._made_of:
             self._made = self._swept() if self.is_sweep else self._played(runs, is_live)
@@ -140,7 +139,7 @@ class Contents:
             moves = False
         if not moves:
             return nowhere
-        from netsim.console.places import places_of  # here: it brings torch, for seconds
+        from netsim.campaign.places import places_of  # here: it brings torch, for seconds
 
         return places_of(folder, self._components, None)
 

@@ -11,9 +11,9 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.table import Column
 from rich.text import Text
 
-from netsim.console import evaluation_cost
 from netsim.recording.main_metric import is_share
 from netsim.scenario import AlgorithmEntry, Scenario
+from netsim.terminal import evaluation_cost
 
 if TYPE_CHECKING:
     from netsim.engine.progress import Progress as Step

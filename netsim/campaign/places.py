@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from netsim.engine.runner import DATA_VARIABLE
 from netsim.errors import ScenarioError
 from netsim.recording import run_folder
+from netsim.recording.reader import Places
 from netsim.rng import Streams
 from netsim.scenario import Scenario, load
 from netsim.scenario.kinds import kinds_of
 from netsim.traces.files import is_file, spelt_out
 from netsim.units import to_ns
-from netsim.views.gathering.run_tables import Places
 from netsim.world.placement import placed
 
 

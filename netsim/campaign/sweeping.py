@@ -5,7 +5,6 @@ Each run has a line on the terminal, and `status.json` in the sweep's folder has
 
 import hashlib
 import time
-from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,15 @@ from rich.console import Console
 from rich.text import Text
 
 from netsim.backends.native import cores
-from netsim.campaign import grid, moving_aside, ray_workers, search, sweep_folder
+from netsim.campaign import (
+    ending,
+    grid,
+    live,
+    moving_aside,
+    ray_workers,
+    search,
+    sweep_folder,
+)
 from netsim.campaign.grid import Job, Outcome
 from netsim.campaign.local_workers import LocalWorkers
 from netsim.campaign.play_job import Ask
@@ -30,9 +37,6 @@ from netsim.campaign.pool import (
     stop_requests,
 )
 from netsim.campaign.sweep_results import NAMED, has_results, listed
-from netsim.console import ending, live, terminal
-from netsim.console.checking import checked
-from netsim.console.progress import announce
 from netsim.engine import runner
 from netsim.errors import ScenarioError
 from netsim.recording.summary import json_text, write_json
@@ -40,6 +44,8 @@ from netsim.recording.whole_files import Digests
 from netsim.scenario import Scenario, Sweep, check, draft_of
 from netsim.scenario.draft import Draft
 from netsim.scenario.kinds import kinds_of
+from netsim.terminal import consoles
+from netsim.terminal.progress import announce
 
 WRITTEN_EVERY_S = 1.0
 """Least wall time between two writings of `status.json`, but for the last."""
@@ -76,53 +82,6 @@ class Where:
     watch: bool = False
 
 
-def sweep(
-    name: str,
-    sets: Sequence[str],
-    table: dict[str, Any],
-    out: Path | None,
-    components: tuple[Path, ...],
-    timing_only: bool,
-    quiet: bool,
-    where: Where,
-) -> None:
-    """Play a scenario's sweep, changed or made by the command line's, or go on with it.
-
-    Parameters
-    ----------
-    name : str
-        A file, or a shipped scenario's name.
-    sets : sequence of str
-        Assignments `a.b=value`.
-    table : dict
-        What the command line says of `[sweep]`.
-    out : Path or None
-        Folder of the results; None: the first free of runs/NAME, runs/NAME-2, ...
-    components : tuple of Path
-        Folders of components of the user's own.
-    timing_only : bool
-        Without tensor work.
-    quiet : bool
-        Neither progress nor tables.
-    where : Where
-
-    Raises
-    ------
-    ScenarioError
-        If there is anything wrong with the input; nothing was written.
-    RunFailedError
-        If a run failed; the others' results are there.
-    """
-    modules = kinds_of(components)
-    new = new_folder(out, where.force_new)
-    draft, scenario = checked(name, sets, table, modules, new, timing_only)
-    if scenario.sweep is None:
-        raise ScenarioError(
-            f"{draft.path}: has no [sweep] table; say what to vary: --over key.path=1,2 --seeds 0:5"
-        )
-    play(draft, scenario, out, components, timing_only, quiet, where)
-
-
 def go_on(
     folder: Path, components: tuple[Path, ...], quiet: bool, report: bool, watch: bool
 ) -> None:
@@ -141,7 +100,7 @@ def go_on(
     Raises
     ------
     ScenarioError, RunFailedError
-        As `sweep`.
+        As `play`.
     """
     modules = kinds_of(components)
     draft = draft_of(str(folder / sweep_folder.DEFINITION), (), modules)
@@ -169,7 +128,7 @@ def make_room(out: Path | None, quiet: bool) -> None:
     """Move aside what a folder holds, and say so unless nothing is to be printed."""
     aside = None if out is None else moving_aside.move(out)
     if aside is not None and not quiet:
-        terminal.err().print(f"moved what {out} held to {aside}")
+        consoles.err().print(f"moved what {out} held to {aside}")
 
 
 def claimed_anew(out: Path | None, name: str, quiet: bool) -> Path:
@@ -217,8 +176,15 @@ def play(
         The scenario before validation: each run changes it and checks it again.
     scenario : Scenario
         With a sweep.
-    out, components, timing_only, quiet, where
-        As of `sweep`.
+    out : Path or None
+        Folder of the results; None: the first free of runs/NAME, runs/NAME-2, ...
+    components : tuple of Path
+        Folders of components of the user's own.
+    timing_only : bool
+        Without tensor work.
+    quiet : bool
+        Neither progress nor tables.
+    where : Where, optional
 
     Returns
     -------
@@ -227,8 +193,10 @@ def play(
 
     Raises
     ------
-    ScenarioError, RunFailedError
-        As `sweep`.
+    ScenarioError
+        If there is anything wrong with the input; nothing was written.
+    RunFailedError
+        If a run failed; the others' results are there.
     """
     where = where or Where()
     assert scenario.sweep is not None
@@ -245,7 +213,7 @@ def play(
     ):
         played = Session(draft, scenario, top, new, quiet, where)
         jobs = grid.plan(draft, scenario, top, components, timing_only)
-        page = pages.enter_context(live.shown(where.watch, (), components, terminal.err().warn))
+        page = pages.enter_context(live.shown(where.watch, (), components, consoles.err().warn))
         try:
             _play(played, jobs, top, page)
         except ScenarioError:
@@ -337,7 +305,7 @@ class Session:
         total, done, due : int
             Runs in all, those done before, those to play: at most.
         """
-        console = None if self._quiet else terminal.err()
+        console = None if self._quiet else consoles.err()
         jobs = self._sweep.jobs or (None if self._where.engine == "ray" else cores.available())
         if console is not None:
             announce(console, self._scenario)
@@ -392,7 +360,7 @@ class Session:
         done = None if self._sweep.trials else len(self._mine) - len(self._undone())
         last = told.digest(state, done)  # the state is said when all else is there
         if not self._quiet and told.tried_again:
-            console = terminal.err()
+            console = consoles.err()
             console.print(Text("played more than once, as a process was lost:", style="yellow"))
             for line in listed(told.tried_again, NAMED):
                 console.print(Text(f"  {line}"))
@@ -411,7 +379,7 @@ class Session:
                     )
         told.write(state, done=done)
         if left and not self._quiet:
-            terminal.out().print(
+            consoles.out().print(
                 f"{len(self._jobs) - len(left)} of {len(self._jobs)} runs of the whole sweep are "
                 f"done; netsim compare {self._top} shows them"
             )
@@ -443,10 +411,6 @@ class Session:
 
     def with_what_is_missing(self, stop: KeyboardInterrupt) -> KeyboardInterrupt:
         """Say what an interrupted sweep has, which runs failed, which have not ended, how to go on.
-
-        Parameters
-        ----------
-        stop : KeyboardInterrupt
 
         Returns
         -------

@@ -16,15 +16,15 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from netsim.console import live_worker
-from netsim.console.progress import words_of
+from netsim.campaign import live_worker
 from netsim.errors import ScenarioError
 from netsim.scenario import AlgorithmEntry
+from netsim.terminal.progress import words_of
 from netsim.views.render.page.run_page import NAME as PAGE
 
 if TYPE_CHECKING:
-    from netsim.console.progress import Watcher
     from netsim.engine.progress import Progress
+    from netsim.terminal.progress import Watcher
 
 WRITE_EVERY_S = 3.0
 """So often a run that is watched writes what it has, in its first minute."""

@@ -1,0 +1,330 @@
+"""One run folder, opened: its state, its files and its tables, read when they are asked for."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from netsim.errors import ScenarioError, one_line
+from netsim.recording import metrics as measures
+from netsim.recording import run_folder, status
+from netsim.recording.main_metric import MainMetric
+from netsim.recording.parquet_parts import Rows
+from netsim.recording.schema import WHY_MISSING
+from netsim.recording.summary import load
+from netsim.registry import did_you_mean
+from netsim.traces.files import is_file
+from netsim.units import to_ns
+
+T = TypeVar("T")
+Places = Callable[[Sequence[float]], NDArray[np.float64] | None]
+"""Times [s] -> positions [m] at each of them, (times, nodes, 2 or 3); None where nobody moves."""
+_ITS_OWN = ("name", "seed", "run", "sweep", "paper")
+"""Keys of a scenario in which seeds of one curve may differ."""
+
+
+def nowhere(_: Sequence[float]) -> None:
+    """Positions of nodes that do not move: None."""
+
+
+@dataclass(frozen=True, eq=False)
+class Words:
+    """A column of words.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Those that there are.
+    codes : (R,) int64
+        Which of them each row has.
+    """
+
+    names: tuple[str, ...]
+    codes: NDArray[np.int64]
+
+    def among(self, some: Sequence[str]) -> NDArray[np.bool_]:
+        """Return the mask of rows that have one of some words."""
+        known = np.array([name in some for name in self.names], dtype=np.bool_)
+        return known[self.codes] if len(known) else np.zeros(0, dtype=np.bool_)
+
+    def where(self, chosen: NDArray[np.bool_]) -> "Words":
+        """The chosen rows."""
+        return Words(self.names, self.codes[chosen])
+
+
+@dataclass(frozen=True, eq=False)
+class RunFolder:
+    """One run folder, of a run that has ended or not.
+
+    Tables are columns by name, words as `Words`; one that was not written is empty.
+
+    Attributes
+    ----------
+    folder : Path
+    labels : mapping of str to (int, float or str)
+        What tells it from those beside it: swept keys, `seed`, `algorithm`.
+    faults : list of str or None
+        Where it is a list, what can't be read counts as empty and is told here; None: it raises
+        ScenarioError.
+    places : callable
+        Where nodes that move were.
+    """
+
+    folder: Path
+    labels: Mapping[str, int | float | str] = field(default_factory=dict)
+    faults: list[str] | None = None
+    places: Places = nowhere
+
+    @staticmethod
+    def ended(folder: Path, labels: Mapping[str, int | float | str] | None = None) -> "RunFolder":
+        """That of a run that has ended.
+
+        Raises
+        ------
+        ScenarioError
+            If it has not, or it is none of a run.
+        """
+        run = RunFolder(folder, labels or {})
+        try:
+            run.__dict__["summary"] = load(folder)
+        except ScenarioError:
+            state = status.read(folder).get("state")
+            if state is None or (folder / "summary.json").exists():
+                raise
+            raise ScenarioError(
+                f'{folder / "status.json"}: state = "{state}": only a run that has ended is drawn; '
+                f"netsim resume {folder} goes on with it, netsim report {folder} shows how far it "
+                "came"
+            ) from None
+        return run
+
+    @staticmethod
+    def begun(folder: Path) -> "RunFolder":
+        """That of a run that has begun, whether it has ended or not.
+
+        Raises
+        ------
+        ScenarioError
+            If it is not the folder of one.
+        """
+        run = RunFolder(folder)
+        if not (run.summary or run.status) or not is_file(folder / run_folder.NODES):
+            raise ScenarioError(f"{one_line(folder)}: not the folder of a run that has begun")
+        return run
+
+    # -- files -----------------------------------------------------------------------------------
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """`summary.json`; empty where the run has not ended."""
+        there = (self.folder / "summary.json").exists()
+        return self._read(load, {}) if there else {}
+
+    @cached_property
+    def status(self) -> dict[str, Any]:
+        """`status.json`; empty where there is none."""
+        return self._read(run_folder.status, {})
+
+    @cached_property
+    def environment(self) -> dict[str, Any]:
+        """`environment.json`; empty where there is none."""
+        return self._read(run_folder.environment, {})
+
+    @cached_property
+    def scenario(self) -> Mapping[str, Any]:
+        """`scenario.toml`, see `run_folder.scenario`."""
+        if self.faults is not None and not (self.folder / "scenario.toml").exists():
+            return {}
+        return self._read(run_folder.scenario, {})
+
+    @cached_property
+    def settings(self) -> str:
+        """Return the settings that seeds of one curve share, as one text; empty if unknown."""
+        try:
+            tables = run_folder.scenario_tables(self.folder)
+        except ScenarioError:
+            return ""
+        return repr(sorted((k, v) for k, v in tables.items() if k not in _ITS_OWN))
+
+    def _read(self, reader: Callable[[Path], T], otherwise: T) -> T:
+        try:
+            return reader(self.folder)
+        except ScenarioError as problem:
+            if self.faults is None:
+                raise
+            self.faults.append(str(problem))
+            return otherwise
+
+    # -- what it was -----------------------------------------------------------------------------
+
+    @cached_property
+    def algorithm(self) -> str:
+        """Name of the algorithm: as the summary says, else the scenario, else the folder's name."""
+        told = self.summary.get("algorithm")
+        return str(told or run_folder.algorithm_of(self.scenario, self.folder.name))
+
+    @property
+    def label(self) -> str:
+        """Scenario and algorithm of a run that has ended, else the folder's name."""
+        told = [str(self.summary[key]) for key in ("name", "algorithm") if key in self.summary]
+        return ", ".join(told) or self.folder.name
+
+    @property
+    def seed(self) -> Any:
+        """Seed of a run that has ended."""
+        return self.summary.get("seed")
+
+    @property
+    def state(self) -> str:
+        """`done`, `running`, `interrupted`, `failed`; `unknown` where nothing tells it."""
+        return "done" if self.summary else str(self.status.get("state", "unknown"))
+
+    @cached_property
+    def main(self) -> MainMetric:
+        """Main metric of the run; accuracy while its summary is not there."""
+        return MainMetric.of(self.summary)
+
+    @cached_property
+    def count(self) -> int:
+        """Number of nodes; where nothing says so, of those that the other tables name."""
+        if "node" in self.nodes:
+            return len(self.nodes["node"])
+        tables = self.messages, self.uses, self.graph, self.metrics, self.wakes
+        named = [table.get(name, ()) for table in tables for name in ("src", "dst", "node", "peer")]
+        return max((int(ids.max()) + 1 for ids in named if len(ids)), default=0)
+
+    @cached_property
+    def horizon_s(self) -> float:
+        """Planned length of the run [s]; 0 where nothing says so."""
+        found = self.scenario.get("horizon_s", self.summary.get("virtual_s", 0.0))
+        return float(found) if isinstance(found, int | float) else 0.0
+
+    @cached_property
+    def end_s(self) -> float:
+        """Time that the run reached [s]: of one that has not ended that of its last record."""
+        told = self.summary.get("virtual_s")
+        if isinstance(told, int | float):
+            return float(told) if math.isfinite(told) else 0.0
+        told = self.status.get("virtual_s")
+        last = [float(told)] if isinstance(told, int | float) else []
+        for table, name in ((self.messages, "t_done_s"), (self.metrics, "t_s")):
+            last += [float(table[name].max())] if len(table.get(name, ())) else []
+        if not last and len(self.wakes.get("t_s", ())):
+            last = [float(self.wakes["t_s"].max())]
+        return max(filter(math.isfinite, last), default=0.0)
+
+    @property
+    def end_ns(self) -> int:
+        """The same [ns]."""
+        return to_ns(self.end_s)
+
+    # -- tables ----------------------------------------------------------------------------------
+
+    @cached_property
+    def nodes(self) -> Rows:
+        """`nodes.parquet`, words as strings; empty where there is none."""
+
+        def read(folder: Path) -> Rows:
+            return {} if run_folder.count(folder) is None else run_folder.nodes(folder)
+
+        return self._read(read, {})
+
+    @cached_property
+    def messages(self) -> dict[str, Any]:
+        """`messages/`, what figures need of it."""
+        columns = ("t_sent_s", "t_done_s", "src", "dst", "kind", "bits", "outcome", "age_s")
+        return self._table("messages", columns)
+
+    @cached_property
+    def wakes(self) -> dict[str, Any]:
+        """`wakes/`."""
+        return self._table("wakes", ("t_s", "node", "what", "count"))
+
+    @cached_property
+    def metrics(self) -> dict[str, Any]:
+        """`metrics/`."""
+        return self._table("metrics", None)
+
+    @cached_property
+    def measured(self) -> Rows:
+        """`metrics/` with words as strings, for `recording.metrics`; raises where it is broken."""
+        return run_folder.read(self.folder, "metrics")
+
+    @cached_property
+    def graph(self) -> dict[str, Any]:
+        """`graph/`."""
+        return self._table("graph", None)
+
+    @cached_property
+    def uses(self) -> dict[str, Any]:
+        """`uses/`."""
+        return self._table("uses", ("message", "src", "dst", "kind", "fate", "age_at_use_s"))
+
+    def _table(self, name: str, columns: Sequence[str] | None) -> dict[str, Any]:
+        """A table; parts behind one that is broken are left out where faults are told."""
+        found: list[Any] = []
+        try:
+            found.extend(run_folder.tables(self.folder, name, columns))
+        except ScenarioError as problem:
+            if self.faults is None:
+                raise
+            self.faults.append(f"{problem}; what follows is left out")
+        if not found:
+            return {}
+        whole = pa.concat_tables(found)
+        return {column: _cells(whole.column(column)) for column in whole.column_names}
+
+    def require(self, table: str) -> None:
+        """Raise ScenarioError where a table is missing."""
+        if not run_folder.has(self.folder, table):
+            why = WHY_MISSING.get(table, "nothing was recorded in it")
+            raise ScenarioError(f"{self.folder}: has no table {table}: {why}")
+
+    def require_metric(self, metric: str) -> None:
+        """Raise ScenarioError where a metric was not measured."""
+        known = measures.names(self.measured)
+        if metric not in known:
+            raise ScenarioError(
+                f"{self.folder / 'metrics'}: metric = {metric}: was not measured; there are "
+                f"{', '.join(known) or 'none: the run was played with --timing-only'}"
+                + did_you_mean(metric, known)
+            )
+
+
+def _cells(column: Any) -> Any:
+    if pa.types.is_dictionary(column.type):
+        whole = column.unify_dictionaries().combine_chunks()
+        if isinstance(whole, pa.ChunkedArray):
+            if not whole.num_chunks:
+                return Words((), np.zeros(0, dtype=np.int64))
+            whole = whole.chunk(0)
+        names = tuple(str(word) for word in whole.dictionary.to_pylist())
+        return Words(names, whole.indices.to_numpy(zero_copy_only=False).astype(np.int64))
+    return column.to_numpy()
+
+
+def begun_folders(path: Path) -> list[Path]:
+    """The run folders at `path`, finished or not: itself, or its sub-folders, by name.
+
+    Raises
+    ------
+    ScenarioError
+        If there is none.
+    """
+
+    def is_run(folder: Path) -> bool:
+        return any(is_file(folder / name) for name in ("summary.json", "status.json"))
+
+    try:
+        found = [path] if is_run(path) else sorted(p for p in path.glob("*") if is_run(p))
+    except (OSError, ValueError):
+        found = []
+    if not found:
+        raise ScenarioError(f"{one_line(path)}: no run here or one folder below")
+    return found

@@ -1,0 +1,1 @@
+"""Terminals: consoles, the progress of what is played, and words about it."""
