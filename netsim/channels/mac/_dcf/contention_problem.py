@@ -113,12 +113,16 @@ class ContentionProblem(NamedTuple):
         c: by reception of each sender and by contender; () where all are 1.
     hidden : tuple of tuple of tuple of Hidden
         By reception of each sender. A unicast has one reception.
+    held : tuple of (float, float)
+        How likely each waits longer than a DIFS after a collision of others that it hears, as it
+        finds one of their preambles, and for how much longer [s]; () where none does.
     """
 
     senders: tuple[Sender, ...]
     contenders: tuple[tuple[int, ...], ...]
     lost: tuple[tuple[tuple[float, ...], ...], ...]
     hidden: tuple[tuple[tuple[Hidden, ...], ...], ...]
+    held: tuple[tuple[float, float], ...] = ()
 
 
 class Access(NamedTuple):
