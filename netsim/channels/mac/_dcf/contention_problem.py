@@ -143,6 +143,9 @@ class Access(NamedTuple):
         By contender: probability that an attempt meets one that begins in the same slot.
     settled : bool
         Whether the iteration has converged; if not, these are its last values.
+    late : float or None
+        Share of attempts that begin while the one sender that is hidden is on the air; None: as
+        large as that one's share of the time.
     """
 
     attempt_s: float
@@ -151,3 +154,4 @@ class Access(NamedTuple):
     by_attempt: tuple[float, ...] | None = None
     meets: tuple[float, ...] = ()
     settled: bool = True
+    late: float | None = None

@@ -195,6 +195,16 @@ class Contention(Interference):
         weaker = min(channel.snr(one, other, now_ns), channel.snr(other, one, now_ns))
         return weaker >= channel.sensitivity
 
+    def noticing(
+        self, src: int, others: Sequence[int], time_ns: int, power: float = 1.0
+    ) -> list[int]:
+        """As `RadioChannel.noticing`, within the range of the carrier sense."""
+        found = self._channel.noticing(src, others, time_ns, power)
+        if self._distance_m is None:
+            return found
+        when_ns = time_ns if self._channel.moving else 0
+        return [j for j in found if self._near(min(src, j), max(src, j), when_ns)]
+
     def _hide(self, at: Flight, flight: Flight, now_ns: int) -> None:
         """Add a flight to those hidden from `at`, at the receivers of `at` that it disturbs."""
         for reception in at.receptions:
@@ -523,6 +533,7 @@ class Contention(Interference):
         for other in flight.hidden:
             _, theirs = self._found[other]
             on_air = min(1.0, theirs.sent_s / theirs.attempt_s)
+            on_air = on_air if access.late is None else access.late
             found *= 1.0 - on_air * self._not_found(flight, other)[1]
         flight.found, flight.answers = found, 0.0
         if sender.ack_s is not None:
@@ -553,7 +564,7 @@ class Contention(Interference):
             together[other.src] = True
             later = together.copy()
             nodes = range(len(self._all))
-            later[channel.noticing(other.src, nodes, now_ns, other.power_now)] = True
+            later[self.noticing(other.src, nodes, now_ns, other.power_now)] = True
             known = together, later
             if not channel.moving:
                 self._drowned[key] = known
