@@ -31,6 +31,7 @@ from netsim.node.adversary import Adversary
 from netsim.node.process_guard import guarded_process, located_error, process_name
 from netsim.node.wakeups import Wakeups
 from netsim.recording.uses import Ages, Uses
+from netsim.rng import Streams
 from netsim.units import to_ns, to_s
 
 PATIENCE = 4

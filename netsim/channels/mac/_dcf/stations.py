@@ -123,10 +123,9 @@ class Stations:
             for i, (heard, found) in enumerate(zip(problem.contenders, problem.lost, strict=True)):
                 self.beaten[i, list(heard)] = found[0] if found else 1.0
         near = self.hears.sum(1)
-        self.met = near > 1.0
         held_s = self.hears @ (self.hold * held_s) / np.maximum(self.hears @ self.hold, 1e-12)
-        hold = np.where(self.met, self.hears @ self.hold / np.maximum(near, 1.0), 0.0)
-        self.all_hold = np.where(self.met, hold ** np.maximum(near - 1.0, 1.0), 0.0)
+        hold = np.where(near > 1.0, self.hears @ self.hold / np.maximum(near, 1.0), 0.0)
+        self.all_hold = hold ** np.maximum(near - 1.0, 1.0)  # none counts from a DIFS on
         self.some_hold = np.maximum(hold - self.all_hold, 0.0)
         self.all_held_s = self.all_hold * held_s
         # Slots before an attempt that follows a failure, and how likely it is made before any of
@@ -137,10 +136,9 @@ class Stations:
         self.after_lone = self._after(self.reserved_s)
         # After a collision some of the others are absent for a time: those that hold, and those
         # two that wait for an answer.
-        self.hold_slots = held_s / mac.slot_s
         miss = self.after_difs[1]
-        own = mac.anomalous_slots & self.met
-        self.late = np.where(own, np.where(self.some_hold > 0.0, self.hold_slots, miss), 0.0)
+        splits = mac.anomalous_slots & (self.some_hold > 0.0)
+        self.late = np.where(splits, held_s / mac.slot_s, 0.0)
         pair = 2.0 / np.maximum(near, 2.0)
         back = np.maximum(1.0 - miss / np.maximum(self.late, 1e-12), 0.0)
         self.without = (1.0 - self.some_hold) * (1.0 - pair) + pair * back
