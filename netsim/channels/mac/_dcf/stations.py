@@ -95,10 +95,10 @@ class Stations:
         # For how much longer than a DIFS others wait: after packets that collide, by listener, and
         # after one that no other collides with, whose frame they understand.
         self.hold, held_s = np.array(problem.held or ((0.0, 0.0),) * n).T
-        heard = np.array([bool(heard) for heard in problem.contenders])
+        hears = np.array([bool(heard) for heard in problem.contenders])
         answers_s = np.where(rts, 2.0 * (mac.sifs_s + mac.slot_s) + mac.cts_s + PREAMBLE_S, 0.0)
         answers_s = np.where(rts, answers_s, mac.sifs_s + ack_s)
-        self.reserved_s = np.where(heard & repeats & mac.anomalous_slots, answers_s, 0.0)
+        self.reserved_s = np.where(hears & repeats & mac.anomalous_slots, answers_s, 0.0)
         tops = [last_stage(mac, one) for one in senders]
         self.stages = np.arange(max(tops) + 1)
         self.exists = self.stages <= np.array(tops)[:, None]
@@ -233,9 +233,10 @@ class Stations:
     def _waits(self) -> tuple[Floats, Floats]:
         """Slots that are counted before an attempt after a failure, and free ones; see `_after`."""
         if not self.zero:
-            waits = self.widths / 2.0 * np.ones((len(self.fails), 1))
-            return waits, np.zeros_like(waits)
-        waits, free, idle = 0.0, 0.0, self.idle
+            half = self.widths / 2.0 * np.ones((len(self.fails), 1))
+            return half, np.zeros_like(half)
+        waits, free = (np.zeros((len(self.fails), len(self.stages))) for _ in range(2))
+        idle = self.idle
         hold = (1.0 - self.lone) * self.all_hold
         for part, (left, late, first) in (
             (1.0 - self.lone - hold, self.after_difs),

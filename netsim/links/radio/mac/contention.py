@@ -89,8 +89,7 @@ class Contention(Interference):
         self._alone = lru_cache(maxsize=256)(self._access_alone)
         self._half = lru_cache(maxsize=256)(self._half_lost)
         # By node, its packets and whom it hears with which power; see `_hold`.
-        self._holds: dict[tuple[int, Sender, frozenset[tuple[int, float]]], tuple[float, float]]
-        self._holds = {}
+        self._holds: dict[tuple[object, ...], tuple[float, float]] = {}
         self._found: dict[Flight, tuple[Sender, Access]] = {}  # of those on the air
         self._on_air: dict[Flight, None] = {}
         self._unsolved: dict[Flight, None] = {}
@@ -399,10 +398,8 @@ class Contention(Interference):
         low_db, high_db = -20.0, 60.0
         for _ in range(20):
             at_db = 0.5 * (low_db + high_db)
-            if self._error(db_to_linear(at_db), bits, rate_bps) > 0.5:
-                low_db = at_db
-            else:
-                high_db = at_db
+            lost = self._error(db_to_linear(at_db), bits, rate_bps) > 0.5
+            low_db, high_db = (at_db, high_db) if lost else (low_db, at_db)
         return db_to_linear(high_db)
 
     def _access_alone(self, sender: Sender, receptions: int) -> Access:
@@ -532,8 +529,8 @@ class Contention(Interference):
             found *= 1.0 - chance * self._not_found(flight, other)[0]
         for other in flight.hidden:
             _, theirs = self._found[other]
-            on_air = min(1.0, theirs.sent_s / theirs.attempt_s)
-            on_air = on_air if access.late is None else access.late
+            share = min(1.0, theirs.sent_s / theirs.attempt_s)
+            on_air = share if access.late is None else access.late
             found *= 1.0 - on_air * self._not_found(flight, other)[1]
         flight.found, flight.answers = found, 0.0
         if sender.ack_s is not None:
