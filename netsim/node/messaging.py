@@ -5,7 +5,7 @@ arrives to whoever waits for it: a request or a reply to the pending requests, a
 exchange to the barrier or, under schedules without one, to the latest messages of that exchange,
 everything else to the mailbox. `RequestReply` asks peers and answers them; a reply carries its
 request's number, so a late one can't be taken for the answer to a new one. Requests of one instant
-are answered in a random order, once all that is planned for that instant has come.
+are answered in a random order.
 """
 
 from __future__ import annotations
@@ -175,7 +175,6 @@ class RequestReply:
     counts : Counter
         Where late replies are counted.
     streams : Streams
-        Draws the order in which requests of one instant are answered.
     """
 
     def __init__(

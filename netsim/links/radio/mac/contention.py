@@ -194,16 +194,6 @@ class Contention(Interference):
         weaker = min(channel.snr(one, other, now_ns), channel.snr(other, one, now_ns))
         return weaker >= channel.sensitivity
 
-    def noticing(
-        self, src: int, others: Sequence[int], time_ns: int, power: float = 1.0
-    ) -> list[int]:
-        """As `RadioChannel.noticing`, within the range of the carrier sense."""
-        found = self._channel.noticing(src, others, time_ns, power)
-        if self._distance_m is None:
-            return found
-        when_ns = time_ns if self._channel.moving else 0
-        return [j for j in found if self._near(min(src, j), max(src, j), when_ns)]
-
     def _hide(self, at: Flight, flight: Flight, now_ns: int) -> None:
         """Add a flight to those hidden from `at`, at the receivers of `at` that it disturbs."""
         for reception in at.receptions:
@@ -363,7 +353,7 @@ class Contention(Interference):
     def _hold(
         self, flight: Flight, sender: Sender, eifs_s: float, now_ns: int
     ) -> tuple[float, float]:
-        """How likely a sender finds one of two packets that collide, and its wait then [s].
+        """Return how likely a sender finds one of two that collide, and its wait then [s].
 
         It waits for an EIFS where it does not decode that packet, and for its answer where it
         does, by mean SNRs and as if packets were its own.
