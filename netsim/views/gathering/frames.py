@@ -127,7 +127,7 @@ def curves(runs: Sequence[RunFolder], metric: str) -> pd.DataFrame:
     """
     found = []
     for run in runs:
-        one = curve(_measured(run, metric), metric, run.main_metric)
+        one = curve(_measured(run, metric), metric, run.main)
         columns = {"t_s": one.t_s, "mean": one.mean, "std": one.std, "worst": one.worst}
         found.append(_labelled(run, pd.DataFrame(columns)))
     return _below_each_other(found)
