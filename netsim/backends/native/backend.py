@@ -6,7 +6,7 @@ What its kernel does not know runs stacked or one by one, as the model's route s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from torch import Tensor
 
@@ -25,10 +25,11 @@ from netsim.backends.job_types.loss import Loss
 from netsim.backends.job_types.outputs import Outputs
 from netsim.backends.job_types.select import Select
 from netsim.backends.job_types.train import Train
-from netsim.backends.native.cross_entropy import CrossEntropyOf
+from netsim.backends.native.cross_entropy import is_cross_entropy
 from netsim.backends.native.graph import UnsupportedError
 from netsim.backends.native.library import Library
 from netsim.backends.native.resources import NativeResources
+from netsim.backends.native.samples import ChangedSamples
 from netsim.backends.stacked.backend import Stacked
 from netsim.learning.architecture import Architecture
 from netsim.learning.functions import frozen, uniforms_of
@@ -141,24 +142,40 @@ def _prepare(key: Signature, jobs: Sequence[Job[Train]], resources: NativeResour
     if work.loss is None and not work.learn:
         training = resources.training(ref)
         return Call(lambda some, width: training.run(some, key, width), JOBS_AT_ONCE)
-    loss = _cross_entropy(jobs[0], resources)
-    if loss is not None:
-        training = resources.training(ref, loss)
+    changed = _cross_entropy(jobs[0], resources)
+    if changed is not None:
+        training = resources.training(ref, changed.samples)
         return Call(lambda some, width: training.run(some, key, width), JOBS_AT_ONCE)
+    if work.anchor_strength is None or not work.learn:  # an anchor is of parameters alone
+        try:
+            own = resources.own_loss_training(jobs[0])
+            return Call(lambda some, width: own.run(some, key, width), JOBS_AT_ONCE)
+        except UnsupportedError:
+            pass
     trainer = resources.feature_training(ref)
     return Call(lambda some, _: resources.fill(some, trainer.run(some)), resources.lanes(ref))
 
 
-def _cross_entropy(job: Job[Train], resources: NativeResources) -> CrossEntropyOf | None:
-    """The loss of a job, if it is the cross-entropy of changed samples plus terms."""
+class _CrossEntropy(NamedTuple):
+    """A cross-entropy of the model, and how it changes samples, if it does."""
+
+    samples: ChangedSamples | None
+
+
+def _cross_entropy(job: Job[Train], resources: NativeResources) -> _CrossEntropy | None:
+    """The loss of a job, if it is the cross-entropy of samples that it may change."""
     work, shards, architecture = job.work, resources.shards, job.inputs[0].architecture
     assert architecture is not None
-    try:
-        (example,) = shards.batches([next(work.batches.keys())], uniforms_of(work.loss))
-        given = [ref.tensor() for ref in job.inputs[1 : 1 + work.num_given]]
-        return CrossEntropyOf(architecture, work, shards.scale, example, given)
-    except Exception:  # whatever a loss may raise; where it trains, that is told
+    (example,) = shards.batches([next(work.batches.keys())], uniforms_of(work.loss))
+    given = [ref.tensor() for ref in job.inputs[1 : 1 + work.num_given]]
+    found = is_cross_entropy(architecture, work, example, given)
+    if found is None:
         return None
+    function, changes = found
+    if not changes:
+        return _CrossEntropy(None)
+    scale, task = shards.scale, shards.task
+    return _CrossEntropy(ChangedSamples(function, work, {}, scale, task, architecture.dtype))
 
 
 offer_kernel(Train, Native.name, GroupKernel(_signature, _prepare))
