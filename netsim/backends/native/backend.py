@@ -174,8 +174,12 @@ def _cross_entropy(job: Job[Train], resources: NativeResources) -> _CrossEntropy
     function, changes = found
     if not changes:
         return _CrossEntropy(None)
-    scale, task = shards.scale, shards.task
-    return _CrossEntropy(ChangedSamples(function, work, {}, scale, task, architecture.dtype))
+    return _CrossEntropy(
+        ChangedSamples(
+            function, work, {}, shards.scale, shards.task, architecture.dtype,
+            resources.variant(job.inputs[0]),
+        )
+    )  # fmt: skip
 
 
 offer_kernel(Train, Native.name, GroupKernel(_signature, _prepare))

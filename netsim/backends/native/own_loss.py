@@ -110,7 +110,7 @@ class OwnLoss:
         if first.is_changed:
             self.samples = ChangedSamples(
                 self._function, work, dict(zip(work.learn, self._shapes, strict=True)),
-                shards.scale, shards.task, architecture.dtype,
+                shards.scale, shards.task, architecture.dtype, self.kernel.variant,
             )  # fmt: skip
         self._programs: dict[int, Followed] = {}
 

@@ -12,7 +12,7 @@ from netsim.backends.native.features import Features, parts_of
 from netsim.backends.native.graph import UnsupportedError
 from netsim.backends.native.inference import NativeInference
 from netsim.backends.native.kernel import Kernel
-from netsim.backends.native.library import Library
+from netsim.backends.native.library import Library, Variant
 from netsim.backends.native.own_loss import OwnLoss
 from netsim.backends.native.own_loss_training import OwnLossTraining
 from netsim.backends.native.portions import Portions
@@ -63,6 +63,10 @@ class NativeResources:
     def infers(self, ref: Ref) -> bool:
         """Return whether the kernel supports the architecture of a model."""
         return id(ref.architecture) in self._variants
+
+    def variant(self, ref: Ref) -> Variant:
+        """Instruction set on which models of this architecture run."""
+        return self._library.variant(self._variants[id(ref.architecture)])
 
     def inference(self, ref: Ref) -> NativeInference:
         """Passes in evaluation mode over models of one architecture."""

@@ -8,7 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from netsim.backends.native.library import Variant
 from netsim.backends.native.loss_trace import answering
+from netsim.backends.native.views import natively
 from netsim.backends.stacked.functional import ModelFunction, over_lanes
 from netsim.backends.stacked.loss_training import LossSteps
 from netsim.data.sets import Scale
@@ -45,6 +47,8 @@ class ChangedSamples:
     task : Task
     dtype : torch.dtype
         Of the model.
+    variant : Variant
+        Instruction set.
     """
 
     def __init__(
@@ -55,7 +59,9 @@ class ChangedSamples:
         scale: Scale | None,
         task: Task,
         dtype: torch.dtype,
+        variant: Variant,
     ) -> None:
+        self._variant = variant
         self._function, self._structure = function, work.given
         self._learned, self._scale, self._task, self._dtype = learned, scale, task, dtype
 
@@ -84,7 +90,7 @@ class ChangedSamples:
             return self._of_one(Batch(x, y, draws, self._scale, self._task), values)
 
         draws = () if uniforms is None else (uniforms,)
-        with torch.no_grad():
+        with torch.no_grad(), natively(self._variant):
             found: Tensor = over_lanes(self._function.function, one, x, y, *draws, *given)
         return found
 

@@ -139,6 +139,19 @@ struct Call {
 
 using Run = void (*)(const Call*, void* workspace);
 
+/* Images (n, channels, height, width) and what becomes of each: a row of `how`, whose columns are
+   named below. All but the sizes are of the scalar type. */
+struct Views {
+  const void *x, *how, *means, *deviations;
+  void *out, *room;            // room: 2 rows, and a row of int32
+  int64_t n, channels, height, width;
+};
+enum ViewColumn : int64_t {
+  kTop, kLeft, kHeight, kWidth, kFlipped, kJittered, kGrey, kTurns, kAmounts = kTurns + 4,
+  kViewColumns = kAmounts + 4,
+};
+using MakeViews = void (*)(const Views*);
+
 /* Room before the values of a workspace: a note of the table that it was last used for, the packed
    model and what the optimiser needs, each `at` so many scalars. -1: not needed. */
 struct Layout {
