@@ -218,16 +218,18 @@ def _not(p: Program, out: Tensor, x: Operand) -> Operand:
     return p.map(Function.EQUAL, out.shape, x, p.scalar(0.0))
 
 
-@_names("bitwise_and")
+@_names("bitwise_and", "logical_and")
 def _and(p: Program, out: Tensor, a: Any, b: Any) -> Operand:
     _require_logical(out)
-    return p.map(Function.TIMES, out.shape, _operand(p, a), _operand(p, b))
+    both = (p.map(Function.UNEQUAL, x.shape, x, p.scalar(0.0)) for x in (a, b))
+    return p.map(Function.TIMES, out.shape, *both)
 
 
-@_names("bitwise_or")
+@_names("bitwise_or", "logical_or")
 def _or(p: Program, out: Tensor, a: Any, b: Any) -> Operand:
     _require_logical(out)
-    return p.map(Function.MAXIMUM, out.shape, _operand(p, a), _operand(p, b))
+    both = (p.map(Function.UNEQUAL, x.shape, x, p.scalar(0.0)) for x in (a, b))
+    return p.map(Function.MAXIMUM, out.shape, *both)
 
 
 def _require_logical(out: Tensor) -> None:

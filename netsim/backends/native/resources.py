@@ -20,8 +20,10 @@ from netsim.backends.native.samples import ChangedSamples
 from netsim.backends.native.training import NativeTraining
 from netsim.backends.native.workers import Workers
 from netsim.backends.parameter_store import ParameterStore
+from netsim.backends.sequential import Sequential
 from netsim.backends.stacked.resources import Resources
 from netsim.learning.architecture import Architecture
+from netsim.learning.divergence import Divergences
 from netsim.learning.functions import frozen
 from netsim.learning.jobs import Job
 from netsim.learning.refs import Ref
@@ -40,6 +42,8 @@ class NativeResources:
         The instruction set of each architecture that runs here, by its `id`.
     threads : int
         Cores that share a call.
+    plain : Sequential
+        Runs jobs one after another.
     """
 
     def __init__(
@@ -48,7 +52,9 @@ class NativeResources:
         library: Library,
         variants: dict[int, str],
         threads: int,
+        plain: Sequential,
     ) -> None:
+        self.plain = plain
         self.shards: Shards = stacked.shards
         self.routes, self._stacked = stacked.routes, stacked
         self._library, self._variants = library, variants
@@ -59,6 +65,11 @@ class NativeResources:
     def store(self) -> ParameterStore:
         """Store of the models."""
         return self._stacked.store
+
+    @property
+    def divergences(self) -> Divergences:
+        """To be told of every training."""
+        return self._stacked.divergences
 
     def infers(self, ref: Ref) -> bool:
         """Return whether the kernel supports the architecture of a model."""
@@ -84,7 +95,7 @@ class NativeResources:
             shapes = kernel.mask_shapes
             portions = Portions(self.shards, streams, shapes, kernel.dtype, changed)
             return NativeTraining(
-                kernel, self.shards, self.store, self._stacked.divergences, portions
+                kernel, self.shards, self.store, self.divergences, portions
             )
 
         if changed is not None:
@@ -130,11 +141,14 @@ class NativeResources:
                 loss,
                 self.shards,
                 self.store,
-                self._stacked.divergences,
+                self.divergences,
                 portions,
             )
 
-        found = self._stacked.made_once(key, make)
+        try:
+            found = self._stacked.made_once(key, make)
+        except TypeError as error:
+            raise UnsupportedError("a loss that is given what can't be compared") from error
         if isinstance(found, UnsupportedError):
             raise found
         return found
@@ -164,7 +178,7 @@ class NativeResources:
                 architecture,
                 self.shards,
                 self.store,
-                self._stacked.divergences,
+                self.divergences,
                 self._stacked.streams,
                 found,
             )
