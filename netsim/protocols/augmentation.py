@@ -108,12 +108,12 @@ def view(
     )
     boxes = crop_boxes(sizes, corner, (x.shape[-2], x.shape[-1]), how)
     if native.is_possible(x):
-        means, deviations = (
-            x.new_tensor(s).expand(x.shape[1]) for s in scale or ((0.0,), (1.0,))
-        )
+        means, deviations = (x.new_tensor(s).expand(x.shape[1]) for s in scale or ((0.0,), (1.0,)))
         chosen = [flip < how.flip, jitter < how.jitter, grey < how.grayscale]
-        order, amount = order.argsort(dim=1), (2.0 * strengths - 1.0) * strengths.new_tensor(
-            [how.brightness, how.contrast, how.saturation, how.hue]
+        order, amount = (
+            order.argsort(dim=1),
+            (2.0 * strengths - 1.0)
+            * strengths.new_tensor([how.brightness, how.contrast, how.saturation, how.hue]),
         )
         columns = [torch.stack(boxes, dim=1), *chosen, order, amount.gather(1, order)]
         return native.views(x, torch.cat([c.to(x.dtype) for c in columns], 1), means, deviations)

@@ -131,7 +131,10 @@ def _signature(job: Job[Train], resources: NativeResources) -> Signature | Decli
     )
     if is_default:
         return common
-    if _own_loss(job, resources) is None and resources.routes.unknown_losses(architecture) == "native":
+    if (
+        _own_loss(job, resources) is None
+        and resources.routes.unknown_losses(architecture) == "native"
+    ):
         try:
             resources.feature_training(ref)
         except UnsupportedError as error:

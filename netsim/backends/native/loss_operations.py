@@ -42,8 +42,8 @@ def viewed(value: Operand, function: Callable[[Tensor], Any]) -> Any:
     RuntimeError
         If the values do not lie so that there is such a view.
     """
-    size = value.offset + 1 + sum(
-        (n - 1) * s for n, s in zip(value.shape, value.strides, strict=True)
+    size = (
+        value.offset + 1 + sum((n - 1) * s for n, s in zip(value.shape, value.strides, strict=True))
     )
     blank = torch.empty(size, device="meta").as_strided(value.shape, value.strides, value.offset)
     found = function(blank)

@@ -238,7 +238,7 @@ class Program:
             raise UnsupportedError("a sum over dimensions that do not lie side by side")
         sizes = _padded(one, 2, 1) + _padded(two, 2, 1)
         strides = _padded(outer[0], 2, 0) + _padded(inner[0], 2, 0)
-        into = _padded(outer[1], 2, 0) + (0, 0)
+        into = (*_padded(outer[1], 2, 0), 0, 0)
         self._operations.append(
             _Operation(Kind.REDUCE, function, sizes, whole, (value,), (into, strides))
         )
@@ -250,9 +250,7 @@ class Program:
     def multiply(self, a: Operand, b: Operand) -> Operand:
         """Products of matrices, (..., m, k) by (..., k, n)."""
         if len(a.shape) == 2:
-            a, b = (
-                Operand(x.memory, x.offset, (1, *x.shape), (0, *x.strides)) for x in (a, b)
-            )
+            a, b = (Operand(x.memory, x.offset, (1, *x.shape), (0, *x.strides)) for x in (a, b))
             result = self.multiply(a, b)
             return Operand(result.memory, 0, result.shape[1:], result.strides[1:])
         batch, rows, inner = a.shape
@@ -411,9 +409,7 @@ def _merged(
     return sizes, found
 
 
-def _mapped(
-    function: Function, out: Operand, inputs: Sequence[Operand], real: float
-) -> _Operation:
+def _mapped(function: Function, out: Operand, inputs: Sequence[Operand], real: float) -> _Operation:
     wide = [x.expanded(out.shape) for x in inputs]
     sizes, strides = _merged(out.shape, [out.strides, *(x.strides for x in wide)])
     if len(sizes) > RANK:

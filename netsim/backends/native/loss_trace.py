@@ -34,8 +34,8 @@ from netsim.learning.calling import call_with
 from netsim.learning.shards import Batch
 
 _FRESH = {"zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full"}
-"""Operations whose results depend on no value of what they are given. Those of `empty_like` do: what
-is written there may be written by other means."""
+"""Operations whose results depend on no value of what they are given. Those of `empty_like` do:
+what is written there may be written by other means."""
 
 
 class _Outside:
@@ -198,8 +198,7 @@ class _Recorder(TorchDispatchMode):
         is_outside = any(isinstance(each, _Outside) for each in told) or "empty" in name
         if is_outside and tensors and name not in _FRESH:
             tainted = any(
-                each is _TAINTED
-                or (isinstance(each, Operand) and each.memory not in self.harmless)
+                each is _TAINTED or (isinstance(each, Operand) and each.memory not in self.harmless)
                 for each in told
             )
             result = func(*args, **keys)
@@ -480,7 +479,8 @@ def follow(
     program = Program(dtype, vector)
     recorder = _Recorder(program)
     tensors = {
-        f"model.{name}": p.detach().clone().requires_grad_() for name, p in module.named_parameters()
+        f"model.{name}": p.detach().clone().requires_grad_()
+        for name, p in module.named_parameters()
     }
     learned = {
         name: torch.ones(shape, dtype=dtype).requires_grad_()
@@ -526,9 +526,8 @@ def follow(
         value_of = program.scalar(0.0) if gradient is None else recorder.operand(gradient)
         out = layout.place(by_exports, k, samples)
         program.map(Function.COPY, out.shape, value_of, out=out)
-    for (name, by), gradient in zip(
-        gradients.items(), found[len(follower.results) :], strict=True
-    ):
+    by_trained = found[len(follower.results) :]
+    for by, gradient in zip(gradients.values(), by_trained, strict=True):
         if gradient is not None:
             program.add_to_gradient(by, recorder.operand(gradient))
     whole = [Operand(memory, 0, (), ()) for memory in (follower.exported, by_exports)]

@@ -21,7 +21,7 @@ from netsim.backends.native.kernel import Kernel
 from netsim.backends.native.library import Library
 from netsim.backends.native.loss_call import LossCall
 from netsim.backends.native.loss_program import Base
-from netsim.backends.native.loss_trace import Calls, Example, Followed, Layout, Place, follow
+from netsim.backends.native.loss_trace import Calls, Example, Followed, Place, follow
 from netsim.backends.native.samples import ChangedSamples
 from netsim.backends.native.workers import Workers
 from netsim.backends.stacked.functional import ModelFunction
@@ -194,10 +194,6 @@ class OwnLoss:
             given,
             dict(zip(work.learn, self._shapes, strict=True)),
         )
-
-
-
-
 
 
 def _moved(operations: NDArray[np.int64], by: int) -> NDArray[np.int64]:

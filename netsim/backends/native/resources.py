@@ -88,15 +88,13 @@ class NativeResources:
         )
 
     def training(self, ref: Ref, changed: ChangedSamples | None = None) -> NativeTraining:
-        """Training of models of one architecture by the default loss, or one that only changes samples."""
+        """Training by the default loss, of samples as they are or as a loss changes them."""
         kernel, streams = self._kernel(ref), self._stacked.streams
 
         def make() -> NativeTraining:
             shapes = kernel.mask_shapes
             portions = Portions(self.shards, streams, shapes, kernel.dtype, changed)
-            return NativeTraining(
-                kernel, self.shards, self.store, self.divergences, portions
-            )
+            return NativeTraining(kernel, self.shards, self.store, self.divergences, portions)
 
         if changed is not None:
             return make()

@@ -47,8 +47,8 @@ def views(x: Tensor, how: Tensor, means: Tensor, deviations: Tensor) -> Tensor:
     x : torch.Tensor
         (n, C, H, W) for which `is_possible` holds.
     how : torch.Tensor
-        (n, 15): top, left, height and width of the crop; whether it is mirrored, its colours change,
-        it is grey; the four changes in their order; the amounts of these.
+        (n, 15): top, left, height and width of the crop; whether it is mirrored,
+        its colours change, it is grey; the four changes in their order; the amounts of these.
     means, deviations : torch.Tensor
         (C,) by which pixels were scaled.
 

@@ -17,7 +17,9 @@ pytestmark = pytest.mark.skipif(why_missing() is not None, reason=str(why_missin
 class Small(nn.Module):
     def __init__(self):
         super().__init__()
-        self.features = nn.Sequential(nn.Conv2d(1, 3, 3), nn.ReLU(), nn.Flatten(), nn.Linear(108, 9))
+        self.features = nn.Sequential(
+            nn.Conv2d(1, 3, 3), nn.ReLU(), nn.Flatten(), nn.Linear(108, 9)
+        )
         self.head = nn.Linear(9, 10)
 
     def forward(self, x):
@@ -55,7 +57,11 @@ def products(z, y, table, model):
     s = F.normalize(z, dim=-1)
     similarity = s @ s.T / 0.7 + torch.bmm(z[None], table.T[None])[0].sum()
     mask = ~torch.eye(len(z), dtype=torch.bool) & (y[:, None] == y)
-    return similarity.masked_fill(~mask, 0.0).exp().mean() + torch.dot(z[0], z[1]) + (z @ table[0]).sum()
+    return (
+        similarity.masked_fill(~mask, 0.0).exp().mean()
+        + torch.dot(z[0], z[1])
+        + (z @ table[0]).sum()
+    )
 
 
 def by_label(z, y, table, model):
@@ -95,7 +101,8 @@ def in_place(z, y, table, model):
 
 
 KINDS = [
-    elementwise, reductions, shapes, products, by_label, distilled, of_parameters, held_back, in_place
+    elementwise, reductions, shapes, products, by_label, distilled,
+    of_parameters, held_back, in_place,
 ]  # fmt: skip
 
 
@@ -233,7 +240,10 @@ def test_views_are_those_of_pytorch(shape):
     draws = torch.Generator().manual_seed(5)
     x = torch.randn(shape, generator=draws, dtype=torch.float64)
     uniforms = torch.rand(len(x), VIEW_DRAWS, generator=draws, dtype=torch.float64)
-    scale = tuple(0.4 + 0.1 * k for k in range(shape[1])), tuple(0.2 + 0.1 * k for k in range(shape[1]))
+    scale = (
+        tuple(0.4 + 0.1 * k for k in range(shape[1])),
+        tuple(0.2 + 0.1 * k for k in range(shape[1])),
+    )
     how = Augmentation(hue=1.0)
     wanted = view(x, uniforms, how, scale)
     for variant in load().variants:

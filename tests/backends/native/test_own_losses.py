@@ -181,7 +181,14 @@ spec.loader.exec_module(shipped)
 TWICE = "per_fedavg, exact and augmented"
 """Differentiates a gradient of the model, which the kernel does not."""
 
-BY_PYTORCH = {"apfl", "apfl augmented", "fedrep, head", "per_fedavg", "per_fedavg, Hessian-free", TWICE}
+BY_PYTORCH = {
+    "apfl",
+    "apfl augmented",
+    "fedrep, head",
+    "per_fedavg",
+    "per_fedavg, Hessian-free",
+    TWICE,
+}
 """Call the model with other parameters than its own: PyTorch differentiates these."""
 
 
