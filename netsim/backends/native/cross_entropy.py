@@ -120,7 +120,7 @@ def _tensors(value: Any) -> Iterator[Tensor]:
 def is_cross_entropy(
     architecture: Architecture, work: LossSteps, example: Batch, given: Sequence[Tensor]
 ) -> tuple[ModelFunction, bool] | None:
-    """Whether a loss is the cross-entropy of a model on samples that it may have changed.
+    """Follow a loss that may be the cross-entropy of a model on samples that it may change.
 
     Parameters
     ----------

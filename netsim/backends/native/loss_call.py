@@ -1,4 +1,4 @@
-"""What a call of the kernel needs to train by a loss of a method's own."""
+"""Programs of losses as arguments of a call of the kernel."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class LossCall:
-    """What a call of the kernel needs to train by programs.
+    """Arguments of a call of the kernel that trains by programs.
 
     Attributes
     ----------

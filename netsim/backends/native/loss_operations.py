@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -22,8 +23,11 @@ OPERATIONS: dict[str, Callable[..., Any]] = {}
 Number = int | float | bool
 
 
-def _names(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    def keep(function: Callable[..., Any]) -> Callable[..., Any]:
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _names(*names: str) -> Callable[[F], F]:
+    def keep(function: F) -> F:
         OPERATIONS.update(dict.fromkeys(names, function))
         return function
 
@@ -51,7 +55,7 @@ def viewed(value: Operand, function: Callable[[Tensor], Any]) -> Any:
     def as_operand(t: Tensor) -> Operand:
         if t.untyped_storage()._cdata != blank.untyped_storage()._cdata:
             raise RuntimeError("no view")
-        return Operand(value.memory, t.storage_offset(), tuple(t.shape), tuple(t.stride()))
+        return Operand(value.memory, int(t.storage_offset()), tuple(t.shape), tuple(t.stride()))
 
     if isinstance(found, Tensor):
         return as_operand(found)
@@ -63,7 +67,14 @@ def _copied(p: Program, value: Operand) -> Operand:
 
 
 def shaped(p: Program, value: Operand, shape: Sequence[int]) -> Operand:
-    """The same values in another shape; a copy where there is no such view."""
+    """The same values in another shape; a copy where there is no such view.
+
+    Parameters
+    ----------
+    p : Program
+    value : Operand
+    shape : sequence of int
+    """
     try:
         found: Operand = viewed(value, lambda t: t.view(tuple(shape)))
         return found
@@ -449,7 +460,7 @@ def _side_by_side(p: Program, out: Tensor, parts: Sequence[Operand], dim: int = 
     whole, at = p.new(out.shape), 0
     for part in parts:
         length = part.shape[dim]
-        place = viewed(whole, lambda t, a=at, n=length: t.narrow(dim, a, n))
+        place = viewed(whole, partial(torch.narrow, dim=dim, start=at, length=length))
         p.map(Function.COPY, part.shape, part, out=place)
         at += length
     return whole
@@ -459,7 +470,7 @@ def _side_by_side(p: Program, out: Tensor, parts: Sequence[Operand], dim: int = 
 def _stacked(p: Program, out: Tensor, parts: Sequence[Operand], dim: int = 0) -> Operand:
     whole = p.new(out.shape)
     for number, part in enumerate(parts):
-        place = viewed(whole, lambda t, k=number: t.select(dim, k))
+        place = viewed(whole, partial(torch.select, dim=dim, index=number))
         p.map(Function.COPY, part.shape, part, out=place)
     return whole
 

@@ -226,7 +226,17 @@ class Program:
     def reduce(
         self, function: Function, value: Operand, dims: Iterable[int], keep: bool
     ) -> Operand:
-        """Sums (`PLUS`) or maxima (`MAXIMUM`) over some dimensions."""
+        """Sums or maxima over some dimensions.
+
+        Parameters
+        ----------
+        function : Function
+            `PLUS` or `MAXIMUM`.
+        value : Operand
+        dims : iterable of int
+        keep : bool
+            Whether these dimensions stay, with size 1.
+        """
         over = sorted({d % max(len(value.shape), 1) for d in dims}) if value.shape else []
         kept = [d for d in range(len(value.shape)) if d not in over]
         whole = self.new([value.shape[d] for d in kept])
@@ -273,7 +283,16 @@ class Program:
         return out
 
     def add_rows(self, values: Operand, which: Operand, count: int) -> Operand:
-        """The sum of rows (n, k) with the same number (n,), (count, k)."""
+        """The sum of rows with the same number, (count, k).
+
+        Parameters
+        ----------
+        values : Operand
+            (n, k)
+        which : Operand
+            (n,) numbers under `count`.
+        count : int
+        """
         out = self.new((count, values.shape[1]))
         self._rows(Function.PLUS, out, values, which, count)
         return out
@@ -302,7 +321,16 @@ class Program:
         return out
 
     def check(self, labels: Operand, classes: int, ignored: float) -> None:
-        """Refuse jobs whose labels (n,) are no classes."""
+        """Refuse jobs whose labels are no classes.
+
+        Parameters
+        ----------
+        labels : Operand
+            (n,)
+        classes : int
+        ignored : float
+            A label that is no class, and counts for nothing.
+        """
         dims = (labels.shape[0], classes, 1, 1)
         strides = ((0,) * 4, (*labels.strides, 0, 0, 0))
         self._operations.append(

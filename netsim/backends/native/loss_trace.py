@@ -133,7 +133,7 @@ class _NoReads(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
 
-class _Recorder(TorchDispatchMode):
+class _Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Writes operations down while PyTorch carries them out for an example.
 
     Attributes
@@ -145,7 +145,7 @@ class _Recorder(TorchDispatchMode):
     """
 
     def __init__(self, program: Program) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.program = program
         self.is_paused = False
         self.read: set[Memory] = set()
@@ -166,7 +166,7 @@ class _Recorder(TorchDispatchMode):
         self._held.append(t)
 
     def known(self, t: Tensor) -> Operand | _Outside | None:
-        """What a tensor stands for; None: it is the same for every job and step."""
+        """Return what a tensor stands for; None: it is the same for every job and step."""
         return self._known.get(_key(t))
 
     def operand(self, t: Tensor) -> Operand:
@@ -285,7 +285,7 @@ class _Recorder(TorchDispatchMode):
 
 
 class Followed(NamedTuple):
-    """What one call of a loss did.
+    """Record of one call of a loss.
 
     Attributes
     ----------
@@ -315,20 +315,33 @@ class Followed(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where in a packed row a tensor is: its begin, and how far apart rows are; 0: in one piece."""
+    """Place of a tensor in a packed row: its begin, and the distance of rows; 0: in one piece."""
 
     at: int
     pitch: int
 
 
 class Layout(NamedTuple):
-    """Which calls' results the layers export, and how wide these are; side by side."""
+    """Calls whose results the layers export side by side, and the widths of these."""
 
     calls: tuple[int, ...]
     widths: tuple[int, ...]
 
     def place(self, memory: Memory, call: int, samples: int) -> Operand:
-        """The results of a call (samples, width) in the memory of all exports."""
+        """The results of a call in the memory of all exports.
+
+        Parameters
+        ----------
+        memory : Memory
+            Of all exports; it gets its size.
+        call : int
+        samples : int
+
+        Returns
+        -------
+        Operand
+            (samples, width)
+        """
         at, whole = self.calls.index(call), sum(self.widths)
         memory.size = samples * whole
         shape = samples, self.widths[at]
@@ -503,9 +516,9 @@ def follow(
     labels = _labels(program, batch.y)
     recorder.harmless.add(labels.memory)
     recorder.know(batch.y, labels)
-    for t in (batch.x, batch.uniforms):
-        if t is not None:
-            recorder.know(t, _OUTSIDE)
+    recorder.know(batch.x, _OUTSIDE)
+    if batch.uniforms is not None:
+        recorder.know(batch.uniforms, _OUTSIDE)
     names = {_key(t): name for name, t in tensors.items()}
     follower = _Follower(recorder, example.blank, names, layout)
     with answering(module, follower.answer), _NoReads(), recorder:

@@ -115,7 +115,7 @@ class OwnLoss:
         self._programs: dict[int, Followed] = {}
 
     def call(self, steps: Steps, taken: NDArray[np.bool_], inputs: Tensor) -> LossCall:
-        """What a call of the kernel needs for some minibatches.
+        """Programs and their memories for a call of the kernel with some minibatches.
 
         Parameters
         ----------

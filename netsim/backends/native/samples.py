@@ -32,7 +32,7 @@ def _stop(name: str, part: nn.Module, forward: Callable[..., Any], args: tuple[A
 
 
 class ChangedSamples:
-    """How a loss changes samples: its code up to the first call of the model.
+    """Samples as a loss changes them: its code up to the first call of the model.
 
     Parameters
     ----------

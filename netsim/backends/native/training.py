@@ -223,7 +223,15 @@ def some_rows(rows: Rows, which: Numbers) -> Rows:
 
 
 def stored(store: ParameterStore, jobs: Sequence[Job[Any]], position: int) -> Rows:
-    """One input of each job where it lies in the store."""
+    """One input of each job where it lies in the store.
+
+    Parameters
+    ----------
+    store : ParameterStore
+    jobs : sequence of Job
+    position : int
+        Of the input.
+    """
     slab, numbers = store.rows_of([job.inputs[position] for job in jobs])
     return Rows(slab.storage, np.array(numbers, dtype=np.int64))
 
