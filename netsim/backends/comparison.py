@@ -7,7 +7,7 @@ apart. A faster backend that differs is not taken.
 
 What a difference is, `netsim.backends.rounding` says; it counts if three minibatches show it. Batch
 normalisation of a few values can amplify rounding beyond that: where float32 differs, both sides
-are compared with the loop in float64, and a side as near to it as PyTorch's own has only rounded.
+are compared with the loop in float64, and a backend about as near to it has only rounded.
 Losses of an algorithm's own are compared at their first use, by `netsim.backends.grouping`.
 """
 
@@ -42,9 +42,9 @@ from netsim.rng import Streams
 
 STEPS, TRIES = SAMPLE_STEPS, 3
 
-OWN_ROUNDING = 4.0
-"""A tensor in float32 has only rounded if it is at most so many times as far from the loop in float64
-as PyTorch's loop in float32 is."""
+OWN_ROUNDING, MOST_ROUNDING = 4.0, 0.1
+"""A tensor in float32 has only rounded if it is at most so many times as far from the loop in
+float64 as PyTorch's loop in float32 is, and at most such a share of how far training moved it."""
 
 LOOKED_AT = 4
 """Samples whose outputs are compared."""
@@ -154,8 +154,8 @@ class Comparison:
             try:
                 first = self._run(backend, attempt)
                 told = difference(self._architecture, first, plain, self.start)
-                if told is not None and self._only_rounds(first, plain, attempt):
-                    told = None
+                if told is not None and not is_thorough:
+                    told = None if self._only_rounds(first, plain, attempt) else told
                 if is_thorough and told is None:  # nodes must not disturb each other
                     before = hidden_state(self._architecture.module)
                     self._run(backend, attempt + 1)
@@ -163,8 +163,6 @@ class Comparison:
                     after = hidden_state(self._architecture.module)
                     self._changing = changed(before, after)
                     told = difference(self._architecture, again, plain, self.start)
-                    if told is not None and self._only_rounds(again, plain, attempt):
-                        told = None
             except JobFailedError as failure:
                 error = failure.__cause__
                 if isinstance(error, torch.OutOfMemoryError | MemoryError):
@@ -185,15 +183,20 @@ class Comparison:
         a = self._architecture
         if a.dtype != torch.float32 or a.whole_columns:
             return False
-        exact = self._trained(attempt, torch.float64)
+        exact, start = self._trained(attempt, torch.float64), self.start
+        farthest = float((plain.row - start).abs().max())
         columns = [slice(s.start, s.stop) for s in a.slices]
-        pairs = [*zip(*([o.row[c] for c in columns] for o in (ours, plain, exact)), strict=True)]
-        pairs.append((ours.outputs, plain.outputs, exact.outputs))
-        return all(
-            float((mine - right).abs().max()) <= OWN_ROUNDING * float((theirs - right).abs().max())
-            for mine, theirs, right in pairs
-            if mine.numel()
-        )
+        parts = [tuple(row[c] for row in (ours.row, plain.row, exact.row, start)) for c in columns]
+        none = torch.zeros_like(plain.outputs)
+        parts.append((ours.outputs, plain.outputs, exact.outputs, none))
+        for mine, theirs, right, before in parts:
+            if beyond_rounding(mine, theirs, before, farthest) is None:
+                continue
+            most = OWN_ROUNDING * float((theirs - right).abs().max())
+            moved = float((right - before).abs().max())
+            if not float((mine - right).abs().max()) <= min(most, MOST_ROUNDING * moved):
+                return False
+        return True
 
     # -- the two sides ---------------------------------------------------------------------------
 
@@ -242,7 +245,7 @@ class Comparison:
         return self._known[attempt]
 
     def _trained(self, attempt: int, dtype: torch.dtype | None = None) -> Outcome:
-        """Two steps of a plain loop, in another type of numbers than the model's if one is given."""
+        """Two steps of a plain loop; with `dtype`, in other numbers than the model's."""
         a, shards, batches = self._architecture, self._shards, self._batches(attempt)
         assert a.fresh is not None
         dtype = dtype or a.dtype

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from netsim.backends.job_type import job_type
 from netsim.backends.plain import Plain
 from netsim.backends.sharing import Sharing
-from netsim.learning.architecture import Architecture
+from netsim.learning.architecture import DROPOUT, Architecture
 from netsim.learning.global_draws import generator, mask_seed
 from netsim.learning.jobs import BatchKey, Job
 from netsim.learning.shards import Batch, Shards
@@ -53,7 +53,7 @@ class PlainThreads:
         self._fits: dict[int, bool] = {}
 
     def run(self, jobs: Sequence[Job[Any]]) -> dict[int, tuple[Outcome, list[Tensor]]]:
-        """Run those of some jobs that may run beside each other, if that pays.
+        """Run the jobs that may run beside each other; in one thread where several do not pay.
 
         Parameters
         ----------
@@ -66,7 +66,7 @@ class PlainThreads:
             By place among `jobs`: its results, and what is to be noted of divergence, (1,) each.
         """
         chosen = [i for i, job in enumerate(jobs) if self._may(job)]
-        if len(chosen) < 2 or not self._sharing.pays():
+        if len(chosen) < 2:
             return {}
         for i in chosen:
             for ref in jobs[i].inputs:
@@ -88,22 +88,23 @@ class PlainThreads:
                 found[i] = owner.run(jobs[i])
 
         start = time.perf_counter()
-        width = min(self._threads, len(chosen))
+        width = min(self._threads, len(chosen)) if self._sharing.pays() else 1
         cpu_s = sum(self._pool.map(work, self._owners[:width]))
         self._sharing.note(width, time.perf_counter() - start, cpu_s)
         return found
 
     def _may(self, job: Job[Any]) -> bool:
-        architecture = job.inputs[0].architecture
-        if architecture is None or not job_type(type(job.work)).threaded:
+        if not job_type(type(job.work)).threaded:
             return False
+        architecture = job.inputs[0].architecture
+        assert architecture is not None
         if id(architecture) not in self._fits:
             self._fits[id(architecture)] = _can_be_copied(architecture)
         return self._fits[id(architecture)] and architecture.alone is None
 
 
 class ThreadPlain(Plain):
-    """Services for the jobs of one thread.
+    """Services for jobs that one thread of several runs.
 
     Parameters
     ----------
@@ -143,7 +144,7 @@ class ThreadPlain(Plain):
             a, module = architecture, copy.deepcopy(architecture.module)
             for layer in module.modules():
                 if type(layer) is nn.Dropout:
-                    layer.forward = _Dropout(layer, self._generator)
+                    setattr(layer, "forward", _Dropout(layer, self._generator))  # noqa: B010 - typed
             mine = Architecture(a.name, module, a.device, a.dtype, a.num_outputs, a.traits, a.head)
             self._owned[architecture] = mine
         return self._owned[architecture]
@@ -171,12 +172,15 @@ class _Dropout:
         return x * torch.empty_like(x).bernoulli_(1 - p, generator=self._generator).div_(1 - p)
 
 
+_DRAWS = (DROPOUT, nn.RReLU, nn.RNNBase, nn.MultiheadAttention)
+"""Layers that may draw from the global generator; only `Dropout` has a form with its own."""
+
+
 def _can_be_copied(architecture: Architecture) -> bool:
     """Return whether threads may have modules of their own, with the same results."""
-    random = (nn.modules.dropout._DropoutNd, nn.RReLU, nn.modules.rnn.RNNBase, nn.MultiheadAttention)
-    layers = architecture.module.modules()
-    if any(isinstance(m, random) and (type(m) is not nn.Dropout or m.inplace) for m in layers):
-        return False
+    for layer in architecture.module.modules():
+        if isinstance(layer, _DRAWS) and (type(layer) is not nn.Dropout or layer.inplace):
+            return False
     try:
         copy.deepcopy(architecture.module)
     except Exception:  # whatever a module of the user's may raise

@@ -58,7 +58,9 @@ def small_map_taps(graph: Graph, layer: Layer) -> Taps | None:
         pad, stride, kernel = s[f"pad_{side}"], s[f"stride_{side}"], s[f"kernel_{side}"]
         results = s["out_height" if side == "h" else "out_width"]
         meet = [
-            k for k in range(kernel) if any(0 <= r * stride + k - pad < size for r in range(results))
+            k
+            for k in range(kernel)
+            if any(0 <= r * stride + k - pad < size for r in range(results))
         ]
         firsts.append(meet[0] if meet else 0)
         counts.append(meet[-1] - meet[0] + 1 if meet else 0)

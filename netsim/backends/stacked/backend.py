@@ -38,6 +38,8 @@ class Stacked:
     device : torch.device
     dtype : torch.dtype
         Of every value.
+    threads : int
+        For jobs that are not stacked; bits do not depend on it.
 
     Attributes
     ----------
