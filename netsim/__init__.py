@@ -31,7 +31,7 @@ _HOMES = {
 _ELSEWHERE = {"open": "open_folder"}
 """Names in their modules, where they differ."""
 
-_MODULES = ("api", "engine", "errors", "scenario", "world")
+_MODULES = ("api", "engine", "errors", "gym", "scenario", "world")
 """Modules that are there without an import of their own."""
 
 __all__ = sorted(_HOMES)

@@ -7,6 +7,7 @@ algorithm asks for the message; only then does the receiver get Refs of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
@@ -56,12 +57,39 @@ class Encoded(NamedTuple):
         return self.packed_bits + self.reals * parameter_bits
 
 
+class Opaque(NamedTuple):
+    """A value of foreign code in a message, with its size on the air.
+
+    The simulator does not look into it: each receiver gets a deep copy of the value as it was when
+    it was sent.
+
+    Attributes
+    ----------
+    value : object
+        Anything that `copy.deepcopy` copies; no Ref, which is a field of its own.
+    bits : int
+        Its size on the air [bit], 0 or more.
+
+    Examples
+    --------
+    >>> packed = pickle.dumps(weights)
+    >>> node.send(3, Reply(Opaque(weights, bits=8 * len(packed))))
+    """
+
+    value: Any
+    bits: int
+
+    def copied(self) -> Opaque:
+        """A copy that shares nothing with this one."""
+        return Opaque(deepcopy(self.value), self.bits)
+
+
 class Message:
     """Base of an algorithm's messages; a subclass is `@dataclass(frozen=True)`.
 
     Fields hold Refs, numbers, and tuples or dicts of them: nothing mutable and no raw tensor, so
     a message in flight stays as it was sent. What is sent in fewer bits than real numbers take is
-    an `Encoded` value.
+    an `Encoded` value; what code that brings its own learning sends is an `Opaque` one.
 
     Attributes
     ----------
@@ -145,7 +173,19 @@ def _value_bits(value: Any, where: str, parameter_bits: int) -> int:
     if isinstance(value, _REALS):
         return parameter_bits
     if isinstance(value, Encoded):
+        if not isinstance(value.value, Ref):
+            raise ProtocolError(
+                f"{where} is Encoded({type(value.value).__name__}, ...); Encoded holds a Ref, and "
+                "Opaque(value, bits) what netsim does not compute"
+            )
         return value.size_bits(parameter_bits)
+    if isinstance(value, Opaque):
+        if isinstance(value.bits, bool) or not isinstance(value.bits, _WHOLES) or value.bits < 0:
+            raise ProtocolError(
+                f"{where} is Opaque(..., bits={value.bits!r}); bits must be a whole number, "
+                "0 or more"
+            )
+        return int(value.bits)
     if isinstance(value, tuple | frozenset):
         return sum(_value_bits(v, where, parameter_bits) for v in value)
     if isinstance(value, Mapping):
@@ -154,7 +194,7 @@ def _value_bits(value: Any, where: str, parameter_bits: int) -> int:
     forgotten = "; did you forget yield before its verb?" if isinstance(value, simpy.Event) else ""
     raise ProtocolError(
         f"{where} is a {type(value).__name__}; a message carries Refs, numbers, "
-        f"and tuples or dicts of them{forgotten}"
+        f"tuples or dicts of them, and Opaque(value, bits){forgotten}"
     )
 
 
@@ -194,6 +234,8 @@ def _map_refs(value: Any, change: Callable[[Ref], Ref]) -> Any:
         return change(value)
     if value is None or isinstance(value, _NUMBERS):
         return value
+    if isinstance(value, Opaque):
+        return value.copied()
     if isinstance(value, tuple):
         mapped = [_map_refs(v, change) for v in value]
         return type(value)(*mapped) if hasattr(value, "_fields") else tuple(mapped)
@@ -228,6 +270,8 @@ def with_refs(message: Message, change: Callable[[Ref], Ref]) -> Message:
 
 def refs_in(value: Any) -> Iterator[Ref]:
     """The Refs that a message, or a value in one, holds."""
+    if isinstance(value, Opaque):
+        return
     if isinstance(value, Ref):
         yield value
     elif isinstance(value, Message):

@@ -13,7 +13,7 @@ from netsim.learning.functions import require_module_level
 from netsim.learning.refs import NEEDS_A_MODEL, Ref
 from netsim.node.submission import MixingCheck
 from netsim.recording.run_warnings import RunWarnings
-from netsim.recording.schema import METRICS, WEIGHTS
+from netsim.recording.schema import WEIGHTS, wrong_record_name
 from netsim.units import to_s
 
 MOST_RECORDED = 256
@@ -177,10 +177,8 @@ class PublishingVerbs:
 
     def record(self, name: str, value: Ref | float | Sequence[float]) -> None:
         """See `Node.record`."""
-        if not name.isidentifier():
-            raise ProtocolError(f"record: {name!r} is no name of letters, digits and underscores")
-        if name in METRICS or name.startswith(("malicious_", "accuracy")):
-            raise ProtocolError(f"record: {name} is a metric of the simulator's own; rename it")
+        if (problem := wrong_record_name(name)) is not None:
+            raise ProtocolError(f"record: {problem}; rename it")
         if isinstance(value, Ref):
             value.require_owner(self._id)
             count = value.num_values

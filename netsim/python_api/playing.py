@@ -16,6 +16,7 @@ from netsim.console.progress import score_of, words_of
 from netsim.engine import component_record, runner
 from netsim.engine.runner import Watch
 from netsim.errors import ScenarioError
+from netsim.node.decisions import Decision
 from netsim.python_api.objects import Naming
 from netsim.python_api.runs import Run, Sweep, opened_run, opened_sweep
 from netsim.python_api.scenario import Scenario, as_scenario, changed, kinds_for, parts
@@ -48,6 +49,7 @@ def run(
     on_message: Callable[[MessageEvent], object] | None = None,
     on_wakeup: Callable[[WakeupEvent], object] | None = None,
     on_evaluation: Callable[[EvaluationEvent], object] | None = None,
+    agent: Callable[[Decision], object] | None = None,
 ) -> Run:
     """Play a scenario: its algorithms one after the other, in the same world, with the same draws.
 
@@ -77,6 +79,9 @@ def run(
         Called with a `WakeupEvent` when a node wakes or skips a wake-up.
     on_evaluation : callable, optional
         Called with an `EvaluationEvent` when the nodes' models have been measured.
+    agent : callable, optional
+        Called with a `netsim.api.Decision` where a method leaves a decision to an agent; gives the
+        action. None: the method's `policy` decides.
 
     Returns
     -------
@@ -115,6 +120,7 @@ def run(
                 components=folders,
                 check=check,
                 observers=observers,
+                agent=agent,
                 ending=RunEnding(chosen.tables, figures=False, report=False),
                 warn=lambda text: warnings.warn(text, RunWarning, stacklevel=4),
             )

@@ -34,6 +34,12 @@ class MainMetric:
         lower = task.get("lower")
         return cls(task["metric"], frozenset(map(str, lower if isinstance(lower, list) else ())))
 
+    @classmethod
+    def reported(cls, name: str, is_lower_better: bool | None) -> MainMetric:
+        """That of a run whose methods record it; None: its name says which values are better."""
+        lower = "loss" in name or "error" in name if is_lower_better is None else is_lower_better
+        return cls(name, frozenset({name} if lower else ()))
+
     @property
     def validation(self) -> str:
         """The same on a node's own validation samples."""

@@ -48,6 +48,7 @@ FLOORS = [
     {"testing"},
     {"console"},
     {"python_api"},
+    {"gym"},
     {"__main__"},
 ]
 """Rooms from the bottom up; a module imports its own room and those of lower floors only."""

@@ -212,13 +212,13 @@ class EnergyMeter:
         """A node has received a number of bits, headers and repetitions included."""
         self._take(node, self._radio_loads, self._radio.received_j(bits))
 
-    def computed(self, node: int, steps: int, from_ns: int, to_ns: int) -> None:
+    def computed(self, node: int, steps: float, from_ns: int, to_ns: int) -> None:
         """A node trains between two instants.
 
         Parameters
         ----------
         node : int
-        steps : int
+        steps : float
             Local steps.
         from_ns, to_ns : int
         """
