@@ -8,11 +8,14 @@ from netsim.learning.jobs import Optimizer
 
 
 @pytest.fixture
-def comparison(build):
-    built = build(training={"dtype": "float32", "batch_size": 7})
-    yield Comparison(
-        built.architectures[0], built.shards, built.streams, Optimizer("sgd", 0.1)
-    )  # which knows its model weakly
+def built(build):
+    """A world, which a comparison does not keep."""
+    return build(training={"dtype": "float32", "batch_size": 7})
+
+
+@pytest.fixture
+def comparison(built):
+    return Comparison(built.architectures[0], built.shards, built.streams, Optimizer("sgd", 0.1))
 
 
 def away(comparison, exact, share):
