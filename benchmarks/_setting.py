@@ -280,7 +280,7 @@ def flop_per_step(model: str, batch: int) -> int:
 
     Matrix products and convolutions only; the gradient of the inputs is not taken.
     """
-    case = MODELS[model]
+    case = (MODELS | SHIPPED)[model]
     kind = family("netsim.models")[case.table["kind"]].model_validate(case.table)
     module = kind.build(case.shape, case.classes)
     with FlopCounterMode(display=False) as counter:

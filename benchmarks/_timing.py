@@ -99,10 +99,12 @@ def _threads(text: str) -> int | str:
     return text if text == "auto" else int(text)
 
 
-def options(description: str, nodes: Sequence[int], models: str = "a") -> argparse.ArgumentParser:
+def options(
+    description: str, nodes: Sequence[int], models: str = "a", choices: Sequence[str] = "abcd"
+) -> argparse.ArgumentParser:
     """The options that pick cells."""
     parser = argparse.ArgumentParser(description=description.partition("\n")[0])
-    parser.add_argument("--model", nargs="+", choices="abcd", default=list(models))
+    parser.add_argument("--model", nargs="+", choices=choices, default=list(models))
     parser.add_argument("--nodes", nargs="+", type=int, default=list(nodes))
     parser.add_argument("--batch", nargs="+", type=int, default=[10])
     parser.add_argument("--backend", choices=BACKENDS, default="auto")

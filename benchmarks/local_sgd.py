@@ -1,6 +1,6 @@
 """Speed of local training without a network, against a plain PyTorch loop of the same run.
 
-    python benchmarks/local_sgd.py [--model a b] [--nodes 100] [--batch 10] [--json FILE]
+    python benchmarks/local_sgd.py [--model a resnet18] [--nodes 100] [--batch 10] [--json FILE]
     python benchmarks/local_sgd.py --cores 2 [--busy 2]     one thread against two, wall time
 
 N nodes take k local steps each of SGD with momentum, on their own data, from their own start.
@@ -17,7 +17,7 @@ from weakref import ref as weak
 
 import _cores
 import torch
-from _setting import MODELS, PlainLoop, flop_per_step, own_starts, way_taken
+from _setting import MODELS, SHIPPED, PlainLoop, flop_per_step, own_starts, way_taken
 from _timing import available_bytes, interleaved, options, peak_flop_per_s, prepare, save, show
 
 from netsim.backends.job_type import job_type
@@ -131,7 +131,7 @@ def measure(
     if reason is not None:
         return cell | {"left_out": reason}
     world = own_starts(model, nodes, batch, backend, device, chosen.threads)
-    timed = _timed(world, MODELS[model].steps, chosen)
+    timed = _timed(world, (MODELS | SHIPPED)[model].steps, chosen)
     return cell | timed | _speeds(timed, flop_per_step(model, batch), peak_flop_per_s)
 
 
@@ -186,7 +186,7 @@ def compare_threads(chosen: argparse.Namespace) -> None:
     def prepared(model: str, nodes: int, batch: int, threads: int) -> _cores.Work:
         world = own_starts(model, nodes, batch, chosen.backend, chosen.device, threads)
         learning = open_learning(world, world.scenario.algorithm[0], False, lambda: 0)
-        jobs = Jobs(learning, MODELS[model].steps)
+        jobs = Jobs(learning, (MODELS | SHIPPED)[model].steps)
         return _cores.Work(way_taken(learning), jobs.run, jobs.digest)
 
     _cores.report(chosen, chosen.model or "cd", prepared)
@@ -194,7 +194,7 @@ def compare_threads(chosen: argparse.Namespace) -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Print the table, write the JSON."""
-    parser = options(__doc__, nodes=(10, 100, 1000))
+    parser = options(__doc__, nodes=(10, 100, 1000), choices=[*MODELS, *SHIPPED])
     parser.set_defaults(batch=[10, 16, 64], model=None)
     parser.add_argument("--kernel", action="store_true", help="time the backend's call alone, too")
     parser.add_argument("--seconds", type=float, default=10.0, help="of rounds for each cell")

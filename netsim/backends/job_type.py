@@ -99,12 +99,15 @@ class JobType:
         sample(job, attempt): work and inputs of a short job like it, by which kernels are compared
         with `run_one` at their first use; None where that was done before the run. Attempts differ
         in what they train on.
+    threaded : bool
+        Whether `run_one` may run in several threads at a time, each with a `Plain` of its own.
     """
 
     run_one: RunOne
     kernels: dict[str, GroupKernel[Any]] = field(default_factory=dict)
     names_model: bool = True
     sample: Sample | None = None
+    threaded: bool = False
 
 
 _TYPES: dict[type, JobType] = {}
@@ -116,6 +119,7 @@ def register(
     *,
     names_model: bool = True,
     sample: Sample | None = None,
+    threaded: bool = False,
     **kernels: GroupKernel[Any],
 ) -> None:
     """Register a job type.
@@ -124,12 +128,12 @@ def register(
     ----------
     work : type
         The class that describes the work of such jobs.
-    run_one, names_model, sample
+    run_one, names_model, sample, threaded
         As for `JobType`.
     **kernels : GroupKernel
         By name of a backend: `stacked=...`.
     """
-    _TYPES[work] = JobType(run_one, kernels, names_model, sample)
+    _TYPES[work] = JobType(run_one, kernels, names_model, sample, threaded)
 
 
 def offer_kernel(work: type[Work], backend: str, kernel: GroupKernel[Any]) -> None:

@@ -56,6 +56,18 @@ class Plain:
             return nullcontext()
         return seeded(self.shards.x.device, mask_seed(self.streams, key))
 
+    def own(self, architecture: Architecture) -> Architecture:
+        """The layout whose module this job may bind: of a thread of several, its own."""
+        return architecture
+
+    def batches(self, keys: Sequence[BatchKey], uniforms: int) -> list[Batch]:
+        """Minibatches; see `netsim.learning.shards.Shards.batches`."""
+        return self.shards.batches(keys, uniforms)
+
+    def note(self, job: Job[Any], after: Tensor) -> None:
+        """Tell of a training, by the sum (1,) of the parameters that it ended with."""
+        self.divergences.note([job], after)
+
 
 def looking(architecture: Architecture | None) -> AbstractContextManager[None]:
     """Seed what a look at a model draws, always alike; nothing to do for a model that does not."""

@@ -1,4 +1,7 @@
-"""The sequential backend: one job at a time in plain PyTorch, which all others must agree with."""
+"""The sequential backend: plain PyTorch, job after job, which all others must agree with.
+
+Trainings of one level run in several threads where that pays, each as if it were alone.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,6 +11,7 @@ from torch import Tensor
 
 from netsim.backends.job_type import job_type
 from netsim.backends.plain import Plain, evaluate
+from netsim.backends.plain_threads import PlainThreads
 from netsim.learning.jobs import Job, JobFailedError
 from netsim.learning.minibatches import Rows
 from netsim.learning.refs import Ref
@@ -23,21 +27,34 @@ class Sequential:
     shards : Shards
     streams : Streams
         Seeds the masks of random layers.
+    threads : int
+        At most so many jobs run at a time; bits do not depend on it.
     """
 
     name = "sequential"
 
-    def __init__(self, shards: Shards, streams: Streams) -> None:
+    def __init__(self, shards: Shards, streams: Streams, threads: int = 1) -> None:
         self._shards = shards
         self._plain = Plain(shards, streams)
         self.divergences = self._plain.divergences
         self.one_by_one: dict[str, str] = {}
+        several = threads > 1 and shards.x.device.type == "cpu"
+        self._threads = PlainThreads(shards, streams, threads) if several else None
 
     def execute(self, jobs: Sequence[Job[Any]]) -> int:
-        """Run jobs one after another; see `netsim.learning.scheduler.Backend`."""
-        for job in jobs:
+        """Run jobs; see `netsim.learning.scheduler.Backend`."""
+        found = {} if self._threads is None or len(jobs) < 2 else self._threads.run(jobs)
+        for i, job in enumerate(jobs):
             try:
-                values = job_type(type(job.work)).run_one(job, self._plain)
+                if i not in found:
+                    values = job_type(type(job.work)).run_one(job, self._plain)
+                else:
+                    outcome, noted = found.pop(i)
+                    if isinstance(outcome, Exception):
+                        raise outcome
+                    values = outcome
+                    for after in noted:
+                        self._plain.note(job, after)
             except Exception as error:
                 raise JobFailedError(job) from error
             for cell, value in zip(job.outputs, values, strict=True):

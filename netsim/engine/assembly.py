@@ -265,13 +265,13 @@ def open_backend(world: World, shards: Shards) -> tuple[Backend, Routes]:
         support.variants,
         support.instruction_sets,
     )
+    threads = cores() if run.threads == "auto" else run.threads
     if routes.all_sequential:
-        return Sequential(shards, world.streams), routes
+        return Sequential(shards, world.streams, threads), routes
     device, dtype = shards.x.device, world.architectures[0].dtype
-    stacked = Stacked(shards, world.streams, routes, device, dtype)
+    stacked = Stacked(shards, world.streams, routes, device, dtype, threads)
     if support.library is None or not routes.native_variants():
         return stacked, routes
-    threads = cores() if run.threads == "auto" else run.threads
     return Native(stacked, routes, support.library, threads), routes
 
 

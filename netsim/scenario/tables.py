@@ -129,9 +129,9 @@ class Run(Table):
         Backend of the learning: node after node in PyTorch ("sequential"), many nodes in one call
         ("stacked"), or the compiled kernel ("native"). "auto" takes for each model what is fastest.
     threads
-        Cores that the native kernel takes; no bit of a result depends on it. "auto": all that the
-        process may use, by its affinity and its container's limit, and of these its part where a
-        sweep plays several runs at a time.
+        Cores that the native kernel and trainings by PyTorch take; no bit of a result depends on
+        it. "auto": all that the process may use, by its affinity and its container's limit, and of
+        these its part where a sweep plays several runs at a time.
     tf32
         Whether a GPU may round the factors of its products to ten bits: faster, and good enough for
         accuracy curves.

@@ -85,6 +85,7 @@ def _run_one(job: Job[Train], plain: Plain) -> Sequence[Tensor]:
     theta, *others = (r.tensor() for r in job.inputs)
     architecture = job.inputs[0].architecture
     assert architecture is not None
+    is_random, architecture = architecture.is_random, plain.own(architecture)
     held_fixed = others[: work.num_given]
     before = versions(held_fixed)
     given = fill(work.given, held_fixed)
@@ -108,9 +109,9 @@ def _run_one(job: Job[Train], plain: Plain) -> Sequence[Tensor]:
     _ = state.copy_(rest[-1]) if work.has_state else state.zero_()
     loss_of = work.loss or default_loss
     keys = list(work.batches.keys())
-    batches = plain.shards.batches(keys, uniforms_of(work.loss))
+    batches = plain.batches(keys, uniforms_of(work.loss))
     for key, batch in zip(keys, batches, strict=True):
-        with plain.masks(architecture.is_random, key):
+        with plain.masks(is_random, key):
             loss = loss_of(model, batch, learned, *given)
         found = torch.autograd.grad(loss, trained, allow_unused=True)
         # As PyTorch's optimisers have it, a step of the task's loss leaves alone what this does not
@@ -131,7 +132,7 @@ def _run_one(job: Job[Train], plain: Plain) -> Sequence[Tensor]:
     if work.part is not None:
         row = architecture.only_part(work.part, theta, row)
     after = row[: architecture.num_parameters].sum()
-    plain.divergences.note([job], after.reshape(1))
+    plain.note(job, after.reshape(1))
     is_wanted = job.output_refs[-1]() is not None
     return [row, *(v.detach() for v in learned.values()), state.clone() if is_wanted else state]
 
@@ -212,4 +213,4 @@ def _sample(job: Job[Train], attempt: int) -> tuple[Hashable, Job[Train], list[C
     return key, Job(short, job.node, job.time_ns, given, results, shapes), cells
 
 
-register(Train, _run_one, sample=_sample, stacked=GroupKernel(_signature, _prepare))
+register(Train, _run_one, sample=_sample, threaded=True, stacked=GroupKernel(_signature, _prepare))

@@ -23,9 +23,9 @@ from netsim.backends.native.workers import Workers
 class Plans:
     """A graph's tables for one direction: looking or learning."""
 
-    def __init__(self, graph: Graph, lanes: int, learns: bool) -> None:
+    def __init__(self, graph: Graph, lanes: int, learns: bool, plain_rows: bool) -> None:
         self.graph, self.learns, self._lanes = graph, learns, lanes
-        self.packing = Packing(graph, lanes)
+        self.packing = Packing(graph, lanes, plain_rows)
         self._offsets: list[int] = []
         self._tables: list[Table] = []
         self._number: dict[int, int] = {}

@@ -302,6 +302,8 @@ class Followed(NamedTuple):
     program : Program
     exports, gradients : int
         Where in the program's workspace the layers' exports are, and the gradients by them.
+    reads_parameters : bool
+        Whether the program itself reads parameters of the model, beside the model's parts.
     """
 
     calls: tuple[Call, ...]
@@ -312,6 +314,7 @@ class Followed(NamedTuple):
     program: Program
     exports: int
     gradients: int
+    reads_parameters: bool
 
 
 class Place(NamedTuple):
@@ -501,9 +504,12 @@ def follow(
     }
     gradients: dict[str, Operand] = {}
     trained = {**tensors, **learned}
+    weights: dict[str, Memory] = {}
     for name, t in trained.items():
         place = None if places is None else places[name]
-        recorder.know(t, _packed(t, place, Base.WEIGHTS))
+        known = _packed(t, place, Base.WEIGHTS)
+        weights[name] = known.memory
+        recorder.know(t, known)
         gradients[name] = _packed(t, place, Base.GRADIENT)
     at = 0
     for t in example.given:
@@ -539,10 +545,13 @@ def follow(
         value_of = program.scalar(0.0) if gradient is None else recorder.operand(gradient)
         out = layout.place(by_exports, k, samples)
         program.map(Function.COPY, out.shape, value_of, out=out)
-    by_trained = found[len(follower.results) :]
-    for by, gradient in zip(gradients.values(), by_trained, strict=True):
+    by_trained = dict(zip(trained, found[len(follower.results) :], strict=True))
+    for name, gradient in by_trained.items():
         if gradient is not None:
-            program.add_to_gradient(by, recorder.operand(gradient))
+            program.add_to_gradient(gradients[name], recorder.operand(gradient))
+    reads_parameters = any(
+        by_trained[name] is not None or weights[name] in recorder.read for name in tensors
+    )
     whole = [Operand(memory, 0, (), ()) for memory in (follower.exported, by_exports)]
     operations = program.finish(whole)
     return Followed(
@@ -554,6 +563,7 @@ def follow(
         program,
         follower.exported.at,
         by_exports.at,
+        reads_parameters,
     )
 
 

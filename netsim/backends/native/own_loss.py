@@ -104,6 +104,7 @@ class OwnLoss:
             variant=variant,
             library=library,
             workers=workers,
+            plain_rows=first.reads_parameters,
         )
         self._first = first
         self.samples = None

@@ -45,6 +45,8 @@ class Passes:
         Cores that share a call. Bits do not depend on it.
     library, workers
         To share them, workspaces and threads, with other kernels.
+    plain_rows : bool
+        Whether weights keep their order in a packed row, since a program reads them, too.
 
     Raises
     ------
@@ -66,6 +68,7 @@ class Passes:
         threads: int = 1,
         library: Library | None = None,
         workers: Workers | None = None,
+        plain_rows: bool = False,
     ) -> None:
         library = library or load()
         self.variant = library.variant(variant)
@@ -76,7 +79,7 @@ class Passes:
         self.graph = graphs[True]
         self._input_shape = input_shape
         self._plans = {
-            (training, learns): Plans(graphs[training], lanes, learns)
+            (training, learns): Plans(graphs[training], lanes, learns, plain_rows)
             for training in (True, False)
             for learns in (True, False)
         }

@@ -7,7 +7,7 @@ from itertools import count
 from typing import Any
 
 from netsim.backends.native.graph import Graph, Layer, Value
-from netsim.backends.native.packing import Packing, row_pitch, up
+from netsim.backends.native.packing import Packing, Taps, row_pitch, up
 from netsim.backends.native.records import Flag, Kind, encoded
 
 _IDS = count(1)
@@ -52,6 +52,7 @@ class Table:
         self.samples, self._learns, self._offsets = samples, learns, offsets
         self.id, self.num_values = next(_IDS), 0
         self._records: list[dict[str, Any]] = []
+        self._shared: list[tuple[dict[str, Any], int]] = []
         self._readers: dict[int, int] = {}
         self._last_reader: dict[int, Layer] = {}
         for layer in graph.layers:
@@ -71,6 +72,10 @@ class Table:
         for layer in graph.layers:
             self._place(layer)
         self._export()
+        if self._shared:
+            scratch = self._room(max(length for _, length in self._shared))
+            for record, _ in self._shared:
+                record["aux_gradient"] = scratch
         self.ops = encoded(self._records)
 
     def pitch(self, value: Value) -> int:
@@ -215,6 +220,10 @@ class Table:
 
     def conv(self, layer: Layer, record: dict[str, Any]) -> None:
         """Plan the staging of a convolution's input, and the inputs of its kernel's entries."""
+        taps = self._packing.taps.get(layer.tensors["weight"].name)
+        if taps is not None:
+            self._small_conv(layer, record, taps)
+            return
         r, samples = record, self.samples
         height, pitch, step = r["height"], r["pitch"], samples
         staged = 0
@@ -244,6 +253,21 @@ class Table:
                 for x in range(r["kernel_w"])
             ]
         )
+
+    def _small_conv(self, layer: Layer, record: dict[str, Any], taps: Taps) -> None:
+        """Plan a convolution whose pixels are gone through one by one."""
+        r, name = record, layer.tensors["weight"].name
+        r |= taps._asdict()
+        r["flags"] |= int(Flag.SMALL_MAP)
+        pitch = row_pitch(r["out_channels"], self._lanes)
+        pixels = r["height"] * r["width"] * self.samples
+        results = r["out_height"] * r["out_width"] * self.samples
+        r["aux"], r["staged_pitch"] = self._room(pixels * r["weight_pitch"]), pitch
+        self._shared.append((r, max(pixels * r["weight_pitch"], results * pitch)))
+        r["offsets"] = self.add_offsets([o * r["weight_pitch"] for o in range(r["out_channels"])])
+        if name in self._packing.dead:
+            at, count = self._packing.dead[name]
+            self._records.append({"kind": Kind.UNUSED, "weight": at, "count": count})
 
     def linear(self, layer: Layer, record: dict[str, Any]) -> None:
         """Plan the begins of a linear layer's rows."""

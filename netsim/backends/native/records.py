@@ -16,6 +16,7 @@ OP_FIELDS = (
     *("channels", "height", "width", "pitch"),
     *("out_channels", "out_height", "out_width", "out_pitch"),
     *("kernel_h", "kernel_w", "stride_h", "stride_w", "pad_h", "pad_w", "groups"),
+    *("tap_h", "tap_w", "taps_h", "taps_w"),
     *("weight", "weight_pitch", "bias", "running_mean", "running_var"),
     *("aux", "aux_gradient", "staged_height", "staged_pitch", "staged_step"),
     *("offsets", "count", "first", "step"),
@@ -68,6 +69,7 @@ class Flag(IntFlag):
     COUNT_PADDING = 32
     FINAL = 64
     ADAPTIVE = 128
+    SMALL_MAP = 256
 
 
 class Mode(IntEnum):
@@ -103,7 +105,10 @@ class Table(ctypes.Structure):
     ]
 
 
-SEGMENT_FIELDS = ("row_offset", "packed_offset", "rows", "columns", "pitch")
+SEGMENT_FIELDS = (
+    *("row_offset", "packed_offset", "rows", "columns", "pitch"),
+    *("area", "kernel_w", "tap_h", "tap_w", "taps_h", "taps_w", "dead_offset"),
+)
 
 _POINTER, _INTEGER, _REAL = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
 

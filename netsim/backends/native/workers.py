@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from netsim.backends.native.library import Library, Variant
 from netsim.backends.native.records import HEADER_BYTES, Call
-from netsim.backends.native.sharing import Sharing
+from netsim.backends.sharing import Sharing
 
 _ALIGNMENT = 64
 

@@ -38,6 +38,8 @@ class Stacked:
     device : torch.device
     dtype : torch.dtype
         Of every value.
+    threads : int
+        For jobs that are not stacked; bits do not depend on it.
 
     Attributes
     ----------
@@ -58,10 +60,11 @@ class Stacked:
         routes: Routes,
         device: torch.device,
         dtype: torch.dtype,
+        threads: int = 1,
     ) -> None:
         self.store = ParameterStore(device, dtype, len(shards.held))
         self.one_by_one: dict[str, str] = {}
-        self._sequential = Sequential(shards, streams)
+        self._sequential = Sequential(shards, streams, threads)
         self.divergences = self._sequential.divergences
         self.resources = Resources(
             shards, streams, routes, self.store, self.divergences, self.one_by_one

@@ -66,6 +66,11 @@ def image(*layers, size=None):
     return nn.Sequential(nn.Conv2d(2, 2, 1), layers, nn.Linear(size, 3))
 
 
+def small(*layers):
+    """Layers on images of twenty channels: enough for the form of small maps."""
+    return image(nn.Conv2d(2, 20, 1), *layers)
+
+
 IMAGES = {
     "conv": lambda: image(nn.Conv2d(2, 5, 3)),
     "conv_no_bias": lambda: image(nn.Conv2d(2, 5, (3, 2), bias=False)),
@@ -82,6 +87,16 @@ IMAGES = {
         nn.Conv2d(2, 6, 3, groups=2, padding=1), nn.Conv2d(6, 6, 3, groups=6)
     ),
     "conv_wide": lambda: image(nn.Conv2d(2, 37, 2), nn.Conv2d(37, 13, 1)),
+    "conv_small_map": lambda: small(nn.Conv2d(20, 7, 3, padding=1), nn.Conv2d(7, 3, 1)),
+    "conv_small_map_stride": lambda: small(nn.Conv2d(20, 37, 3, stride=2, padding=1)),
+    "conv_small_map_sides": lambda: small(nn.Conv2d(20, 5, (5, 2), (1, 3), (2, 1), bias=False)),
+    "conv_small_map_point": lambda: small(nn.Conv2d(20, 33, 1), nn.Conv2d(33, 18, 1, stride=2)),
+    "conv_one_pixel": lambda: small(
+        nn.AdaptiveAvgPool2d(1), nn.Conv2d(20, 19, 3, padding=1), nn.Conv2d(19, 4, 7, padding=3)
+    ),
+    "conv_padding_alone": lambda: small(
+        nn.AdaptiveAvgPool2d((1, 2)), nn.Conv2d(20, 6, 3, stride=2, padding=2)
+    ),
     "max_pool": lambda: image(nn.MaxPool2d(2)),
     "max_pool_overlapping": lambda: image(nn.MaxPool2d(3, stride=1, padding=1)),
     "max_pool_ceil": lambda: image(nn.MaxPool2d(3, stride=2, ceil_mode=True)),

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from netsim.backends.native import cores
-from netsim.backends.native.sharing import FIRST_PAUSE, Sharing
+from netsim.backends.sharing import FIRST_PAUSE, Sharing
 
 
 @pytest.fixture

@@ -49,6 +49,27 @@ def test_optimizers(small_lenet, variant, name, goes_on, is_anchored):
     assert_close(states, after, rtol=0, atol=tolerance(optimizer))
 
 
+def one_pixel():
+    """Most weights of its convolutions meet nothing but padding."""
+    return nn.Sequential(
+        nn.Conv2d(3, 20, 2, stride=2),
+        nn.Conv2d(20, 18, 3, padding=1),
+        nn.AdaptiveAvgPool2d(1),
+        nn.Conv2d(18, 21, 3, padding=1),
+        nn.Flatten(),
+        nn.Linear(21, 4),
+    )
+
+
+@pytest.mark.thinned(24)
+@pytest.mark.parametrize("name", OPTIMIZERS)
+@pytest.mark.parametrize("goes_on", [False, True])
+@pytest.mark.parametrize("is_anchored", [False, True])
+def test_weights_that_only_meet_padding(case, variant, name, goes_on, is_anchored):
+    made = case(one_pixel, (3, 6, 6), 4)
+    test_optimizers(lambda: made, variant, name, goes_on, is_anchored)
+
+
 def test_adam_with_batch_norm(case, variant):
     made = case(lambda: IotMlp().build((20,), 4), (20,), 4)
     rows, states, _ = made.train(made.kernel(variant), OPTIMIZERS["adam"])

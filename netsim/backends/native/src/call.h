@@ -19,6 +19,7 @@ struct Op {
   int64_t channels, height, width, pitch;      // input: a map, or (channels, 1, 1) if dense
   int64_t out_channels, out_height, out_width, out_pitch;
   int64_t kernel_h, kernel_w, stride_h, stride_w, pad_h, pad_w, groups;
+  int64_t tap_h, tap_w, taps_h, taps_w;        // first and number of taps that ever meet data
   int64_t weight, weight_pitch, bias, running_mean, running_var;
   int64_t aux, daux;                           // what a layer keeps between the two passes; scratch
   int64_t staged_height, staged_pitch, staged_step;
@@ -29,7 +30,7 @@ struct Op {
 
 enum Flag : int64_t {
   kDense = 1, kTraining = 2, kStaged = 4, kPhased = 8, kAffineByValue = 16, kCountPadding = 32,
-  kFinal = 64, kAdaptive = 128,
+  kFinal = 64, kAdaptive = 128, kSmallMap = 256,
 };
 
 /* The layers for one number of samples. `id` is unique in the process. */
@@ -38,9 +39,12 @@ struct Table {
   int64_t num_ops, samples, id, num_values;
 };
 
-/* A tensor in a model's row and in a packed row, where each of its rows is padded to `pitch`. */
+/* A tensor in a model's row and in a packed row, where each of its rows is padded to `pitch`. With
+   an `area` above 1 it is a convolution's, [row][column][tap], of which the packed row has those
+   taps that meet data as [tap][row][column], and the others from `dead_offset` on, as they come. */
 struct Segment {
   int64_t row_offset, packed_offset, rows, columns, pitch;
+  int64_t area, kernel_w, tap_h, tap_w, taps_h, taps_w, dead_offset;
 };
 
 enum Mode : int64_t { kLook, kGradient, kTrain };

@@ -2,7 +2,7 @@
    rows with zeros at both ends; else into `kernel_w` rows, each with the columns that one column of
    the kernel meets, so that they are neighbours again. */
 #pragma once
-#include "machine.h"
+#include "small_maps.h"
 
 namespace netsim {
 namespace NETSIM_VARIANT {
@@ -55,24 +55,29 @@ template <class T> NETSIM_INLINE Staged<T> staged_input(const Op& op, T* plain, 
 }
 
 template <class T> void conv_forward(const Op& op, Machine<T>& m) {
+  if (op.flags & kSmallMap) return small_conv_forward(op, m);
   const Index B = m.samples, vectors = rounded<T>(op.out_width * B) / kLanes<T>;
   if (op.flags & kStaged) stage(op, m.value(op.in), m.value(op.aux), B);
   const Staged<T> x = staged_input(op, m.value(op.in), m.value(op.aux), B);
   const Index in = op.channels / op.groups, out = op.out_channels / op.groups;
   const Index area = op.kernel_h * op.kernel_w, K = in * area, plane = op.out_height * op.out_pitch;
-  const Loops loops{in, op.kernel_h, op.kernel_w, area, op.kernel_w, 1,
-                    x.height * x.pitch, x.pitch, x.step};
   const Store kind = op.bias < 0 ? Store::kSet : Store::kBias;
   const bool far = op.out_channels * plane * static_cast<Index>(sizeof(T)) > kFarBytes;
-  for (Index h = 0; h < op.out_height; ++h)
+  for (Index h = 0; h < op.out_height; ++h) {
+    // Rows of padding add nothing.
+    const Side down = taps_at(h * op.stride_h, op.pad_h, op.kernel_h, op.height);
+    const Loops loops{in, down.count, op.kernel_w, area, op.kernel_w, 1,
+                      x.height * x.pitch, x.pitch, x.step};
+    const Index skipped = down.count ? down.first : 0;
     for (Index g = 0; g < op.groups; ++g) {
       const T* bias = op.bias < 0 ? nullptr : m.weights + op.bias + g * out;
-      ProductTask<T> task{loops, m.weights + op.weight + g * out * K, K,
-                          x.at + (g * in * x.height + h * op.stride_h) * x.pitch,
+      ProductTask<T> task{loops, m.weights + op.weight + g * out * K + skipped * op.kernel_w, K,
+                          x.at + (g * in * x.height + h * op.stride_h + skipped) * x.pitch,
                           m.value(op.out) + g * out * plane + h * op.out_pitch, plane,
                           kind, bias, {}, far};
       product<T>(task, out, vectors);
     }
+  }
 }
 
 /* Weights of one convolution, [output channel][input channel][row][column], as the way back by the
@@ -124,7 +129,7 @@ template <class T> void conv_by_input(const Op& op, Machine<T>& m, T* turned) {
    would take as long, more and they would leave the fast cache. */
 constexpr Index kDotsVectors = 64;
 
-template <class T> void conv_backward(const Op& op, Machine<T>& m) {
+template <class T> void conv_backward_by_rows(const Op& op, Machine<T>& m) {
   const Index B = m.samples, vectors = rounded<T>(op.out_width * B) / kLanes<T>;
   const T* dy = m.value(op.dout);
   const Staged<T> x = staged_input(op, m.value(op.in), m.value(op.aux), B);
@@ -143,7 +148,14 @@ template <class T> void conv_backward(const Op& op, Machine<T>& m) {
   }
   if (op.din >= 0) conv_by_input(op, m, found + op.out_channels * K);  // before the weights move
   m.sink(op.weight).put_all(found, op.out_channels * K);
+}
+
+template <class T> void conv_backward(const Op& op, Machine<T>& m) {
+  if (op.flags & kSmallMap) small_conv_backward(op, m);
+  else conv_backward_by_rows(op, m);
   if (op.bias < 0) return;
+  const T* dy = m.value(op.dout);
+  const Index plane = op.out_height * op.out_pitch;
   const Sink<T> sink = m.sink(op.bias);
   for (Index c = 0; c < op.out_channels; ++c) {
     Vec<T> total{};

@@ -121,8 +121,10 @@ template <class T> void embedding_backward(const Op& op, Machine<T>& m) {
   m.sink(op.weight).put_all(gradient, op.count * op.width);
 }
 
-/* Parameters that no layer of this pass reads have a gradient of zero. */
+/* Parameters that no layer of this pass reads have a gradient of zero. With momentum alone, and none
+   from before, they stay what they are. */
 template <class T> void unused_backward(const Op& op, Machine<T>& m) {
+  if (m.fused && !m.call->states) return;
   const Sink<T> sink = m.sink(op.weight);
   for (Index i = 0; i < op.count; ++i) sink.put_one(i, 0);
 }

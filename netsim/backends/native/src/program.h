@@ -72,12 +72,53 @@ template <class T> void backward_op(const Op& op, Machine<T>& m) {
   }
 }
 
+/* Calls f(place of column `first`, tap, distance of columns, whether it lives) for each tap of row r
+   of a convolution's weights. */
+template <class F> NETSIM_INLINE void each_tap(const Segment& g, Index r, Index first, F f) {
+  const Index dead = g.area - g.taps_h * g.taps_w;
+  Index at = g.packed_offset + r * g.pitch + first;
+  Index dead_at = g.dead_offset + (r * g.columns + first) * dead;
+  for (Index t = 0; t < g.area; ++t) {
+    const Index h = t / g.kernel_w - g.tap_h, w = t % g.kernel_w - g.tap_w;
+    if (h >= 0 && h < g.taps_h && w >= 0 && w < g.taps_w) {
+      f(at, t, Index{1}, true);
+      at += g.rows * g.pitch;
+    } else {
+      f(dead_at++, t, dead, false);
+    }
+  }
+}
+/* Of row r, `n` columns from `first` on, [column][tap], to their places; zeros behind the end. */
+template <class T>
+void pack_taps(const Segment& g, T* packed, const T* from, Index r, Index first, Index n) {
+  const bool ends = first + n == g.columns;
+  each_tap(g, r, first, [&](Index at, Index t, Index step, bool lives) {
+    T* to = packed + at;
+    const T* x = from + t;
+    for (Index i = 0; i < n; ++i) to[i * step] = x[i * g.area];
+    if (ends && lives) zero(to + n, g.pitch - g.columns);
+  });
+  if (!ends || r + 1 < g.rows) return;
+  const Index dead = g.rows * g.columns * (g.area - g.taps_h * g.taps_w);
+  zero(packed + g.dead_offset + dead, rounded<T>(dead) - dead);
+}
+template <class T> void unpack_taps(const Segment& g, T* to, const T* packed, Index r) {
+  each_tap(g, r, 0, [&](Index at, Index t, Index step, bool) {
+    const T* from = packed + at;
+    for (Index i = 0; i < g.columns; ++i) to[i * g.area + t] = from[i * step];
+  });
+}
+
 /* Rows of tensors to rows that are whole vectors, zeros behind their end; and back. */
 template <class T> void pack(const Call& c, T* packed, const T* row, Index stop) {
   for (Index s = 0; s < c.num_segments; ++s) {
     const Segment& g = c.segments[s];
     if (g.row_offset >= stop) return;
     for (Index r = 0; r < g.rows; ++r) {
+      if (g.area > 1) {
+        pack_taps(g, packed, row + g.row_offset + r * g.columns * g.area, r, 0, g.columns);
+        continue;
+      }
       T* to = packed + g.packed_offset + r * g.pitch;
       copy(to, row + g.row_offset + r * g.columns, g.columns);
       zero(to + g.columns, g.pitch - g.columns);
@@ -89,35 +130,51 @@ template <class T> void unpack(const Call& c, T* row, const T* packed, Index sto
     const Segment& g = c.segments[s];
     if (g.row_offset >= stop) return;
     for (Index r = 0; r < g.rows; ++r)
-      copy(row + g.row_offset + r * g.columns, packed + g.packed_offset + r * g.pitch, g.columns);
+      if (g.area > 1) unpack_taps(g, row + g.row_offset + r * g.columns * g.area, packed, r);
+      else copy(row + g.row_offset + r * g.columns, packed + g.packed_offset + r * g.pitch, g.columns);
   }
 }
 
-/* `pack` of a job's weighted sum of rows, added in their order. A weight of 0 keeps a row out, even
-   one with NaN. */
-template <class T> void pack_sum(const Call& c, T* packed, Index job) {
-  const T* rows = static_cast<const T*>(c.rows);
+/* A job's weighted sum of rows, n values from `at` on, added in their order. A weight of 0 keeps a
+   row out, even one with NaN. */
+template <class T> void sum_rows(const Call& c, Index job, Index at, Index n, T* to) {
+  const T* rows = static_cast<const T*>(c.rows) + at;
   const T* weights = static_cast<const T*>(c.source_weights);
   const Index start = c.first_source[job], stop = c.first_source[job + 1];
+  Index i = 0;
+  for (; i + kLanes<T> <= n; i += kLanes<T>) {
+    Vec<T> total{};
+    for (Index k = start; k < stop; ++k)
+      if (weights[k] != 0) total += load<T>(rows + c.source[k] * c.rows_pitch + i) * weights[k];
+    store<T>(to + i, total);
+  }
+  for (; i < n; ++i) {
+    T total = 0;
+    for (Index k = start; k < stop; ++k)
+      if (weights[k] != 0) total += rows[c.source[k] * c.rows_pitch + i] * weights[k];
+    to[i] = total;
+  }
+}
+
+/* `pack` of such a sum. */
+template <class T> void pack_sum(const Call& c, T* packed, Index job) {
+  constexpr Index kValues = 4096;
+  T found[kValues];
   for (Index s = 0; s < c.num_segments; ++s) {
     const Segment& g = c.segments[s];
     for (Index r = 0; r < g.rows; ++r) {
-      T* to = packed + g.packed_offset + r * g.pitch;
-      const T* from = rows + g.row_offset + r * g.columns;
-      Index i = 0;
-      for (; i + kLanes<T> <= g.columns; i += kLanes<T>) {
-        Vec<T> total{};
-        for (Index k = start; k < stop; ++k)
-          if (weights[k] != 0) total += load<T>(from + c.source[k] * c.rows_pitch + i) * weights[k];
-        store<T>(to + i, total);
+      const Index from = g.row_offset + r * g.columns * g.area;
+      if (g.area == 1) {
+        T* to = packed + g.packed_offset + r * g.pitch;
+        sum_rows(c, job, from, g.columns, to);
+        zero(to + g.columns, g.pitch - g.columns);
+        continue;
       }
-      for (; i < g.columns; ++i) {
-        T total = 0;
-        for (Index k = start; k < stop; ++k)
-          if (weights[k] != 0) total += from[c.source[k] * c.rows_pitch + i] * weights[k];
-        to[i] = total;
+      for (Index i = 0, n; i < g.columns; i += n) {
+        n = kValues / g.area < g.columns - i ? kValues / g.area : g.columns - i;
+        sum_rows(c, job, from + i * g.area, n * g.area, found);
+        pack_taps(g, packed, found, r, i, n);
       }
-      zero(to + g.columns, g.pitch - g.columns);
     }
   }
 }

@@ -132,6 +132,52 @@ NETSIM_INLINE void put_sums(const Vec<T>* v, const T* bias, bool adds, T* to) {
   }
 }
 
+/* Steps of a transposition: of two rows, lanes whose number has bit D change places with those of
+   the other row whose number has not. */
+template <class T, int D, int... I>
+NETSIM_INLINE void exchange(Vec<T>& a, Vec<T>& b, Sequence<I...>) {
+  constexpr int all = kLanes<T>;
+  const Vec<T> low = __builtin_shufflevector(a, b, ((I & D) ? all + I - D : I)...);
+  b = __builtin_shufflevector(a, b, ((I & D) ? all + I : I + D)...);
+  a = low;
+}
+template <class T, int D> NETSIM_INLINE void transpose_block(Vec<T>* v) {
+  if constexpr (D > 0) {
+#pragma GCC unroll 16
+    for (int r = 0; r < kLanes<T>; ++r)
+      if (!(r & D)) exchange<T, D>(v[r], v[r + D], typename Counted<kLanes<T>>::Type{});
+    transpose_block<T, D / 2>(v);
+  }
+}
+
+/* Rows to columns. Whole vectors are read and written: zeros behind the end of each row of `to`. */
+template <class T>
+void transpose(const T* from, Index from_pitch, T* to, Index to_pitch, Index rows, Index columns) {
+  constexpr Index L = kLanes<T>;
+  for (Index r = 0; r < rows; r += L)
+    for (Index c = 0; c < columns; c += L) {
+      Vec<T> v[L];
+      const T* at = from + r * from_pitch + c;
+      if (rows - r >= L) {
+#pragma GCC unroll 16
+        for (int i = 0; i < L; ++i) v[i] = load<T>(at + i * from_pitch);
+      } else {
+#pragma GCC unroll 16
+        for (int i = 0; i < L; ++i) v[i] = i < rows - r ? load<T>(at + i * from_pitch) : Vec<T>{};
+      }
+      transpose_block<T, L / 2>(v);
+      T* put = to + c * to_pitch + r;
+      if (columns - c >= L) {
+#pragma GCC unroll 16
+        for (int i = 0; i < L; ++i) store<T>(put + i * to_pitch, v[i]);
+      } else {
+#pragma GCC unroll 16
+        for (int i = 0; i < L; ++i)
+          if (i < columns - c) store<T>(put + i * to_pitch, v[i]);
+      }
+    }
+}
+
 /* Powers of e: a polynomial on [-ln 2 / 2, ln 2 / 2], times a power of two in two factors, so that
    results as large and as small as they come are right. NaN stays NaN. */
 template <class T> struct ExpConstants;

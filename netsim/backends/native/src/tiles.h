@@ -166,8 +166,8 @@ void product(const ProductTask<T>& task, Index rows, Index vectors, bool by_rows
   }
 }
 
-/* d[m * d_step + n] (+)= sum over rows r and vectors j of y[m * y_step + r * y_row + j] times
-   x[offsets[n] + r * x_row + j]. */
+/* d[m * d_step + n] (+)= sum over blocks s, rows r and vectors j of
+   y[m * y_step + s * y_block + r * y_row + j] times x[offsets[n] + s * x_block + r * x_row + j]. */
 template <class T> struct DotsTask {
   Index rows, vectors;
   const T* y;
@@ -179,6 +179,7 @@ template <class T> struct DotsTask {
   Index d_step;
   const T* bias;  // of each n; null: none
   bool adds;
+  Index blocks = 1, y_block = 0, x_block = 0;
 };
 
 template <class T, int M, int N>
@@ -191,21 +192,22 @@ __attribute__((noinline)) void dots_tile(const DotsTask<T>& task, Index m0, Inde
   Index offset[N];
   for (int n = 0; n < N; ++n) offset[n] = task.offsets[n0 + n];
   const Index y_step = task.y_step;
-  for (Index r = 0; r < task.rows; ++r) {
-    const T* y = task.y + m0 * y_step + r * task.y_row;
-    const T* x = task.x + r * task.x_row;
-    for (Index j = 0; j < task.vectors; ++j, y += kLanes<T>, x += kLanes<T>) {
-      Vec<T> a[M];
+  for (Index s = 0; s < task.blocks; ++s)
+    for (Index r = 0; r < task.rows; ++r) {
+      const T* y = task.y + m0 * y_step + s * task.y_block + r * task.y_row;
+      const T* x = task.x + s * task.x_block + r * task.x_row;
+      for (Index j = 0; j < task.vectors; ++j, y += kLanes<T>, x += kLanes<T>) {
+        Vec<T> a[M];
 #pragma GCC unroll 8
-      for (int m = 0; m < M; ++m) a[m] = load<T>(y + m * y_step);
+        for (int m = 0; m < M; ++m) a[m] = load<T>(y + m * y_step);
 #pragma GCC unroll 8
-      for (int n = 0; n < N; ++n) {
-        Vec<T> b = load<T>(x + offset[n]);
+        for (int n = 0; n < N; ++n) {
+          Vec<T> b = load<T>(x + offset[n]);
 #pragma GCC unroll 8
-        for (int m = 0; m < M; ++m) total[m][n] += a[m] * b;
+          for (int m = 0; m < M; ++m) total[m][n] += a[m] * b;
+        }
       }
     }
-  }
 #pragma GCC unroll 8
   for (int m = 0; m < M; ++m)
     put_sums<T, N>(total[m], task.bias ? task.bias + n0 : nullptr, task.adds,
