@@ -44,6 +44,11 @@ take part, whether its course depends on computed values.
 - Augmented images and losses on them: `crop_and_flip`, `augmented_cross_entropy`, `two_views`,
   `Augmentation`, and how many draws a sample they need: `CROP_FLIP_DRAWS`, `VIEW_DRAWS`;
   `supervised_contrastive_loss`, `prototype_loss`, `uniformity_loss`.
+- Code that brings its own learning: `Opaque` is a value of its own in a message, with its bits;
+  `@algorithm(learns=False)` needs neither data nor model.
+- Decisions that are left to an agent (`node.decide`): `Decides` declares them, with the spaces
+  `Numbers`, `Choice`, `Choices`, `Subset`, `Best` and `Shares`; `Policy` is a type for Params whose
+  `choose` answers where no agent plays (`RandomPolicy` for a default); `Decision` is what it gets.
 - Mathematics: `project_to_simplex`, `adam_step`, `greedy_collaborators` and
   `batched_greedy_collaborators` (the rule of `node.select`).
 
@@ -83,8 +88,18 @@ from netsim.learning.privacy import Privacy
 from netsim.learning.refs import Ref
 from netsim.learning.select import batched_greedy_collaborators, greedy_collaborators
 from netsim.learning.shards import Batch
-from netsim.messaging.message import Encoded, Message, Received
+from netsim.messaging.message import Encoded, Message, Opaque, Received
 from netsim.messaging.over_the_air import Energies, OverTheAir
+from netsim.node.decisions import (
+    Best,
+    Choice,
+    Choices,
+    Decides,
+    Decision,
+    Numbers,
+    Shares,
+    Subset,
+)
 from netsim.node.live_model import Held
 from netsim.node.node import Node, Process
 from netsim.node.training_verbs import Trained
@@ -124,6 +139,8 @@ from netsim.protocols.local_training import (
 from netsim.protocols.messages import Mean, Model, Share, Update
 from netsim.protocols.parameters import call_at, gradient_at, parameters_of
 from netsim.protocols.personal import missing_part, own_means, personal_processes
+from netsim.protocols.policies import Policy as PolicyKind
+from netsim.protocols.policies.random import RandomPolicy
 from netsim.protocols.privacy import PrivacyParams, PrivateTraining
 from netsim.protocols.push_sum import PushSum, PushSumParams
 from netsim.protocols.rounds import (
@@ -165,10 +182,12 @@ from netsim.traces.arrays import saved_arrays
 if TYPE_CHECKING:
     Compression = Compressor
     LearningRate = Rate
+    Policy = PolicyKind
     StalenessKind = Staleness
 else:
     Compression = choice("netsim.protocols.compression")
     LearningRate = choice("netsim.protocols.learning_rates")
+    Policy = choice("netsim.protocols.policies")
     StalenessKind = choice("netsim.protocols.staleness")
 
 __all__ = [
@@ -182,6 +201,9 @@ __all__ = [
     "AveragedPart",
     "Batch",
     "BatchKey",
+    "Best",
+    "Choice",
+    "Choices",
     "CollaboratorParams",
     "Collaborators",
     "Compression",
@@ -189,6 +211,8 @@ __all__ = [
     "Condition",
     "ConstantRate",
     "Count",
+    "Decides",
+    "Decision",
     "DownloadParams",
     "Downloads",
     "Edges",
@@ -212,11 +236,14 @@ __all__ = [
     "NoCompression",
     "Node",
     "NonNegative",
+    "Numbers",
+    "Opaque",
     "OverTheAir",
     "PaceParams",
     "Params",
     "Participant",
     "PlainTraining",
+    "Policy",
     "PolynomialStaleness",
     "Positive",
     "Privacy",
@@ -226,12 +253,14 @@ __all__ = [
     "ProtocolError",
     "PushSum",
     "PushSumParams",
+    "RandomPolicy",
     "Received",
     "Ref",
     "RoundParams",
     "Sampling",
     "SamplingParams",
     "Share",
+    "Shares",
     "SlotParams",
     "Staleness",
     "StalenessKind",
@@ -240,6 +269,7 @@ __all__ = [
     "StarParams",
     "SubscriptionParams",
     "Subscriptions",
+    "Subset",
     "Trained",
     "UnsuitableError",
     "Update",

@@ -7,7 +7,7 @@ they were scheduled.
 """
 
 from collections.abc import Callable
-from heapq import heappop
+from heapq import heappop, heappush
 from operator import attrgetter
 from typing import Any
 
@@ -59,7 +59,7 @@ class _Due(Event):
         self.env = env
         self.callbacks = []
         self._ok, self._value = True, value
-        env.schedule(self, priority=rank, delay=delay_ns)
+        heappush(env._queue, (env._now + delay_ns, rank, next(env._eid), self))
 
 
 class _Call(simpy.Event):
@@ -99,6 +99,10 @@ class Clock(simpy.Environment):
         self.is_stopped = True
 
     now: int = property(attrgetter("_now"), doc="Virtual time in nanoseconds.")  # type: ignore[assignment]
+
+    active_process: simpy.Process | None = property(  # type: ignore[assignment]
+        attrgetter("_active_proc"), doc="The process that goes on now."
+    )
 
     @property
     def waiting(self) -> int:
@@ -211,7 +215,12 @@ class Clock(simpy.Environment):
         """
         if delay_ns < 0:
             raise ValueError(f"Negative delay {delay_ns}")
-        self.schedule(_Call(self, action, arguments), delay=delay_ns)
+        call = _Call(self, action, arguments)
+        heappush(self._queue, (self._now + delay_ns, NORMAL, next(self._eid), call))
+
+    def at_last(self, action: Callable[..., object]) -> None:
+        """Call a function at the end of this instant, at the rank `LAST`."""
+        heappush(self._queue, (self._now, LAST, next(self._eid), _Call(self, action, ())))
 
 
 def then(event: simpy.Event, action: Callable[[simpy.Event], object]) -> simpy.Event:

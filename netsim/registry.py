@@ -139,7 +139,7 @@ class Table(BaseModel):
     )
 
     def changed(self, keys: Iterable[str]) -> list[str]:
-        """Those of some keys that do not have their default, in alphabetical order.
+        """Select the keys that do not have their default, in alphabetical order.
 
         A validator refuses by it what has no meaning; a key with its default, as the resolved
         scenario of a run states it, is none of these.

@@ -88,7 +88,7 @@ def tell_what_was_lost() -> None:
 
 
 def _plainer(error: UnicodeError) -> tuple[str, int]:
-    """Of a text the signs that can't be encoded, in ASCII: an error handler of codecs."""
+    """Write signs that can't be encoded in ASCII: an error handler of codecs."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     signs = error.object[error.start : error.end]

@@ -17,9 +17,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.recording import run_folder, summary
-from netsim.views import weights as heatmaps
-from netsim.views.render.figure import style as plot_style
+import netsim
+from netsim import figures as plot_style
 
 COLUMNS = 4
 ROWS = {
@@ -52,33 +51,36 @@ def draw(path: Path, runs: list[Path]) -> None:
         for panel in panels[len(runs) :]:
             panel.set_axis_off()
         for panel, run in zip(panels, runs, strict=False):
-            order, benign = order_of(run)
-            cells, _ = heatmaps.last_weights(
-                run_folder.read(run, "graph"), len(read_nodes(run)["node"])
-            )
-            top = float(np.nanmax(cells[np.ix_(order, order)]))
-            plot_style.heatmap(panel, np.nan_to_num(cells[np.ix_(order, order)]), 1, top or 1.0)
+            opened = netsim.open(run)
+            order, benign = order_of(opened)
+            cells = last_weights(opened, order)
+            top = float(cells.max())
+            plot_style.heatmap(panel, cells, 1, top or 1.0)
             for ticks in (panel.xaxis, panel.yaxis):
                 ticks.set_ticks(np.arange(len(order)), [str(node) for node in order])
             panel.tick_params(labelsize=5 if len(order) > 12 else 6.5)
             if benign < len(order):
                 for line in (panel.axhline, panel.axvline):
                     line(benign - 0.5, color=plot_style.COLOURS[1], linewidth=1.0)
-            found = summary.load(run)
+            [found] = opened.summaries.values()
             panel.set_title(f"{found['algorithm']} · up to {top:.2g}\n({found['name']})")
         plot_style.save(figure, path)
 
 
-def read_nodes(run: Path) -> dict[str, NDArray[np.generic]]:
-    """The table of a run's nodes."""
-    return run_folder.nodes(run)
+def last_weights(run: netsim.Run, order: list[int]) -> NDArray[np.float64]:
+    """The weights that nodes gave their peers last, in an order of the nodes; 0 where none."""
+    last = run.graph.drop_duplicates(["node", "peer"], keep="last")
+    last = last[last["node"] != last["peer"]]
+    cells = last.pivot(index="node", columns="peer", values="weight")
+    found = cells.reindex(index=order, columns=order).to_numpy(dtype=np.float64)
+    return np.asarray(np.nan_to_num(found))
 
 
-def order_of(run: Path) -> tuple[list[int], int]:
+def order_of(run: netsim.Run) -> tuple[list[int], int]:
     """Ids of the nodes with data as they are drawn, and how many of them are benign."""
-    nodes = read_nodes(run)
+    nodes = run.nodes
     classes = [tuple(np.flatnonzero(counts)) for counts in nodes["class_counts"]]
-    bad = nodes.get("malicious", np.zeros(len(classes), dtype=np.bool_))
+    bad = nodes["malicious"] if "malicious" in nodes else np.zeros(len(classes), dtype=np.bool_)
     ids = [i for i, own in enumerate(classes) if own]
     return sorted(ids, key=lambda i: (bad[i], classes[i], i)), sum(not bad[i] for i in ids)
 
@@ -89,7 +91,7 @@ def table(runs: list[Path]) -> str:
     lines.append("|" + "---|" * (len(ROWS) + 4))
     for run in runs:
         like = sorted(run.parent.parent.glob(f"seed-*/{run.name}")) or [run]
-        found = [summary.load(folder) for folder in like]
+        found = [one for folder in like for one in netsim.open(folder).summaries.values()]
         cells = [found[0]["name"], found[0]["algorithm"], str(len(found))]
         for name, even in ROWS.items():
             values = [one["graph"][name] for one in found]

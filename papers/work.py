@@ -8,10 +8,7 @@ plain steps on the whole model; what messages, means and the simulator itself co
 from dataclasses import dataclass
 from typing import Any
 
-from netsim.engine.rates import Form, flops
-from netsim.scenario import Scenario
-from netsim.scenario.nodes import SERVER
-from netsim.scenario.tables import AlgorithmEntry
+from netsim import Scenario, model_costs
 
 
 @dataclass(frozen=True)
@@ -30,32 +27,37 @@ class Work:
     samples: float = 0.0
 
 
-def counted(scenario: Scenario) -> list[tuple[Form, float, float]]:
+def counted(scenario: Scenario, measure: bool = False) -> list[tuple[Any, float, float]]:
     """Count the operations of all algorithms of a scenario, of one seed and without its sweep.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    measure : bool
+        As of `netsim.model_costs`.
 
     Returns
     -------
-    list of (Form, float, float)
+    list of (row of `netsim.model_costs`, float, float)
         A model, its operations in local steps, and those in outputs.
     """
-    outline = scenario.data.outline()
-    learners = sum(role != SERVER for role in scenario.per_node("role"))
-    train, test = scenario.data.partition.expected(outline, learners)
-    train, validation = train * (1 - scenario.data.validation), train * scenario.data.validation
-    measured = test + min(scenario.metrics.common_test_samples, outline.test_rows)
-    looks = scenario.horizon_s / scenario.evaluate_every_s * (measured + validation)
+    tables, costs = scenario.tables, model_costs(scenario, measure=measure)
+    outline = tables.data.outline()
+    learners = sum(role != "server" for role in tables.per_node("role"))
+    train, test = tables.data.partition.expected(outline, learners)
+    train, validation = train * (1 - tables.data.validation), train * tables.data.validation
+    measured = test + min(tables.metrics.common_test_samples, outline.test_rows)
+    looks = tables.horizon_s / tables.evaluate_every_s * (measured + validation)
     found = []
-    for entry in scenario.algorithm:
-        training = scenario.training_of(entry)
+    for entry in tables.algorithm:
+        training = tables.training_of(entry)
         work = round_work(scenario, entry, train, validation, training.batch_size, learners)
-        stages = max(1, len(scenario.stages_of(entry)))
+        stages = max(1, len(tables.stages_of(entry)))
         samples = rounds(scenario) * work.samples + looks * stages
-        nodes = learners / len(scenario.model)
-        for model in scenario.model:
-            form = Form(model, outline, training.batch_size, training.optimizer)
-            step, sample = flops(form)
+        nodes = learners / len(tables.model)
+        for model in costs[costs["algorithm"] == entry.name].itertuples():
             steps = nodes * rounds(scenario) * work.steps
-            found.append((form, steps * step, nodes * samples * sample))
+            found.append((model, steps * model.step_flop, nodes * samples * model.sample_flop))
     return found
 
 
@@ -73,7 +75,7 @@ def rounds(scenario: Scenario) -> float:
 
 def round_work(
     scenario: Scenario,
-    entry: AlgorithmEntry,
+    entry: Any,
     train: float,
     validation: float,
     batch_size: int,
@@ -84,7 +86,7 @@ def round_work(
     Parameters
     ----------
     scenario : Scenario
-    entry : AlgorithmEntry
+    entry : one of `scenario.algorithm`
     train, validation : float
         Samples of a node.
     batch_size : int

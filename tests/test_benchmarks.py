@@ -305,10 +305,10 @@ def test_trips_through_the_code_stay_short(run):
     found = run("trips")
     assert found["scenario to Scenario"]["calls"] < 6_000
     most = {
-        "message over a wire": 24,
-        "message over radio": 68,
-        "message, CSMA frame by frame": 180,
-        "two trainings, a loss, up to the wait": 78,
+        "message over a wire": 18,
+        "message over radio": 52,
+        "message, CSMA frame by frame": 150,
+        "two trainings, a loss, up to the wait": 52,
     }
     assert [name for name, trips in most.items() if found[name]["hand-overs"] > trips] == []
     one = found["message over a wire"]

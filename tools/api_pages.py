@@ -81,11 +81,13 @@ def _object(found: Any, name: str, level: str, bare: bool) -> Iterator[str]:
 
 
 def _signature(found: Any, name: str) -> str:
-    """Return the call of a function or class, the type of a property, the value of a constant."""
+    """Return the call of a function or class, the type of a property, a constant's value."""
     if found.is_attribute:
         if "property" in found.labels or "cached" in found.labels:
             return f"{name}: {found.annotation}"
-        return f"{name} = {found.value}" if found.value is not None else ""
+        value = f"{name} = {found.value}" if found.value is not None else ""
+        is_long = len(value) > WIDTH and found.annotation is not None
+        return f"{name}: {found.annotation}" if is_long else value
     if found.is_class and any(p.kind is None for p in found.parameters):
         return ""
     shown = [

@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from netsim import engine, scenario, world
-from netsim.scenario.algorithm_files import algorithms, schedules
+from netsim.scenario.algorithm_files import algorithms, needs_server, schedules
 from netsim.testing.algorithms import shortest
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "asynchrony.md"
@@ -77,6 +77,11 @@ def tables(kind: str, case: str, folder: Path) -> dict[str, Any]:
         "exchange": CLOCKS[clock(kind)],
         "algorithm": {"kind": kind, **params},
     }
+    if needs_server(algorithms()[kind]):
+        found["nodes"]["groups"] = [
+            {"name": "clients", "count": 4},
+            {"name": "server", "count": 1, "role": "server"},
+        ]
     if case == "late":
         matrix = [[LATE_S if PEER in (i, j) else 0.05 for j in range(5)] for i in range(5)]
         text = "\n".join(" ".join(map(str, entries)) for entries in matrix)
@@ -110,6 +115,8 @@ def found_in(kind: str, case: str) -> str:
     applied = weights[(weights.what.astype(str) == "applied") & (weights.node != PEER)]
     if case == "lost":
         own = applied[applied.node == applied.peer].weight
+        if needs_server(algorithms()[kind]):
+            return "nothing is mixed"
         return f"own weight {own.mean():.2g}" if len(own) else "trains alone"
     of_it = uses[(uses.src == PEER) & (uses.dst != PEER)]
     used = of_it[of_it.fate.astype(str) == "used"]

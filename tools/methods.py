@@ -38,9 +38,9 @@ Written by `tools/methods.py` from the headers of `algorithms/*.py`; change thos
 
 All methods train under every schedule unless the table says otherwise: `rounds` with a barrier,
 and `poisson`, `periodic` or `star` without one, where a node mixes the freshest that has come when
-it wakes. *With or without* a server: a node of role `server` can take part. Nodes then send to it
-alone, and it answers; without one they send to each other, and over a complete topology that loses
-nothing the numbers are the same.
+it wakes. *With* a server: a node of role `server` has to be there; *with or without*: it can take
+part. Nodes then send to it alone, and it answers; without one they send to each other, and over a
+complete topology that loses nothing the numbers are the same.
 
 Formulas are bits that one node sends one neighbour in a round, if not said otherwise. *b* bits a
 number (`[training] parameter_bits`, 32), *theta* numbers of a model, its running statistics
@@ -73,7 +73,7 @@ class Method(NamedTuple):
         By the names in `FIELDS`.
     schedules : tuple of str or None
         None: all of them.
-    knows_servers, needs_values : bool
+    knows_servers, needs_server, needs_values : bool
     parameters : dict of str to object
         Defaults; `...` where one must be given.
     """
@@ -85,6 +85,7 @@ class Method(NamedTuple):
     fields: dict[str, str]
     schedules: tuple[str, ...] | None
     knows_servers: bool
+    needs_server: bool
     needs_values: bool
     parameters: dict[str, Any]
 
@@ -117,6 +118,7 @@ def method(kind: str, module: ModuleType) -> Method:
         fields,
         declared.schedules,
         declared.knows_servers,
+        declared.needs_server,
         declared.needs_values,
         {n: default(f) for n, f in module.Params.model_fields.items()},
     )
@@ -155,7 +157,7 @@ def row(m: Method) -> str:
         m.fields["Personalizes"].split(";")[0].split(", ")[0].removesuffix("."),
         next(f"`{f}`" for f in m.formulas("Sends")),
         next((f"`{f}`" for f in m.formulas("Cost a round")), ""),
-        "with or without" if m.knows_servers else "without",
+        "with" if m.needs_server else "with or without" if m.knows_servers else "without",
         "all" if m.schedules is None else ", ".join(m.schedules),
         "yes" if is_listed(m, VALIDATION) else "",
         UNEQUAL if UNEQUAL in m.fields["Needs"] else "equal",

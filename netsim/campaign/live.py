@@ -126,7 +126,7 @@ class LivePage:
             os.write(self._process.stdin.fileno(), line)
 
     def stop(self) -> None:
-        """Write no more: the run is about to write the page of its end itself."""
+        """Stop writing: the run writes its last page itself."""
         if self._process is None:
             return
         self._is_stopped = True

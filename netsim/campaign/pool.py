@@ -121,7 +121,7 @@ class Grid:
         return next(self._jobs, None)
 
     def ended(self, outcome: Outcome) -> None:
-        """Nothing depends on it."""
+        """Do nothing: nothing depends on the end of a run."""
 
 
 class Watcher(Protocol):
@@ -240,4 +240,4 @@ class InProcess:
         return iter(())
 
     def close(self) -> None:
-        """Nothing is left behind."""
+        """Do nothing: no process is left behind."""

@@ -526,7 +526,7 @@ class SweepProgress:
         write_json(self._file, self._content(state, done))
 
     def digest(self, state: str, done: int | None = None) -> Digests:
-        """By the file's name the SHA-256 of what `write` is about to write."""
+        """Compute the SHA-256 of what `write` is about to write, by the file's name."""
         text = json_text(self._content(state, done))
         return {self._file.name: hashlib.sha256(text.encode()).hexdigest()}
 

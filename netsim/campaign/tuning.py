@@ -173,7 +173,7 @@ class RouteTiming:
         self.variant = support.variants.get(architecture)
 
     def backends(self, purpose: Purpose) -> tuple[str, ...]:
-        """Those that can do such jobs of this model."""
+        """List the backends that can do such jobs of this model."""
         known = backends_for(purpose)
         return known if self.variant else tuple(name for name in known if name != "native")
 

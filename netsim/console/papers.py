@@ -1,13 +1,14 @@
 """`netsim list papers`: which shipped scenario plays which table of a paper, and for how long.
 
 What each scenario computes is counted in `papers.toml` beside this file, with the rates at which a
-reference machine computes such models; `python -m papers.hours` writes it. So nothing is
+reference machine computes such models; `python -m tools.paper_hours` writes it. So nothing is
 validated, built or timed, unless this machine's own rates are asked for.
 """
 
 import json
 import math
 import os
+import textwrap
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -36,6 +37,9 @@ NOT_PLAYED = {
     "L2C": {"Table 1": "settings", "Fig. 1": "a drawing", "Fig. 2": "a drawing"},
 }
 """Tables and figures of the papers that no scenario plays, and why."""
+
+_LETTERS = 16
+"""Room for tables and figures where the terminal has 80 columns."""
 
 Rates = Mapping[str, tuple[float, float]]
 """By a model's name, operations a second of local steps and of outputs."""
@@ -129,9 +133,15 @@ def as_table(entries: Sequence[Entry], rates: Rates, cores: int) -> Table:
         own = entry.hours(rates, cores)
         hours = f"{own:.1f}" if own < 10 else f"{own:,.0f}"
         name = "" if entry.paper == last else entry.paper
-        table.add_row(name, ", ".join(entry.plays), Text(entry.scenario, style="cyan"), hours)
+        table.add_row(name, _in_lines(entry.plays), Text(entry.scenario, style="cyan"), hours)
         last = entry.paper
     return table
+
+
+def _in_lines(plays: Sequence[str]) -> str:
+    """Tables and figures, comma between, in lines that break none of them."""
+    whole = ", ".join(one.replace(" ", "\0") for one in plays)
+    return textwrap.fill(whole, _LETTERS).replace("\0", " ")
 
 
 def show(measure: bool) -> None:

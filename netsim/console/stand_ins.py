@@ -82,7 +82,7 @@ class _StandIn:
         return _StandIn(f"{self._name}.{name}")
 
     def __call__(self, *_: object, **__: object) -> Any:
-        """As a module or class body does with a decorator; no function may."""
+        """Act as a decorator in a module or class body; no function may call it."""
         caller = sys._getframe(1)
         if caller.f_code.co_flags & inspect.CO_OPTIMIZED:
             raise StandInUsedError(self._name)
@@ -136,4 +136,4 @@ class _Finder(MetaPathFinder, Loader):
         return _Module(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Nothing is in it."""
+        """Do nothing: the module is empty."""

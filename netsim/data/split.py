@@ -100,7 +100,7 @@ def hold_out(
 
 
 def limited(labels: Rows, rows: Rows, limit: int | None, seed: int, key: str, name: str) -> Rows:
-    """At most `limit` of `rows`, stratified by class; all of them without a limit.
+    """Choose at most `limit` of `rows`, stratified by class; all of them without a limit.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def limited(labels: Rows, rows: Rows, limit: int | None, seed: int, key: str, na
 
 
 def equally_many(labels: Rows, each: int, seed: int, name: str) -> Rows:
-    """So many rows of every class, chosen at random.
+    """Choose so many rows of every class at random.
 
     Parameters
     ----------

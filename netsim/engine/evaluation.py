@@ -23,7 +23,7 @@ from netsim.learning.shards import Shards
 from netsim.node.internals import NodeInternals
 from netsim.node.publishing_verbs import LoggedWeights, Publication
 from netsim.recording.recorder import Recorder
-from netsim.recording.schema import RECORDED
+from netsim.recording.schema import RECORDED, REPORTED
 from netsim.registry import Table
 
 SAMPLES_AT_ONCE = 1 << 18
@@ -61,11 +61,15 @@ class Evaluator:
     num_classes : int
     stages : sequence of str
         Stages to measure; empty: what each node published last.
+    reported : str or None
+        Name of the metric that is the main one although nodes record it; None: the task's is.
 
     Attributes
     ----------
     means : mapping of str to float
         Of the last evaluation, means over nodes by metric.
+    main_values : mapping of int to float
+        Of the last evaluation, the main metric of each benign node.
     time_ns : int
         When it was.
     wall_s : float
@@ -87,8 +91,10 @@ class Evaluator:
         weights_due: list[LoggedWeights],
         num_classes: int,
         stages: Sequence[str],
+        reported: str | None = None,
     ) -> None:
         self._nodes, self._stages = nodes, stages
+        self._reported, self._last_reported = reported, dict[int, float]()
         self._scheduler, self._shards = learning.scheduler, learning.shards
         self._recorder, self._spent_j = recorder, spent_j
         self._bits_transmitted_by = bits_transmitted_by
@@ -96,6 +102,7 @@ class Evaluator:
         self._scores = Scores(self._shards, num_classes)
         self._known: dict[tuple[int, str], tuple[tuple[int, Identity], Metrics]] = {}
         self.means: Mapping[str, float] = {}
+        self.main_values: Mapping[int, float] = {}
         self.time_ns = 0
         self.wall_s = 0.0
         self.weights_told: list[Callable[[int, int, Sequence[float]], None]] = []
@@ -106,6 +113,7 @@ class Evaluator:
         self._recorder.spent(time_ns)
         if not self._scheduler.computes:
             for node in self._nodes:
+                self._take_reported(node)
                 node.publishing.recorded.clear()  # of the past: it is written already
             return None
         self._scheduler.flush()  # work of the nodes, which is not counted as evaluation
@@ -118,25 +126,23 @@ class Evaluator:
             for publication in self._published(node)
         ]
         reached = []
-        main = self._shards.task.main
+        main = self._reported or self._shards.task.main
         values: dict[str, dict[int, float]] = defaultdict(dict)
         for (node, publication), found in zip(shown, self._measured(shown), strict=True):
             prefix = "malicious_" if node.id in self._malicious else ""
             for metric, value in found.items():
-                self._recorder.metric(
-                    time_ns,
-                    node.id,
-                    prefix + metric,
-                    publication.stage,
-                    value,
-                    node.processor.local_steps,
-                    self._bits_transmitted_by(node.id),
-                    self._spent_j(node.id, time_ns),
-                )
+                self._write(time_ns, node, prefix + metric, publication.stage, value)
                 values[prefix + metric][node.id] = value  # of several stages the last
             if main in found and not prefix:
                 reached.append(found[main])
+        for node_id, value in self._last_reported.items():
+            prefix = "malicious_" if node_id in self._malicious else ""
+            self._write(time_ns, self._nodes[node_id], prefix + main, REPORTED, value)
+            values[prefix + main][node_id] = value
+            if not prefix:
+                reached.append(value)
         self.means = {m: sum(v.values()) / len(v) for m, v in values.items()}
+        self.main_values = values.get(main, {})
         self.time_ns = time_ns
         self.wall_s += time.perf_counter() - started_s
         for told in self.values_told:
@@ -144,11 +150,38 @@ class Evaluator:
         mean = sum(reached) / len(reached) if reached else math.nan
         return mean if math.isfinite(mean) else None
 
+    def _write(
+        self, time_ns: int, node: NodeInternals, metric: str, stage: str, value: float
+    ) -> None:
+        """Write a number of a node, and what the node has spent by then."""
+        steps, bits = node.processor.local_steps, self._bits_transmitted_by(node.id)
+        spent_j = self._spent_j(node.id, time_ns)
+        self._recorder.metric(time_ns, node.id, metric, stage, value, steps, bits, spent_j)
+
+    def _take_reported(self, node: NodeInternals) -> None:
+        """Keep what a node has recorded last of the main metric, where methods record it.
+
+        Raises
+        ------
+        ProtocolError
+            If it is no single number that is known.
+        """
+        for one in node.publishing.recorded if self._reported else ():
+            if one.name == self._reported:
+                if isinstance(one.value, Ref) or len(one.value) != 1:
+                    raise ProtocolError(
+                        f"record: {one.name} is the scenario's main metric and must be one number; "
+                        "a Ref has its number by yield node.value(ref)"
+                    )
+                (self._last_reported[node.id],) = one.value
+
     def _write_recorded(self) -> None:
         """Write what nodes have recorded since the last evaluation."""
+        for node in self._nodes:
+            self._take_reported(node)
         due = [(one, node.id) for node in self._nodes for one in node.publishing.recorded]
         for one, node_id in sorted(due, key=lambda each: each[0].time_ns):
-            if one.name in self.means:
+            if one.name in self.means and one.name != self._reported:
                 raise ProtocolError(f"record: {one.name} is a metric that is measured; rename it")
             spent = one.steps, one.bits_transmitted, one.energy_j
             for name, value in one.rows():
@@ -275,7 +308,7 @@ def _identity(publication: Publication) -> Identity:
 
 
 def _in_parts(passes: Sequence[Pass]) -> Iterator[list[Pass]]:
-    """As many passes at a time as have `SAMPLES_AT_ONCE` together, or one."""
+    """Yield as many passes at a time as have `SAMPLES_AT_ONCE` together, or one."""
     some: list[Pass] = []
     samples = 0
     for one in passes:

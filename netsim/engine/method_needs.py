@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from netsim.errors import ProtocolError, UnsuitableError
 from netsim.registry import Needs, Table
 from netsim.scenario import algorithm_files
-from netsim.world.builder import World
+from netsim.world.builder import SERVER, World
 
 if TYPE_CHECKING:
     from netsim.learning.architecture import Architecture
@@ -35,6 +35,12 @@ def require(
         Naming key, node and remedy.
     """
     said = f'[algorithm] kind = "{entry.kind}"'
+    servers = sum(role == SERVER for role in world.roles)
+    if algorithm_files.needs_server(algorithm) and servers != 1:
+        raise UnsuitableError(
+            f'[nodes] groups: {said} needs one node of role "server", and there are {servers}; '
+            'write a group with count = 1 and role = "server"'
+        )
     first: dict[Architecture, int] = {}
     for node, architecture in enumerate(world.architectures):
         if node not in left_out:

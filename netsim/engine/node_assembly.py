@@ -9,21 +9,24 @@ from netsim.clock import Clock
 from netsim.engine.assembly import Learning, Membership
 from netsim.engine.network_assembly import Devices, exchange_interval_ns
 from netsim.learning.refs import Ref
-from netsim.links.link import Link
+from netsim.links.link import Delivery, Link
 from netsim.messaging.barrier import Barrier
 from netsim.messaging.latest import LatestMessages
 from netsim.messaging.mailbox import Mailbox
 from netsim.node.adversary import Adversary
+from netsim.node.checks import MixingCheck, TaskGuard
+from netsim.node.decisions import Decisions
 from netsim.node.draws import Draws
 from netsim.node.evaluation_verbs import EvaluationVerbs
+from netsim.node.foreign_verbs import ForeignVerbs
 from netsim.node.internals import NodeInternals
 from netsim.node.live_model import Held
-from netsim.node.messaging import Delivery, Inbox, MessagingVerbs, Outbox, RequestReply
+from netsim.node.messaging import Inbox, MessagingVerbs, Outbox, RequestReply
 from netsim.node.neighbourhood import Neighbourhood
 from netsim.node.node import Node
 from netsim.node.processor import Processor
 from netsim.node.publishing_verbs import LoggedWeights, PublishingVerbs
-from netsim.node.submission import MixingCheck, Submission, TaskGuard
+from netsim.node.run_objects import RunObjects
 from netsim.node.superposition import superposed
 from netsim.node.training_verbs import TrainingVerbs
 from netsim.node.value_verbs import ValueVerbs
@@ -53,6 +56,12 @@ class NodeAssembly:
         Where nodes put collaboration weights that are to be written.
     tasks : tuple of str or None
         Those that the algorithm says it learns; None: it does not say.
+    max_age_s : float
+        The greatest age of a message that counts [s].
+    objects : RunObjects
+        Where nodes put what exists once in a run.
+    decisions : Decisions
+        Whom nodes ask for decisions.
     """
 
     def __init__(
@@ -69,6 +78,9 @@ class NodeAssembly:
         weights_due: list[LoggedWeights],
         tasks: tuple[str, ...] | None = None,
         max_age_s: float = math.inf,
+        *,
+        objects: RunObjects,
+        decisions: Decisions,
     ) -> None:
         self._world, self._clock, self._recorder = world, clock, recorder
         self._learning, self._membership = learning, membership
@@ -79,7 +91,8 @@ class NodeAssembly:
         self._deliveries: list[Delivery] = []
         self._mixing = MixingCheck(recorder.warnings)
         self._guard = TaskGuard(learning.shards.task, tasks)
-        self._max_age_s = max_age_s
+        self._max_age_s, self._objects = max_age_s, objects
+        self._decisions = decisions
         self._servers = [i for i, role in enumerate(world.roles) if role == SERVER]
         learning.scheduler.sums.told = self._told_of_sum
 
@@ -106,7 +119,6 @@ class NodeAssembly:
         learning, availability = self._learning, self._devices.availability
         role, shards, scheduler = world.roles[i], learning.shards, learning.scheduler
 
-        submission = Submission(i, scheduler)
         processor = Processor(
             i,
             clock,
@@ -117,11 +129,12 @@ class NodeAssembly:
             self._recorder,
             self._devices.meter,
         )
+        draws = Draws(i, world.streams)
         training = TrainingVerbs(
             i,
             role,
             learning.initial[i],
-            submission,
+            scheduler,
             processor,
             shards,
             learning.optimizer,
@@ -130,7 +143,7 @@ class NodeAssembly:
             self._mixing,
             self._guard,
         )
-        values = ValueVerbs(i, clock, submission, scheduler, processor, shards, self._mixing)
+        values = ValueVerbs(i, clock, scheduler, processor, shards, self._mixing)
 
         wakeups, adversary = self._wakeups(i), self._adversary(i, values)
         outbox = Outbox(
@@ -195,7 +208,7 @@ class NodeAssembly:
             ),
             superposed=partial(superposed, values.compute, world.streams.seed),
             values=values,
-            evaluation=EvaluationVerbs(i, submission, shards, self._guard),
+            evaluation=EvaluationVerbs(i, scheduler, shards, self._guard),
             publishing=PublishingVerbs(
                 i,
                 clock,
@@ -204,7 +217,17 @@ class NodeAssembly:
                 self._recorder.warnings,
                 None if learning.timing_only else partial(self._spent, i, processor),
             ),
-            draws=Draws(i, world.streams),
+            draws=draws,
+            foreign=ForeignVerbs(
+                i,
+                processor,
+                draws,
+                learning.initial[i],
+                shards.batch_size,
+                self._objects,
+                self._decisions,
+                clock,
+            ),
         )
 
     def _spent(self, i: int, processor: Processor) -> tuple[int, int, float]:

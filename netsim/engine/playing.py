@@ -16,6 +16,7 @@ from netsim.engine.interruption import Interruption, asked_by_signals
 from netsim.engine.progress import Watcher
 from netsim.engine.simulation import Simulation
 from netsim.errors import AlteredError, NetsimError, ReplayError, ScenarioError
+from netsim.node.decisions import Agent
 from netsim.recording import checksums, folder_lock, status
 from netsim.recording.observers import Observers
 from netsim.recording.whole_files import make_folder, recorded, written_into
@@ -41,6 +42,7 @@ def play(
     check: bool = False,
     observers: Observers | None = None,
     ending: Ending = _nothing_more,
+    agent: Agent | None = None,
 ) -> dict[str, Any]:
     """Play one algorithm on a world.
 
@@ -66,6 +68,8 @@ def play(
     ending : callable
         (folder) -> anything; draws what belongs into the folder beside tables and summary, before
         its checksums are listed and it says that the run is done.
+    agent : callable or None
+        Takes the decisions that the algorithm leaves to an agent; None: its policy does.
 
     Returns
     -------
@@ -91,7 +95,7 @@ def play(
     with _owned(folder):
         with process_settings.of_runs(world.scenario.run.tf32):
             found, left_behind = _played_alone(
-                world, entry, folder, timing_only, on_progress, replay, check, observers
+                world, entry, folder, timing_only, on_progress, replay, check, observers, agent
             )
         ended = None if folder is None else Journal(folder).ended()
         if ended is None:
@@ -161,6 +165,7 @@ def _played_alone(
     replay: CheckpointReplay | None,
     check: bool,
     observers: Observers | None,
+    agent: Agent | None,
 ) -> tuple[dict[str, Any], Sequence[Callable[[], None]]]:
     """The summary, and what is to be checked once the run is freed.
 
@@ -173,11 +178,15 @@ def _played_alone(
         _same_course(folder, replay),
     ):
         run = Simulation(
-            world, entry, folder, timing_only, on_progress, interruption, replay, check
+            world, entry, folder, timing_only, on_progress, interruption, replay, check, agent
         )
         if observers is not None:
             observers.watch(run.recorder, run.evaluator.values_told, entry.name)
-        return _played(run, folder), run.checks.left_behind()
+        try:
+            found = _played(run, folder)
+        finally:
+            run.objects.close()
+        return found, run.checks.left_behind()
 
 
 def _asked(folder: Path | None) -> AbstractContextManager[Interruption | None]:

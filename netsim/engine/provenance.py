@@ -19,7 +19,6 @@ from netsim.data.sets import Samples
 from netsim.engine.assembly import Learning, Membership
 from netsim.engine.network_assembly import Devices
 from netsim.learning.scheduler import Scheduler
-from netsim.learning.tasks import Task
 from netsim.registry import Component, Table
 from netsim.scenario import Scenario
 from netsim.topology import component_sizes
@@ -244,10 +243,11 @@ def _power_columns(world: World) -> dict[str, list[Any]]:
     return columns
 
 
-def task_summary(task: Task) -> dict[str, Any]:
-    """Describe the task: its main metric, and the metrics of which low values are better."""
+def task_summary(scenario: Scenario) -> dict[str, Any]:
+    """Describe the task: the main metric, and the metrics of which low values are better."""
+    task, main = scenario.task, scenario.main_metric
     kind = str(task.kind)  # type: ignore[attr-defined] # of every task
-    return {"kind": kind, "metric": task.main, "lower": sorted(task.lower)}
+    return {"kind": kind, "metric": main.name, "lower": sorted({*task.lower, *main.lower})}
 
 
 def graph_summary(membership: Membership) -> dict[str, int]:

@@ -180,7 +180,7 @@ def _small(form: Form, device: str) -> Scenario:
 
 
 class Random:
-    """In place of `[data]`: random inputs of a data set's shape, as many for each node.
+    """Random inputs in place of `[data]`, of a data set's shape, as many for each node.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ class Random:
         self.partition = self
 
     def load(self, folder: object) -> Samples:
-        """As a data set does."""
+        """Make the samples; see `DataSet.load`."""
         of, rng = self._outline, np.random.Generator(np.random.Philox(0))
         count = self._nodes * (self._each + TESTED)
         if of.input_limit is None:
@@ -221,7 +221,7 @@ class Random:
         streams: object,
         groups: object = None,
     ) -> list[Shard]:
-        """As a partition does: equal parts.
+        """Split the samples into equal parts; see `Partition.split`.
 
         Parameters
         ----------

@@ -32,6 +32,7 @@ from netsim.traces.files import spelt_out
 
 if TYPE_CHECKING:
     from netsim.engine.progress import Progress, Watcher
+    from netsim.node.decisions import Agent
     from netsim.recording.observers import Observers
     from netsim.world.builder import World
 
@@ -280,7 +281,7 @@ def build(scenario: Scenario, path: str, doing: Doing | None = None) -> "World":
 
 
 def build_all(scenario: Scenario, path: str, doing: Doing | None = None) -> "dict[str, World]":
-    """By algorithm the world that it plays in: one, but for those with a `set`.
+    """Build the worlds by algorithm: one world for all, but for those with a `set`.
 
     Parameters
     ----------
@@ -349,6 +350,7 @@ def play(
     doing: Doing | None = None,
     ending: Ending | None = None,
     warn: Callable[[str], object] | None = None,
+    agent: "Agent | None" = None,
 ) -> list[Path]:
     """Build the world and play every algorithm on it.
 
@@ -379,6 +381,8 @@ def play(
         Draws what belongs beside the tables.
     warn : callable or None
         Told, before anything is played, if memory may not suffice.
+    agent : callable or None
+        Takes the decisions that algorithms leave to an agent; None: their policies do.
 
     Returns
     -------
@@ -421,7 +425,7 @@ def play(
         try:
             engine.play(
                 built, entry, own, timing_only, told,
-                check=check, observers=observers, ending=drawing(ending, alone),
+                check=check, observers=observers, ending=drawing(ending, alone), agent=agent,
             )  # fmt: skip
         except ScenarioError as error:
             raise _in_file(path, error) from error

@@ -10,6 +10,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+
 from netsim.clock import Clock
 from netsim.engine import deadlock, method_needs
 from netsim.engine.assembly import (
@@ -41,15 +43,17 @@ from netsim.engine.provenance import (
 from netsim.engine.run_checks import RunChecks
 from netsim.errors import ReplayError
 from netsim.messaging.barrier import Barrier
+from netsim.node.decisions import Agent, Decisions, Totals
 from netsim.node.node import Node
 from netsim.node.process_guard import start_processes
 from netsim.node.publishing_verbs import LoggedWeights
+from netsim.node.run_objects import RunObjects
 from netsim.recording import artifacts, checksums, summary
 from netsim.recording import node_states as states
 from netsim.recording.whole_files import make_folder, write_text, written_into
 from netsim.scenario import algorithm_files, to_toml
 from netsim.scenario.tables import AlgorithmEntry
-from netsim.units import to_ns, to_s
+from netsim.units import BITS_PER_MEGABYTE, to_ns, to_s
 from netsim.world.builder import World
 
 PROGRESS_EVERY = 4096
@@ -77,9 +81,15 @@ class Simulation:
         Of the run's past, if it goes on; None: it begins.
     check : bool
         Whether to check the invariants while the run goes on, too.
+    agent : callable or None
+        Takes the decisions that the algorithm leaves to an agent; None: its policy does.
 
     Attributes
     ----------
+    objects : RunObjects
+        What nodes have made that exists once in the run.
+    decisions : Decisions
+        Whom nodes ask for decisions.
     replay : CheckpointReplay or None
         None once the run is where it was broken off.
     nodes : list of Node
@@ -104,8 +114,10 @@ class Simulation:
         interruption: Interruption | None = None,
         replay: CheckpointReplay | None = None,
         check: bool = False,
+        agent: Agent | None = None,
     ) -> None:
         self.world, self.entry = world, entry
+        self.objects, params = RunObjects(), entry.params
         self.on_progress = on_progress
         self.replay, self._interruption = replay, interruption or Interruption()
         self.started_s = time.perf_counter()
@@ -131,17 +143,20 @@ class Simulation:
         self.barrier = self._open_barrier() if times is None else None
         wakeups = self.barrier or times
         assert wakeups is not None
+        declared = algorithm_files.decisions(algorithm, params, world.roles)
+        self.decisions = Decisions(declared, agent, self.totals)
         assembly = NodeAssembly(
             world, self.clock, self.recorder, self.learning, self.membership, self.link,
             self.devices, wakeups, self.counts, self.weights_due, algorithm_files.tasks(algorithm),
             age_limit_s(self.changes.params, world.scenario.exchange, len(world.roles)),
+            objects=self.objects, decisions=self.decisions,
         )  # fmt: skip
         self.parts = assembly.all_parts()
         self.nodes = [assembly.node(parts) for parts in self.parts]
         self.evaluator = Evaluator(
             self.parts, self.learning, self.recorder, self.link.bits_transmitted_by,
             self.devices.meter.spent_j, world.malicious, self.weights_due,
-            world.samples.num_classes, world.scenario.stages_of(entry),
+            world.samples.num_classes, world.scenario.stages_of(entry), world.scenario.metrics.main,
         )  # fmt: skip
         self.changes.plan(
             self.clock, self.link, self.devices, self.learning, self.barrier, self.recorder,
@@ -214,6 +229,7 @@ class Simulation:
             deadlock.require_no_deadlock(self._processes, availability.off, clock.now)
             self.checks.nothing_left(self._processes)
         self._evaluate(horizon_ns, last=True)
+        self.decisions.end()
         self.tell()
 
     def _play(self, until_ns: int) -> None:
@@ -299,11 +315,24 @@ class Simulation:
                     time.perf_counter() - self.started_s,
                     self.evaluator.means,
                     to_s(self.evaluator.time_ns),
-                    self.world.scenario.task.main,
+                    self.world.scenario.main_metric.name,
                     self.evaluator.wall_s,
                     doing,
                 )
             )
+
+    def totals(self) -> Totals:
+        """Count what the run has spent and reached by this instant, for an agent's rewards."""
+        now_ns, nodes = self.clock.now, range(len(self.nodes))
+        each = np.array(list(self.evaluator.main_values.values()), dtype=np.float64)
+        squares = float((each**2).sum())
+        return Totals(
+            to_s(now_ns),
+            sum(self.devices.meter.spent_j(i, now_ns) for i in nodes),
+            sum(self.link.bits_transmitted_by(i) for i in nodes) / BITS_PER_MEGABYTE,
+            float(each.mean()) if len(each) else 0.0,
+            float(each.sum()) ** 2 / (len(each) * squares) if squares > 0 else 1.0,
+        )
 
     # -- run folder ------------------------------------------------------------------------------
 
@@ -367,7 +396,7 @@ class Simulation:
             "algorithm": self.entry.name,
             "seed": scenario.seed,
             "nodes": len(self.nodes),
-            "task": task_summary(scenario.task),
+            "task": task_summary(scenario),
             "virtual_s": scenario.horizon_s,
             "wall_s": wall_s,
             **totals,

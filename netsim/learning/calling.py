@@ -32,7 +32,7 @@ def call_with(module: nn.Module, tensors: Mapping[str, Tensor], args: tuple[Any,
 
 
 def _names(module: nn.Module) -> dict[str, list[str]]:
-    """For each tensor a name in every layer that holds it, by the first of these."""
+    """Names of each tensor in every layer that holds it, by the first of these."""
     first: dict[int, str] = {}
     found: dict[str, list[str]] = {}
     for name, layer in module.named_modules():

@@ -24,7 +24,7 @@ def ranges(found: Iterable[tuple[int, int]]) -> Columns:
 
 
 def clipped(columns: Columns, stop: int) -> Columns:
-    """Those of the columns that lie before column `stop`."""
+    """Select the columns that lie before column `stop`."""
     return tuple((a, min(b, stop)) for a, b in columns if a < stop)
 
 

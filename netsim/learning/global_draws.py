@@ -131,3 +131,21 @@ def seeded(device: torch.device, seed: int) -> Iterator[None]:
             with torch.cuda.device(device):
                 torch.cuda.manual_seed(seed)
         yield
+
+
+@contextmanager
+def all_seeded(seed: int) -> Iterator[int]:
+    """Seed the global generators of Python, NumPy and torch for a while, and give the seed.
+
+    Their earlier states come back afterwards.
+    """
+    with ALONE, torch.random.fork_rng(devices=[]):
+        python, numpy = random.getstate(), np.random.get_state()  # noqa: NPY002
+        torch.default_generator.manual_seed(seed)
+        random.seed(seed)
+        np.random.seed(seed & 0xFFFFFFFF)  # noqa: NPY002
+        try:
+            yield seed
+        finally:
+            random.setstate(python)
+            np.random.set_state(numpy)  # noqa: NPY002

@@ -63,7 +63,7 @@ class Origin:
         self.generation: int = generation
 
     def _alone(self) -> Origin:
-        """The same without what lies further back."""
+        """Copy the origin without what lies further back."""
         found = Origin(self.work, self.node, self.time_ns, (), self.cells)
         found.is_sound = self.is_sound
         return found

@@ -234,6 +234,8 @@ class Ref:
 
     Attributes
     ----------
+    ranges : Columns or None
+        Those of the cell's columns that this is a handle to; None for all of them.
     shape : tuple of int
     num_values : int
         Entries in all; a message's size in bits follows from it.
@@ -241,7 +243,7 @@ class Ref:
         Set for whole models.
     """
 
-    __slots__ = ("_columns", "bringer", "cell", "owner")
+    __slots__ = ("architecture", "bringer", "cell", "owner", "ranges", "shape")
 
     def __init__(
         self,
@@ -252,19 +254,14 @@ class Ref:
     ) -> None:
         self.owner = owner
         self.cell = cell
-        self._columns = columns
+        self.ranges = columns
         self.bringer = bringer
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        if self._columns is None:
-            return self.cell.shape
-        return (number_of(self._columns),)
-
-    @property
-    def ranges(self) -> Columns | None:
-        """Those of the cell's columns that this is a handle to; None for all of them."""
-        return self._columns
+        self.shape: tuple[int, ...]
+        self.architecture: Architecture | None
+        if columns is None:
+            self.shape, self.architecture = cell.shape, cell.architecture
+        else:
+            self.shape, self.architecture = (number_of(columns),), None
 
     @property
     def columns(self) -> tuple[int, int] | None:
@@ -275,22 +272,18 @@ class Ref:
         ProtocolError
             If this part of a model is several ranges: `ranges` has them.
         """
-        if self._columns is None:
+        if self.ranges is None:
             return None
-        if len(self._columns) > 1:
+        if len(self.ranges) > 1:
             raise ProtocolError(
-                f"this part has {len(self._columns)} ranges of columns; `ranges` names them"
+                f"this part has {len(self.ranges)} ranges of columns; `ranges` names them"
                 f"{calling_line()}"
             )
-        return self._columns[0]
+        return self.ranges[0]
 
     @property
     def num_values(self) -> int:
         return prod(self.shape)
-
-    @property
-    def architecture(self) -> Architecture | None:
-        return self.cell.architecture if self._columns is None else None
 
     def part(self, name: str) -> Ref:
         """A named part of a model's columns.
@@ -336,7 +329,7 @@ class Ref:
 
     def owned_by(self, node: int, bringer: Bringer | None = None) -> Ref:
         """The handle that `node` gets when a message, `bringer`, brings this one to it."""
-        return self if node == self.owner else Ref(node, self.cell, self._columns, bringer)
+        return self if node == self.owner else Ref(node, self.cell, self.ranges, bringer)
 
     def require_owner(self, node: int) -> None:
         """Refuse a Ref that another node owns.
@@ -362,7 +355,7 @@ class Ref:
         if sys._getframe(1).f_globals.get("__name__", "").startswith(ALGORITHMS):
             raise ProtocolError(f"an algorithm can't read tensors: {NUMBERS_OF_A_REF}")
         value = self.cell.materialise()
-        return value if self._columns is None else take(value, self._columns)
+        return value if self.ranges is None else take(value, self.ranges)
 
     def _model(self) -> Architecture:
         if self.architecture is None:

@@ -33,7 +33,7 @@ from netsim.learning.jobs import Job, JobFailedError, Work
 from netsim.learning.minibatches import Rows
 from netsim.learning.origins import Origin
 from netsim.learning.ref_sums import RefSums
-from netsim.learning.refs import Bringer, Cell, Ref
+from netsim.learning.refs import Cell, Ref
 from netsim.learning.replay import Numbers, Replay
 from netsim.units import to_s
 
@@ -124,12 +124,15 @@ class Counters(NamedTuple):
     caught: list[dict[str, Any]] = []
 
 
-def _note_use(bringer: Bringer, work: Work, place: int, now_ns: int) -> None:
-    """Tell the message that brought an input of a job that it is used; weight 0 is no use."""
-    weights = getattr(work, "weights", None)
-    weight = weights[place] if weights is not None and place < len(weights) else None
-    if weight != 0:
-        bringer.used(now_ns, work.describe(), weight)
+def _note_uses(inputs: Sequence[Ref], work: Work, now_ns: int) -> None:
+    """Tell the messages that brought inputs of a job that they are used; weight 0 is no use."""
+    weights: Sequence[float] = getattr(work, "weights", None) or ()
+    by = work.describe()
+    for place, ref in enumerate(inputs):
+        if ref.bringer is not None:
+            weight = weights[place] if place < len(weights) else None
+            if weight != 0:
+                ref.bringer.used(now_ns, by, weight)
 
 
 class Scheduler:
@@ -186,6 +189,46 @@ class Scheduler:
         self.handed_out: list[Numbers] | None = None
         self._one_by_one_before: dict[str, str] = {}
 
+    def results(
+        self,
+        work: Work,
+        node: int,
+        inputs: tuple[Ref, ...],
+        shapes: Sequence[Any],
+        models: Sequence[Architecture | None] = (),
+        place: Place | None = None,
+    ) -> list[Ref]:
+        """Record a node's job; Refs to its results, which are computed when they are needed.
+
+        Parameters
+        ----------
+        work : Work
+            What is to be done.
+        node : int
+            The node that asks for it.
+        inputs : tuple of Ref
+            The node's own.
+        shapes : sequence of tuple of int
+            One a result.
+        models : sequence of Architecture or None
+            One a result: set where it is a whole model. May be shorter than `shapes`.
+        place : Place or None
+            The calling line, for jobs that may fail when they run.
+
+        Raises
+        ------
+        ProtocolError
+            If an input is another node's.
+        """
+        for ref in inputs:
+            if ref.owner != node:
+                ref.require_owner(node)
+        cells = [Cell(self, tuple(shape)) for shape in shapes]
+        for cell, architecture in zip(cells, models, strict=False):
+            cell.architecture = architecture
+        self.submit(work, node, inputs, cells, place)
+        return [Ref(node, cell) for cell in cells]
+
     def submit(
         self,
         work: Work,
@@ -208,9 +251,10 @@ class Scheduler:
         place : Place or None
             The line of an algorithm's file that asks for it, for the error if the job fails.
         """
-        for place_in, ref in enumerate(inputs):
+        for ref in inputs:
             if ref.bringer is not None:
-                _note_use(ref.bringer, work, place_in, self._now_ns())
+                _note_uses(inputs, work, self._now_ns())
+                break
         if self.backend is None:
             return
         if self.past is not None:

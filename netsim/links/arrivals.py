@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
-from netsim.clock import LAST, Clock, then
+from netsim.clock import Clock
 from netsim.rng import Streams
 
 T = TypeVar("T")
@@ -53,11 +53,11 @@ class Arrivals(Generic[T]):
             What `served` is called with.
         """
         if not self._come:
-            then(self._env.due(0, LAST), lambda _: self._serve())
+            self._env.at_last(self._serve)
         self._come.append(_Arrival(src, tuple(needs), item))
 
     def of(self, src: int) -> list[T]:
-        """Those of one sender that have not been handed on, in the order in which they came."""
+        """Messages of one sender that have not been handed on, in the order in which they came."""
         return [arrival.item for arrival in self._come if arrival.src == src]
 
     def _serve(self) -> None:

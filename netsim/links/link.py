@@ -7,10 +7,8 @@ with one outcome, through `PhysicalLink.finish`, which records it and tells the 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from itertools import groupby
-from operator import attrgetter
 from typing import Any
 
 from netsim.clock import Clock
@@ -65,7 +63,26 @@ class Transmission:
         self.row = -1
 
 
-_envelope = attrgetter("envelope")
+Delivery = Callable[[Transmission, str, Any], None]
+"""Reaction of a receiver to the end of a transmission: (transmission, outcome, mask or None).
+
+It keeps no transmission: what ends alike at many receivers may be one, told of again and again.
+"""
+
+Sending = tuple[Envelope, Sequence[int]]
+"""A message and its receivers, one or more."""
+
+
+def transmissions(
+    sendings: Iterable[Sending], deliveries: Sequence[Delivery]
+) -> list[Transmission]:
+    """Transmissions of messages to each of their receivers, by whom they are delivered."""
+    return [
+        Transmission(envelope, dst, deliveries[dst])
+        for envelope, receivers in sendings
+        for dst in receivers
+    ]
+
 
 Report = tuple[Transmission, str, int, int, float | None, Any]
 """The arguments of `PhysicalLink.finish`: what became of a transmission."""
@@ -119,6 +136,17 @@ class Link(ABC):
         for tx in group:
             self.unicast(tx)
 
+    def exchange(self, sendings: Sequence[Sending], deliveries: Sequence[Delivery]) -> None:
+        """Send a node's messages of one exchange, each as a unicast to each of its receivers.
+
+        Parameters
+        ----------
+        sendings : sequence of Sending
+        deliveries : sequence of Delivery
+            By receiver.
+        """
+        self.unicasts(transmissions(sendings, deliveries))
+
     @abstractmethod
     def broadcast(self, group: Sequence[Transmission]) -> None:
         """Send one message to several receivers; `group` has a transmission for each."""
@@ -138,7 +166,7 @@ class Link(ABC):
 
     @abstractmethod
     def in_reach(self, src: int, others: Sequence[int]) -> list[int]:
-        """Those of `others` that are in reach of `src` at this instant."""
+        """Select those of `others` that are in reach of `src` at this instant."""
 
     @abstractmethod
     def collection_s(self, senders: Sequence[int], dst: int, bits: int) -> float:
@@ -307,7 +335,7 @@ class PhysicalLink(Link):
             tx.recorded(attempts, packets_lost, snr_db, bits_transmitted)
             tx.done(tx, outcome, arrived)
             return
-        tx.row = self.recorder.message(
+        row = MessageRow(
             envelope.sent_ns,
             now,
             tx.src,
@@ -322,45 +350,52 @@ class PhysicalLink(Link):
             (now - envelope.sent_ns) / NS_PER_S if outcome in ARRIVED else None,
             bits_transmitted,
         )
+        tx.row = self.recorder.messages(row, (tx.dst,))
         tx.done(tx, outcome, arrived)
 
-    def finish_alike(self, group: Sequence[Transmission], outcome: str) -> None:
-        """End transmissions of one attempt without headers each, as `finish` does one by one.
+    def finish_alike(
+        self, sendings: Sequence[Sending], deliveries: Sequence[Delivery], outcome: str
+    ) -> None:
+        """End all messages of an exchange, as `finish` does one by one.
+
+        Each was one attempt without headers.
 
         Parameters
         ----------
-        group : sequence of Transmission
-            They were sent together, and none is a request, whose answer would come in between.
+        sendings : sequence of Sending
+        deliveries : sequence of Delivery
+            By receiver.
         outcome : str
             Of all of them.
         """
         if self.off:
-            for tx in group:
+            for tx in transmissions(sendings, deliveries):
                 self.count_transmitted(tx.src, tx.envelope.bits)
                 self.finish(tx, outcome, 1, 0, None, None, tx.envelope.bits)
             return
-        now = self.env.now
-        self._in_flight -= len(group)
-        for envelope, some in groupby(group, _envelope):
-            carried = list(some)
-            receivers = [tx.dst for tx in carried]
-            self.count_transmitted(envelope.src, envelope.bits * len(receivers))
+        now, first_rows = self.env.now, []
+        for envelope, receivers in sendings:
+            number, bits = len(receivers), envelope.bits
+            self._in_flight -= number
+            self.count_transmitted(envelope.src, bits * number)
             row = MessageRow(
                 envelope.sent_ns,
                 now,
                 envelope.src,
                 receivers[0],
                 type(envelope.message).__name__,
-                envelope.bits,
+                bits,
                 1,
                 0,
                 None,
                 outcome,
                 envelope.round,
                 (now - envelope.sent_ns) / NS_PER_S if outcome in ARRIVED else None,
-                envelope.bits,
+                bits,
             )
-            for number, tx in enumerate(carried, self.recorder.messages(row, receivers)):
-                tx.row = number
-        for tx in group:
-            tx.done(tx, outcome, None)
+            first_rows.append(self.recorder.messages(row, receivers))
+        for (envelope, receivers), row_number in zip(sendings, first_rows, strict=True):
+            tx = Transmission(envelope, receivers[0], deliveries[receivers[0]])  # for all of them
+            for tx.row, dst in enumerate(receivers, row_number):
+                tx.dst = dst
+                deliveries[dst](tx, outcome, None)

@@ -80,15 +80,16 @@ class LatestMessages:
         latest = exchange.latest
         self.asked.add(tag)
         exchange.unseen.difference_update(senders)
-        found = {}
+        fresh = []
         for j in sorted(senders):
-            if j in latest:
-                envelope = latest[j]
-                if now_ns - envelope.sent_ns <= limit_ns:
-                    found[j] = envelope.handed_to(me, now_ns)
-                else:
-                    envelope.became(me, "too_old")
-        return found
+            envelope = latest.get(j)
+            if envelope is None:
+                continue
+            if now_ns - envelope.sent_ns <= limit_ns:
+                fresh.append(envelope)
+            else:
+                envelope.became(me, "too_old")
+        return Envelope.all_handed_to(fresh, me, now_ns)
 
     def unseen(self) -> int:
         """Messages that no process has seen."""

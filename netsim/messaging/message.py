@@ -6,9 +6,11 @@ algorithm asks for the message; only then does the receiver get Refs of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import partial
+from math import prod
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -56,12 +58,39 @@ class Encoded(NamedTuple):
         return self.packed_bits + self.reals * parameter_bits
 
 
+class Opaque(NamedTuple):
+    """A value of foreign code in a message, with its size on the air.
+
+    The simulator does not look into it: each receiver gets a deep copy of the value as it was when
+    it was sent.
+
+    Attributes
+    ----------
+    value : object
+        Anything that `copy.deepcopy` copies; no Ref, which is a field of its own.
+    bits : int
+        Its size on the air [bit], 0 or more.
+
+    Examples
+    --------
+    >>> packed = pickle.dumps(weights)
+    >>> node.send(3, Reply(Opaque(weights, bits=8 * len(packed))))
+    """
+
+    value: Any
+    bits: int
+
+    def copied(self) -> Opaque:
+        """A copy that shares nothing with this one."""
+        return Opaque(deepcopy(self.value), self.bits)
+
+
 class Message:
     """Base of an algorithm's messages; a subclass is `@dataclass(frozen=True)`.
 
     Fields hold Refs, numbers, and tuples or dicts of them: nothing mutable and no raw tensor, so
     a message in flight stays as it was sent. What is sent in fewer bits than real numbers take is
-    an `Encoded` value.
+    an `Encoded` value; what code that brings its own learning sends is an `Opaque` one.
 
     Attributes
     ----------
@@ -145,7 +174,19 @@ def _value_bits(value: Any, where: str, parameter_bits: int) -> int:
     if isinstance(value, _REALS):
         return parameter_bits
     if isinstance(value, Encoded):
+        if not isinstance(value.value, Ref):
+            raise ProtocolError(
+                f"{where} is Encoded({type(value.value).__name__}, ...); Encoded holds a Ref, and "
+                "Opaque(value, bits) what netsim does not compute"
+            )
         return value.size_bits(parameter_bits)
+    if isinstance(value, Opaque):
+        if isinstance(value.bits, bool) or not isinstance(value.bits, _WHOLES) or value.bits < 0:
+            raise ProtocolError(
+                f"{where} is Opaque(..., bits={value.bits!r}); bits must be a whole number, "
+                "0 or more"
+            )
+        return int(value.bits)
     if isinstance(value, tuple | frozenset):
         return sum(_value_bits(v, where, parameter_bits) for v in value)
     if isinstance(value, Mapping):
@@ -154,7 +195,7 @@ def _value_bits(value: Any, where: str, parameter_bits: int) -> int:
     forgotten = "; did you forget yield before its verb?" if isinstance(value, simpy.Event) else ""
     raise ProtocolError(
         f"{where} is a {type(value).__name__}; a message carries Refs, numbers, "
-        f"and tuples or dicts of them{forgotten}"
+        f"tuples or dicts of them, and Opaque(value, bits){forgotten}"
     )
 
 
@@ -182,7 +223,7 @@ def size_bits(message: Message, parameter_bits: int, control_bits: int) -> int:
     for name in _layouts[kind].names:
         value = getattr(message, name)
         if isinstance(value, Ref):
-            bits += value.num_values * parameter_bits
+            bits += prod(value.shape) * parameter_bits
         else:
             bits += _value_bits(value, f"{kind.__name__}.{name}", parameter_bits)
     return bits or control_bits
@@ -194,6 +235,8 @@ def _map_refs(value: Any, change: Callable[[Ref], Ref]) -> Any:
         return change(value)
     if value is None or isinstance(value, _NUMBERS):
         return value
+    if isinstance(value, Opaque):
+        return value.copied()
     if isinstance(value, tuple):
         mapped = [_map_refs(v, change) for v in value]
         return type(value)(*mapped) if hasattr(value, "_fields") else tuple(mapped)
@@ -228,6 +271,8 @@ def with_refs(message: Message, change: Callable[[Ref], Ref]) -> Message:
 
 def refs_in(value: Any) -> Iterator[Ref]:
     """The Refs that a message, or a value in one, holds."""
+    if isinstance(value, Opaque):
+        return
     if isinstance(value, Ref):
         yield value
     elif isinstance(value, Message):
@@ -253,12 +298,14 @@ def handed_to(message: Message, node: int, bringer: Bringer | None = None) -> Me
     kind = type(message)
     only = _layouts[kind].only
     if only is not None and isinstance(ref := getattr(message, only), Ref):
-        return message if ref.owner == node else kind(ref.owned_by(node, bringer))  # type: ignore[call-arg]
+        if ref.owner == node:
+            return message
+        return kind(Ref(node, ref.cell, ref.ranges, bringer))  # type: ignore[call-arg]
     return with_refs(message, lambda ref: ref.owned_by(node, bringer))
 
 
-def sealed(message: Message, node: int) -> Message:
-    """The message as it leaves `node`: dicts are copied, so that the sender can't change it later.
+def leaving(message: Message, node: int) -> tuple[Message, list[Ref]]:
+    """The message as it leaves `node`, and the Refs in it; dicts are copied, and stay as they are.
 
     Raises
     ------
@@ -269,13 +316,15 @@ def sealed(message: Message, node: int) -> Message:
     if only is not None and isinstance(ref := getattr(message, only), Ref):
         if ref.owner != node:
             ref.require_owner(node)
-        return message
+        return message, [ref]
+    refs: list[Ref] = []
 
     def own(ref: Ref) -> Ref:
         ref.require_owner(node)
+        refs.append(ref)
         return ref
 
-    return with_refs(message, own)
+    return with_refs(message, own), refs
 
 
 _received = partial(tuple.__new__, Received)
@@ -345,13 +394,33 @@ class Envelope:
 
     def handed_to(self, node: int, now_ns: int) -> Received[Any]:
         """The message as the algorithm of `node` gets it at `now_ns`, with its age then."""
-        message, sent_ns = self.message, self.sent_ns
-        age_ns = now_ns - sent_ns
-        arrival = self.arrivals.get(node)
-        if arrival is not None and arrival.handed_ns is None:
-            arrival.handed_ns = now_ns
-        mine = handed_to(message, node, arrival)
-        if self.ages is not None:
-            self.ages.add(type(message).__name__, age_ns)
-        sent_s, age_s = sent_ns / NS_PER_S, age_ns / NS_PER_S
-        return _received((mine, self.src, sent_s, age_s, self.round, self.arrived))
+        return self.all_handed_to((self,), node, now_ns)[self.src]
+
+    @staticmethod
+    def all_handed_to(
+        envelopes: Iterable[Envelope], node: int, now_ns: int
+    ) -> dict[int, Received[Any]]:
+        """Messages as the algorithm of a node gets them, by sender, in this order.
+
+        Parameters
+        ----------
+        envelopes : iterable of Envelope
+            At most one of each sender.
+        node : int
+        now_ns : int
+            To which their ages refer [ns].
+        """
+        found = {}
+        for envelope in envelopes:
+            age_ns = now_ns - envelope.sent_ns
+            arrival = envelope.arrivals.get(node)
+            if arrival is not None and arrival.handed_ns is None:
+                arrival.handed_ns = now_ns
+            mine = handed_to(envelope.message, node, arrival)
+            if envelope.ages is not None:
+                envelope.ages.add(type(mine).__name__, age_ns)
+            found[envelope.src] = _received((
+                mine, envelope.src, envelope.sent_ns / NS_PER_S, age_ns / NS_PER_S,
+                envelope.round, envelope.arrived,
+            ))  # fmt: skip
+        return found

@@ -85,7 +85,7 @@ class Features(nn.Module):
         raise ProtocolError(f"the forward pass of the model does not call its head, {self._head}")
 
     def named_parameters(self, *args: Any, **kwargs: Any) -> Iterator[tuple[str, nn.Parameter]]:
-        """Those of the network, without the head's."""
+        """Parameters of the network without those of the head."""
         inside = {id(p) for p in self.network.get_submodule(self._head).parameters()}
         for name, parameter in super().named_parameters(*args, **kwargs):
             if id(parameter) not in inside:

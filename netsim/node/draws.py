@@ -28,6 +28,13 @@ class Draws:
         draws = self._streams.uniforms(name, *ids, counters=range(first, first + n))
         return [float(u) for u in draws]
 
+    def seed(self, purpose: str) -> int:
+        """Return the next seed of a stream of seeds, below 2**63."""
+        name = f"seed/{purpose}"
+        count = self._drawn[name]
+        self._drawn[name] = count + 1
+        return self._streams.key(name, self._id, count) & 0x7FFFFFFFFFFFFFFF
+
     def permutation(self, purpose: str, ids: Sequence[int]) -> list[int]:
         """`ids` in a random order, a new one at every call."""
         draws = self.uniform(purpose, len(ids))

@@ -14,8 +14,9 @@ from netsim.learning.calling_place import verb_place
 from netsim.learning.functions import require_module_level, to_slots
 from netsim.learning.jobs import BatchKey
 from netsim.learning.refs import Ref
+from netsim.learning.scheduler import Scheduler
 from netsim.learning.shards import Shards
-from netsim.node.submission import Submission, TaskGuard, architecture_of, require_samples
+from netsim.node.checks import TaskGuard, architecture_of, require_samples
 
 
 class EvaluationVerbs:
@@ -24,16 +25,16 @@ class EvaluationVerbs:
     Parameters
     ----------
     node_id : int
-    submission : Submission
+    scheduler : Scheduler
     shards : Shards
     guard : TaskGuard
         Is asked where an algorithm looks at outputs or at samples itself.
     """
 
     def __init__(
-        self, node_id: int, submission: Submission, shards: Shards, guard: TaskGuard
+        self, node_id: int, scheduler: Scheduler, shards: Shards, guard: TaskGuard
     ) -> None:
-        self._id, self._submission, self._shards = node_id, submission, shards
+        self._id, self._scheduler, self._shards = node_id, scheduler, shards
         self._guard = guard
 
     def outputs(self, refs: Sequence[Ref], batch: BatchKey) -> Ref:
@@ -42,7 +43,7 @@ class EvaluationVerbs:
         n = len(self._shards.batch_rows(batch))
         classes = architecture_of(refs[0]).num_outputs
         shape = (len(refs), n, classes)
-        (out,) = self._submission.submit(Outputs(batch), tuple(refs), [shape])
+        (out,) = self._scheduler.results(Outputs(batch), self._id, tuple(refs), [shape])
         return out
 
     def loss(self, ref: Ref, split: str) -> Ref:
@@ -50,7 +51,7 @@ class EvaluationVerbs:
         if ref.cell.architecture is None or ref.ranges is not None:
             architecture_of(ref)  # which refuses it
         shard = require_samples(self._shards, self._id, split)
-        (out,) = self._submission.submit(Loss(shard, split), (ref,), [()])
+        (out,) = self._scheduler.results(Loss(shard, split), self._id, (ref,), [()])
         return out
 
     def gradient(self, ref: Ref, split: str | BatchKey) -> Ref:
@@ -61,7 +62,7 @@ class EvaluationVerbs:
             work = BatchGradient(split)
         else:
             work = Gradient(require_samples(self._shards, self._id, split), split)
-        (out,) = self._submission.submit(work, (ref,), [ref.shape])
+        (out,) = self._scheduler.results(work, self._id, (ref,), [ref.shape])
         return out
 
     def measure(
@@ -79,5 +80,5 @@ class EvaluationVerbs:
         shard = require_samples(self._shards, self._id, split)
         inputs: list[Ref] = []
         work = Measure(fn, shard, split, to_slots(tuple(given), inputs))
-        (out,) = self._submission.submit(work, (theta, *inputs), [like], (), verb_place())
+        (out,) = self._scheduler.results(work, self._id, (theta, *inputs), [like], (), verb_place())
         return out

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from netsim.learning.refs import Ref
 from netsim.node.draws import Draws
 from netsim.node.evaluation_verbs import EvaluationVerbs
+from netsim.node.foreign_verbs import ForeignVerbs
 from netsim.node.live_model import Held
 from netsim.node.messaging import Inbox, MessagingVerbs, Outbox, RequestReply
 from netsim.node.neighbourhood import Neighbourhood
@@ -46,3 +47,4 @@ class NodeInternals:
     evaluation: EvaluationVerbs
     publishing: PublishingVerbs
     draws: Draws
+    foreign: ForeignVerbs

@@ -20,15 +20,15 @@ import simpy
 from netsim.clock import Clock, Event, then
 from netsim.devices.availability import Availability
 from netsim.errors import ProtocolError
-from netsim.links.link import ARRIVED, Link, Transmission
+from netsim.links.link import ARRIVED, Delivery, Link, Sending, Transmission
 from netsim.messaging.barrier import Barrier
 from netsim.messaging.latest import LatestMessages
 from netsim.messaging.mailbox import Mailbox
-from netsim.messaging.message import Envelope, Message, Received, refs_in, sealed, size_bits
+from netsim.messaging.message import Envelope, Message, Received, leaving, refs_in, size_bits
 from netsim.node.adversary import Adversary
 from netsim.node.process_guard import guarded_process, located_error, process_name
 from netsim.node.wakeups import Wakeups
-from netsim.recording.uses import Ages, Uses
+from netsim.recording.uses import Ages, Arrival, Uses
 from netsim.units import to_ns, to_s
 
 PATIENCE = 4
@@ -36,9 +36,6 @@ PATIENCE = 4
 
 LEAST_PATIENCE_S = 1.0
 """The least that a time-out is by default [s]: what is short anyway may queue."""
-
-Delivery = Callable[[Transmission, str, Any], None]
-"""Reaction of a receiver to the end of a transmission: (transmission, outcome, mask or None)."""
 
 
 class Outbox:
@@ -111,28 +108,40 @@ class Outbox:
         ProtocolError
             If a receiver is no other node, or a message can't be sent.
         """
-        me, num_nodes, deliveries, group = self._id, self._num_nodes, self._deliveries, []
+        deliveries = self._deliveries
+        return [
+            Transmission(envelope, to, done or deliveries[to])
+            for envelope, receivers in self.sendings(messages, **marks)
+            for to in receivers
+        ]
+
+    def sendings(self, messages: Mapping[int, Message], **marks: Any) -> list[Sending]:
+        """Messages as they leave this node, each with its receivers; as `transmissions` has it."""
+        me, num_nodes = self._id, self._num_nodes
+        found: list[Sending] = []
         last: Message | None = None
+        receivers: list[int] = []
         for to, msg in messages.items():
             if to == me or not 0 <= to < num_nodes:
                 raise ProtocolError(f"node {me} can't send to node {to}")
             if msg is not last:  # the same for several receivers is packed once
-                last, envelope = msg, self._packed(msg, marks)
-            group.append(Transmission(envelope, to, done or deliveries[to]))
-        self.sent += len(group)
-        return group
+                last, receivers = msg, []
+                found.append((self._packed(msg, marks), receivers))
+            receivers.append(to)
+        self.sent += len(messages)
+        return found
 
     def _packed(self, msg: Message, marks: Mapping[str, Any]) -> Envelope:
         """A message as it leaves this node."""
-        msg = sealed(msg, self._id)
+        msg, refs = leaving(msg, self._id)
         if self._adversary is not None:
             msg = self._adversary.forged(msg)
-        ages = None
-        for ref in refs_in(msg):
-            ages = self._ages
+            refs = list(refs_in(msg))
+        for ref in refs:
             if ref.bringer is not None:
                 ref.bringer.used(self._clock.now, "send", None)
         bits = size_bits(msg, self._parameter_bits, self._control_bits)
+        ages = self._ages if refs else None
         return Envelope(msg, self._id, bits, self._wakeups.round, self._clock.now, ages, **marks)
 
 
@@ -305,8 +314,8 @@ class RequestReply:
     def _close(self, number: int) -> None:
         pending = self._pending.pop(number)
         me, now = self._id, self._clock.now
-        got = sorted(pending.got.items())
-        pending.event.succeed({j: envelope.handed_to(me, now) for j, envelope in got})
+        got = [pending.got[j] for j in sorted(pending.got)]
+        pending.event.succeed(Envelope.all_handed_to(got, me, now))
 
     # -- answering -------------------------------------------------------------------------------
 
@@ -396,18 +405,27 @@ class Inbox:
         arrived : numpy.ndarray of bool or None
             Which packets arrived, of a partial message.
         """
-        barrier, envelope = self._barrier, None
+        barrier, sent = self._barrier, tx.envelope
+        tag, envelope = sent.tag, None
         if outcome not in ARRIVED:
-            if tx.envelope.ages is not None and outcome != "withdrawn":
+            if sent.ages is not None and outcome != "withdrawn":
                 self._uses.lost(self._clock.now)
-        elif self._adversary is not None and self._ignores(tx.envelope, self._adversary):
-            self._counts["messages_ignored"] += 1
-            self._arrived(tx, "ignored")
-            self._requests.without(tx.envelope)
         else:
-            envelope = tx.envelope if arrived is None else tx.envelope.in_part(arrived)
-            self._arrived(tx)
-        tag = tx.envelope.tag
+            arrival = None
+            if sent.ages is not None:
+                arrival = Arrival(
+                    self._uses, tx.row, sent.src, self._id, type(sent.message).__name__,
+                    sent.sent_ns, self._clock.now,
+                )  # fmt: skip
+            if self._adversary is not None and self._ignores(sent, self._adversary):
+                self._counts["messages_ignored"] += 1
+                if arrival is not None:
+                    arrival.settled("ignored")
+                self._requests.without(sent)
+            else:
+                envelope = sent if arrived is None else sent.in_part(arrived)
+                if arrival is not None:
+                    sent.arrivals[self._id] = arrival
         if barrier is not None:
             if tag is None:
                 barrier.recheck()
@@ -425,19 +443,6 @@ class Inbox:
             self._latest.put(envelope)
         else:  # a listener, at a node that takes no part in the exchange itself
             self._mailbox.put(envelope)
-
-    def _arrived(self, tx: Transmission, fate: str | None = None) -> None:
-        """Record that values have arrived; `fate`: what becomes of them, if that is known."""
-        envelope = tx.envelope
-        if envelope.ages is not None:
-            arrival = self._uses.arrived(
-                tx.row, tx.src, self._id, type(envelope.message).__name__, envelope.sent_ns,
-                self._clock.now,
-            )  # fmt: skip
-            if fate is None:
-                envelope.arrivals[self._id] = arrival
-            else:
-                arrival.settled(fate)
 
     def unread(self) -> int:
         """Messages delivered that have not been handed to a process."""
@@ -569,11 +574,11 @@ class MessagingVerbs:
         max_age_s: float,
     ) -> simpy.Event:
         """See `Node.exchange`."""
-        if isinstance(msg, Mapping):
-            messages = dict(msg)
-        else:
+        if isinstance(msg, Message) or not isinstance(msg, Mapping):
             messages = dict.fromkeys(self._peers() if to is None else to, msg)
             kind = kind or type(msg)
+        else:
+            messages = dict(msg)
         kind = kind or next((type(m) for m in messages.values()), None)
         if kind is None:
             raise ProtocolError("exchange: nothing is sent, so give kind=")
@@ -581,13 +586,9 @@ class MessagingVerbs:
         if self._barrier is not None:
             over, meeting = self._barrier.join(self._id, kind, phase, senders)
             meeting.in_flight += len(messages)
-            self._send_all(messages, meeting)
+            self._link.exchange(self._outbox.sendings(messages, tag=meeting), self._deliveries)
             return over
         tag = (kind, phase)
-        self._send_all(messages, tag)
+        self._link.exchange(self._outbox.sendings(messages, tag=tag), self._deliveries)
         limit_ns = math.inf if math.isinf(max_age_s) else to_ns(max_age_s)
         return self._clock.happened(self._latest.take(tag, senders, self._clock.now, limit_ns))
-
-    def _send_all(self, messages: Mapping[int, Message], tag: Any) -> None:
-        """Send messages of one exchange."""
-        self._link.unicasts(self._outbox.transmissions(messages, tag=tag))

@@ -39,7 +39,7 @@ def hint(error: Exception) -> str:
 
 
 def _of_attribute(thing: Any, name: str) -> str:
-    """Of an attribute that a thing has not."""
+    """Text for an attribute that a thing does not have."""
     if isinstance(thing, simpy.Event):
         return FORGOTTEN_YIELD
     if isinstance(thing, Generator):
@@ -54,7 +54,7 @@ def _of_attribute(thing: Any, name: str) -> str:
 
 
 def _of_types(text: str) -> str:
-    """Of an operation on a thing that does not know it: `'_Due' object is not iterable`."""
+    """Text for an operation that a thing does not know: `'_Due' object is not iterable`."""
     named = set(re.findall(r"'(\w+)'|non-iterable (\w+) object", text))
     classes = {name for pair in named for name in pair if name}
     if classes & {kind.__name__ for kind in _kinds_of_events(simpy.Event)}:

@@ -11,9 +11,11 @@ A node that is switched off pauses: its processes go on when it is on again.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
-from typing import Any, Literal
+from contextlib import AbstractContextManager
+from typing import Any, Literal, TypeVar
 
 import simpy
+from numpy.typing import ArrayLike
 
 from netsim.clock import Clock
 from netsim.learning.jobs import BatchKey
@@ -29,15 +31,17 @@ from netsim.units import to_ns, to_s
 Process = Generator[simpy.Event, Any, Any]
 """A process of an algorithm."""
 
+T = TypeVar("T")
+
 
 class Node:
     """One node.
 
-    Verbs come in five groups: time (`wakeup tick sleep condition age`), the others (`peers
+    Verbs come in six groups: time (`wakeup tick sleep condition age`), the others (`peers
     reachable`), messages (`send broadcast withdraw receive gather ask serve exchange`), learning
-    (`initial train hold batch outputs loss gradient measure mix select pool compute value`), and
-    what a node shows (`publish record log_weights warn keep`); `uniform` and `permutation` are the
-    only randomness.
+    (`initial train hold batch outputs loss gradient measure mix select pool compute value`), code
+    that brings its own learning (`work once seeded model decide`), and what a node shows (`publish
+    record log_weights warn keep`); `uniform` and `permutation` are the only randomness.
 
     Parameters
     ----------
@@ -103,7 +107,8 @@ class Node:
         self._messaging, self._requests = internals.messaging, internals.requests
         self._training, self._values = internals.training, internals.values
         self._evaluation, self._publishing = internals.evaluation, internals.publishing
-        self._draws, self._local_steps = internals.draws, internals.processor.steps_begun
+        self._draws, self._foreign = internals.draws, internals.foreign
+        self._local_steps = internals.processor.steps_begun
 
     # -- time ------------------------------------------------------------------------------------
 
@@ -737,6 +742,150 @@ class Node:
         >>> outputs = node.outputs([theta, other], batch)
         """
         return self._training.batch(stream)
+
+    # -- code that brings its own learning --------------------------------------------------------
+
+    def work(
+        self,
+        *,
+        steps: int | None = None,
+        examples: int | None = None,
+        seconds: float | None = None,
+    ) -> simpy.Event:
+        """Take the processor's time and energy for what is computed elsewhere.
+
+        Give one of the three. Works and trainings of a node follow each other; a node that is off
+        works on when it is on again.
+
+        Parameters
+        ----------
+        steps : int
+            Local steps, as those of `train`: `[compute]` says how long they take, and they count in
+            `local_steps`. 0 or more.
+        examples : int
+            Examples that are looked at, in minibatches of `[training] batch_size`: a local step
+            each.
+        seconds : float
+            Time on the nominal device of `[compute]` [s]; a node twice as fast takes half of it. No
+            local steps; the energy is that of as many as the nominal device makes in that time.
+
+        Returns
+        -------
+        simpy.Event
+            None, when the processor is done; under every schedule.
+
+        Raises
+        ------
+        ProtocolError
+            If not one of them is given, or it is negative or no such number.
+
+        Examples
+        --------
+        >>> weights, seen = fit(weights)  # in virtual time this takes none
+        >>> yield node.work(examples=seen)
+        """
+        return self._foreign.work(steps, examples, seconds)
+
+    def once(self, make: Callable[..., T], *arguments: Any) -> T:
+        """Make an object that exists once in a run, or return it.
+
+        It is for foreign code that all nodes use, such as an app or an agent. What nodes learn from
+        each other goes by messages.
+
+        Parameters
+        ----------
+        make : callable
+            A class or a function of a module; the object is found by it.
+        *arguments
+            What it is called with, the first time.
+
+        Returns
+        -------
+        object
+            The same for every node of the run; at once, under every schedule. If it has a method
+            `close()`, that is called when the run has ended, however it has.
+
+        Examples
+        --------
+        >>> app = node.once(App, params.folder)
+        """
+        return self._foreign.once(make, *arguments)
+
+    def seeded(self, purpose: str) -> AbstractContextManager[int]:
+        """Seed the global random numbers of Python, NumPy and PyTorch for foreign code.
+
+        Parameters
+        ----------
+        purpose : str
+            Names the stream of seeds; each call takes the next one.
+
+        Returns
+        -------
+        context manager
+            Within it the global generators draw from a seed that follows from the run's, the node,
+            the purpose and the number of the call, which is its value, for generators of one's own.
+            Afterwards they are as before. No `yield` may stand within it.
+
+        Examples
+        --------
+        >>> with node.seeded("fit") as seed:
+        ...     weights = fit(weights, np.random.default_rng(seed))
+        """
+        return self._foreign.seeded(purpose)
+
+    def model(self, values: ArrayLike) -> Ref:
+        """Make a model of numbers from outside, to be published, mixed or sent.
+
+        Parameters
+        ----------
+        values : array_like
+            (D,) all parameters and buffers of the node's `[model]`, in the order of its
+            `state_dict()`.
+
+        Returns
+        -------
+        Ref
+            A whole model, at once and under every schedule.
+
+        Raises
+        ------
+        ProtocolError
+            If they have another shape, or are not finite.
+
+        Examples
+        --------
+        >>> flat = np.concatenate([w.ravel() for w in weights])
+        >>> node.publish(node.model(flat), "received")
+        """
+        return self._foreign.model(values)
+
+    def decide(self, observation: Mapping[str, ArrayLike]) -> simpy.Event:
+        """Ask the run's agent for a decision.
+
+        The agent is the one that plays the run (`netsim.gym`, `netsim.run(..., agent=...)`), or
+        else the policy that the method has declared.
+
+        Parameters
+        ----------
+        observation : mapping of str to array_like
+            By name what the agent is told, as declared by `@algorithm(decides=...)`.
+
+        Returns
+        -------
+        simpy.Event
+            The action, in the form of the declared space; at this instant, under every schedule.
+
+        Raises
+        ------
+        ProtocolError
+            If the method has not declared that it asks, or observation or action are not as
+            declared.
+
+        Examples
+        --------
+        >>> chosen = yield node.decide({"round_trip_s": seen_s})
+        """
+        return self._foreign.decide(observation)
 
     # -- looking at models -----------------------------------------------------------------------
 

@@ -60,21 +60,51 @@ class Processor:
 
     def train(self, steps: int, result: object) -> simpy.Event:
         """Event: the processor is done with so many local steps; its value is `result`."""
-        clock, me = self._clock, self._id
-        now = clock.now
-        start_ns = max(now, self.busy_until_ns)
+        me = self._id
         duration_s = self._speed.train_s(
             steps, self._speed_factor, self._streams, me, self._trainings
         )
         self._trainings += 1
         self.local_steps += steps
-        self._recorder.job(now, me, steps)
-        end_ns = self._free_ns = self._availability.work_ends(me, start_ns, to_ns(duration_s))
-        self._meter.computed(me, steps, start_ns, end_ns)
+        self._recorder.job(self._clock.now, me, steps)
+        return self._works(TRAIN, duration_s, steps, result)
+
+    def work(self, seconds: float) -> simpy.Event:
+        """Event: the processor is done with what takes the nominal device so long [s].
+
+        It draws the energy of as many local steps as the nominal device makes in that time.
+        """
+        step_s = self._speed.mean_step_s()
+        steps = seconds / step_s if step_s > 0 else 0.0
+        return self._works(COMPUTE, seconds / self._speed_factor, steps, None)
+
+    def _works(self, what: str, duration_s: float, steps: float, result: object) -> simpy.Event:
+        """Event: the processor is done with a work after what it is at; its value is `result`.
+
+        Parameters
+        ----------
+        what : str
+            Name of the work in `intervals/`.
+        duration_s : float
+            Time of the work itself, pauses left out.
+        steps : float
+            Local steps whose energy it draws.
+        result : object
+        """
+        clock, me = self._clock, self._id
+        now = clock.now
+        unforeseen = self._availability.unforeseen
+        start_ns = max(now, self.busy_until_ns if unforeseen else self._free_ns)
+        end_ns = start_ns + to_ns(duration_s)
+        if not self._availability.always_on:
+            end_ns = self._availability.work_ends(me, start_ns, end_ns - start_ns)
+        self._free_ns = end_ns
+        if self._meter.step_j:
+            self._meter.computed(me, steps, start_ns, end_ns)
         if self._intervals is not None:
-            self._intervals.works(now, me, TRAIN, start_ns, end_ns)
-        if self._availability.unforeseen:
-            return self._done(TRAIN, self._takes(duration_s), result)
+            self._intervals.works(now, me, what, start_ns, end_ns)
+        if unforeseen:
+            return self._done(what, self._takes(duration_s), result)
         return clock.due(end_ns - now, FIRST, result)
 
     def steps_begun(self) -> int:

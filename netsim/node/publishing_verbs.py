@@ -11,9 +11,9 @@ from netsim.clock import Clock
 from netsim.errors import ProtocolError
 from netsim.learning.functions import require_module_level
 from netsim.learning.refs import NEEDS_A_MODEL, Ref
-from netsim.node.submission import MixingCheck
+from netsim.node.checks import MixingCheck
 from netsim.recording.run_warnings import RunWarnings
-from netsim.recording.schema import METRICS, WEIGHTS
+from netsim.recording.schema import WEIGHTS, wrong_record_name
 from netsim.units import to_s
 
 MOST_RECORDED = 256
@@ -150,7 +150,8 @@ class PublishingVerbs:
             raise ProtocolError(f"publish: {NEEDS_A_MODEL}")
         if predict is not None:
             require_module_level(predict)
-        self._mixing.used(ref, "published")
+        if self._mixing.is_needed:
+            self._mixing.used(ref, "published")
         if ref.bringer is not None:
             ref.bringer.used(self._clock.now, "publish", None)
         self.published.pop(stage, None)  # so that the last one published is the last in order
@@ -177,10 +178,8 @@ class PublishingVerbs:
 
     def record(self, name: str, value: Ref | float | Sequence[float]) -> None:
         """See `Node.record`."""
-        if not name.isidentifier():
-            raise ProtocolError(f"record: {name!r} is no name of letters, digits and underscores")
-        if name in METRICS or name.startswith(("malicious_", "accuracy")):
-            raise ProtocolError(f"record: {name} is a metric of the simulator's own; rename it")
+        if (problem := wrong_record_name(name)) is not None:
+            raise ProtocolError(f"record: {problem}; rename it")
         if isinstance(value, Ref):
             value.require_owner(self._id)
             count = value.num_values

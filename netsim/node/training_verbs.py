@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import simpy
 
@@ -19,9 +19,10 @@ from netsim.learning.functions import require_module_level, to_slots, uniforms_o
 from netsim.learning.jobs import Batches, BatchKey, Optimizer
 from netsim.learning.privacy import Privacy
 from netsim.learning.refs import Cell, Ref
+from netsim.learning.scheduler import Scheduler
 from netsim.learning.shards import Shards
+from netsim.node.checks import MixingCheck, TaskGuard, architecture_of
 from netsim.node.processor import Processor
-from netsim.node.submission import MixingCheck, Submission, TaskGuard, architecture_of
 from netsim.units import to_s
 
 
@@ -44,7 +45,15 @@ class Trained(NamedTuple):
 
 
 class RateSchedule(Protocol):
-    """A course of the learning rate, as `netsim.protocols.learning_rates` has them."""
+    """A course of the learning rate, as `netsim.protocols.learning_rates` has them.
+
+    Attributes
+    ----------
+    is_constant : bool
+        Whether its factor is always 1.
+    """
+
+    is_constant: ClassVar[bool]
 
     def factor_at(self, local_steps: int, now_s: Callable[[], float]) -> float:
         """Factor on rates after so many local steps of the node, or at that time."""
@@ -59,7 +68,7 @@ class TrainingVerbs:
     role : str
     initial : Cell
         The node's initial model.
-    submission : Submission
+    scheduler : Scheduler
     processor : Processor
     shards : Shards
     optimizer : Optimizer
@@ -78,7 +87,7 @@ class TrainingVerbs:
         node_id: int,
         role: str,
         initial: Cell,
-        submission: Submission,
+        scheduler: Scheduler,
         processor: Processor,
         shards: Shards,
         optimizer: Optimizer,
@@ -89,10 +98,11 @@ class TrainingVerbs:
     ) -> None:
         self._mixing, self._guard = mixing, guard
         self._id, self._role, self._initial = node_id, role, initial
-        self._submission, self._processor = submission, processor
+        self._scheduler, self._processor = scheduler, processor
         self._shards, self.optimizer = shards, optimizer
         self.schedule, self._clock = schedule, clock
         self._batches_drawn: dict[tuple[int, str], int] = {}
+        self._state_sizes: dict[tuple[Architecture, str | None, str], int] = {}
 
     def initial(self) -> Ref:
         """See `Node.initial`."""
@@ -127,18 +137,19 @@ class TrainingVerbs:
             given_key = "same_batch" if same_batch else "batch"
             raise ProtocolError(f"train: {given_key} is for steps")
         shard = self._shards.held[self._id]
-        if self._shards.train_size(shard) == 0:
+        if len(self._shards.rows[shard].train) == 0:
             remedy = "; this algorithm works between peers: leave out nodes of role server"
             raise ProtocolError(
                 f"node {self._id} has no training data" + (remedy if self._role == "server" else "")
             )
         total = steps or self._shards.batches_per_epoch(shard) * (epochs or 0)
-        constants, factor = self.optimizer, self.rate_factor()
-        if factor != 1.0:
+        constants = self.optimizer
+        if not self.schedule.is_constant and (factor := self.rate_factor()) != 1.0:
             base = constants.learning_rate if learning_rate is None else learning_rate
             learning_rate = base * factor
-        self._mixing.used(theta, "trained further")
-        architecture = architecture_of(theta)
+        if self._mixing.is_needed:
+            self._mixing.used(theta, "trained further")
+        architecture = theta.architecture or architecture_of(theta)
         if batch is None:
             first = self._drawn(shard, stream, 1 if same_batch else total)
             batches = Batches(shard, stream, first, total, same_batch)
@@ -177,9 +188,7 @@ class TrainingVerbs:
             inputs += (anchor[0],)
         if optimizer is not None:
             inputs += (optimizer,)
-        of_model = architecture.num_trained(part)
-        trained = of_model + sum(r.num_values for r in learned_too.values())
-        size = optimizers.state_size(constants.kind, trained)
+        size = self._state_size(architecture, part, learned_too)
         if optimizer is not None and optimizer.shape != (size,):
             raise ProtocolError(
                 f"train: the optimizer's state has shape {optimizer.shape}, {(size,)} is needed; "
@@ -197,9 +206,24 @@ class TrainingVerbs:
         shapes = [theta.shape, *(r.shape for r in learned_too.values()), (size,)]
         place = None if loss is None else verb_place()
         what = work if privacy is None else private
-        new, *learned, state = self._submission.submit(what, inputs, shapes, [architecture], place)
+        new, *learned, state = self._scheduler.results(
+            what, self._id, inputs, shapes, (architecture,), place
+        )
         result = Trained(new, dict(zip(learned_too, learned, strict=True)), state)
         return self._processor.train(total, result)
+
+    def _state_size(
+        self, architecture: Architecture, part: str | None, learned: Mapping[str, Ref]
+    ) -> int:
+        """Entries of the optimiser's state for a part of a model, and what is learned with it."""
+        key = architecture, part, self.optimizer.kind
+        if learned or key not in self._state_sizes:
+            trained = architecture.num_trained(part) + sum(r.num_values for r in learned.values())
+            size = optimizers.state_size(self.optimizer.kind, trained)
+            if learned:
+                return size
+            self._state_sizes[key] = size
+        return self._state_sizes[key]
 
     @staticmethod
     def _require_private(

@@ -19,8 +19,8 @@ from netsim.learning.refs import Ref
 from netsim.learning.scheduler import Scheduler
 from netsim.learning.select import pooled
 from netsim.learning.shards import Shards
+from netsim.node.checks import MixingCheck, require_samples
 from netsim.node.processor import Processor
-from netsim.node.submission import MixingCheck, Submission, require_samples
 
 MAX_NUMBERS = 4096
 """Greatest number of values from `node.value`: it is for decisions, not for models."""
@@ -33,9 +33,9 @@ class ValueVerbs:
     ----------
     node_id : int
     clock : Clock
-    submission : Submission
     scheduler : Scheduler
-        Computes what `value` asks for; without a backend (`--timing-only`) there are no values.
+        Records jobs, and computes what `value` asks for; without a backend (`--timing-only`) there
+        are no values.
     processor : Processor
     shards : Shards
     mixing : MixingCheck
@@ -46,14 +46,13 @@ class ValueVerbs:
         self,
         node_id: int,
         clock: Clock,
-        submission: Submission,
         scheduler: Scheduler,
         processor: Processor,
         shards: Shards,
         mixing: MixingCheck,
     ) -> None:
         self._id, self._clock = node_id, clock
-        self._submission, self._scheduler = submission, scheduler
+        self._scheduler = scheduler
         self._processor, self._shards, self._mixing = processor, shards, mixing
         self._timing_only = scheduler.backend is None
 
@@ -71,7 +70,7 @@ class ValueVerbs:
             work, inputs = Mix(None), (*refs, weights)
         else:
             work, inputs = Mix(tuple(map(float, weights))), tuple(refs)
-        (out,) = self._submission.submit(work, inputs, [shape], [refs[0].architecture])
+        (out,) = self._scheduler.results(work, self._id, inputs, [shape], [refs[0].architecture])
         if work.weights is not None:
             self._mixing.mixed(out, refs, work.weights, self._clock.now)
         return out
@@ -91,7 +90,7 @@ class ValueVerbs:
         work = Select(shard, tuple(sizes), tuple(coins), budget, state is not None)
         inputs = (*thetas, *([] if state is None else [state]))
         shapes = [(len(thetas),), (state_length(thetas[0].num_values),)]
-        weights, after = self._submission.submit(work, inputs, shapes)
+        weights, after = self._scheduler.results(work, self._id, inputs, shapes)
         return weights, after
 
     def pool(self, thetas: Sequence[Ref], sizes: Sequence[float], state: Ref | None) -> Ref:
@@ -122,7 +121,7 @@ class ValueVerbs:
         if duration_s:
             self._processor.occupy(duration_s)
         work, place = Apply(fn, slotted), verb_place()
-        outputs = self._submission.submit(work, tuple(inputs), each, models, place)
+        outputs = self._scheduler.results(work, self._id, tuple(inputs), each, models, place)
         return tuple(outputs) if several else outputs[0]
 
     def value(self, x: Any, duration_s: float | None, default: Any) -> simpy.Event:

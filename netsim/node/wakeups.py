@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from array import array
 from bisect import bisect_right
 from collections import Counter
-from typing import cast
 
 import simpy
 
@@ -60,7 +59,7 @@ class Progress:
 
     def woke(self, event: simpy.Event) -> None:
         """The wake-up that `event` tells of has come."""
-        self.slot = cast(Wake, event.value).slot
+        self.slot = event._value.slot
 
 
 class Wakeups(ABC):
@@ -205,4 +204,4 @@ class ClockWakeups(Wakeups):
         self._counts["wakeups_skipped"] += 1
 
     def _woke(self, event: simpy.Event) -> None:
-        self.started(cast(Wake, event.value))
+        self.started(event._value)

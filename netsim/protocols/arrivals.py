@@ -113,7 +113,7 @@ class Arrivals:
         return came
 
     def _fresh(self, came: Sequence[Received[Any]]) -> list[Received[Any]]:
-        """Those that are not too old, in order."""
+        """Messages that are not too old, in order."""
         fresh = [received for received in came if received.age_s <= self._oldest_s]
         return sorted(fresh, key=lambda received: (received.sender, received.sent_s))
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from netsim.errors import ProtocolError
+from netsim.node.decisions import Decides
 from netsim.registry import did_you_mean, family
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -28,13 +29,20 @@ class Declaration:
         The schedules that it runs under; None: all of them.
     knows_servers : bool
         Whether nodes of role `server` take part; if not, the others play without them.
+    needs_server : bool
+        Whether one node of role `server` has to be there.
     needs_values : bool
         Whether its course depends on computed values, so that it can't be played `--timing-only`.
     mixes_to_one : bool
         Whether the weights of each row that it logs sum to one; `--check` holds it to that.
+    learns : bool
+        Whether it trains the scenario's models on the scenario's data; if not, it brings its own
+        learning.
+    decides : callable, optional
+        (Params, roles) -> Decides: the decisions that it leaves to an agent; None: it leaves none.
     tasks : tuple of str, optional
         The tasks that it learns, `ANY_TASK` for all; None: those that its verbs allow, see
-        `netsim.node.submission`.
+        `netsim.node.checks`.
     needs_validation : bool or callable
         Whether each node that learns has to have validation samples; a function (Params) -> bool
         where it depends on keys.
@@ -48,8 +56,11 @@ class Declaration:
 
     schedules: tuple[str, ...] | None = None
     knows_servers: bool = True
+    needs_server: bool = False
     needs_values: bool = False
     mixes_to_one: bool = False
+    learns: bool = True
+    decides: Callable[[Any, tuple[str, ...]], Decides] | None = None
     tasks: tuple[str, ...] | None = None
     needs_validation: bool | Callable[[Any], bool] = False
     needs_parts: Parts = ()
@@ -77,8 +88,11 @@ def algorithm(
     *,
     schedules: Sequence[str] | None = None,
     knows_servers: bool = True,
+    needs_server: bool = False,
     needs_values: bool = False,
     mixes_to_one: bool = False,
+    learns: bool = True,
+    decides: Callable[[Any, tuple[str, ...]], Decides] | None = None,
     tasks: Sequence[str] | None = None,
     needs_validation: bool | Callable[[Any], bool] = False,
     needs_parts: Sequence[str] | Callable[[Any], Sequence[str]] = (),
@@ -93,10 +107,19 @@ def algorithm(
         The schedules that it runs under; None: all of them.
     knows_servers : bool
         Whether nodes of role `server` take part in it.
+    needs_server : bool
+        Whether one node of role `server` has to be there: a scenario with none or several is
+        refused.
     needs_values : bool
         Whether its course depends on computed values (then not with `--timing-only`).
     mixes_to_one : bool
         Whether the weights of each row that it logs sum to one; `--check` holds it to that.
+    learns : bool
+        False for a method that brings its own learning: its scenarios need no `[data]` and no
+        `[model]`, and its nodes have neither samples nor a model unless they are named.
+    decides : callable, optional
+        A function (Params, roles of the nodes) -> `Decides`: the decisions that the method leaves
+        to an agent by `node.decide`.
     tasks : sequence of str, optional
         The tasks that it learns, such as `("classification",)`; `("any",)`: all of them. A method
         that trains by a loss of its own, or looks at outputs or classes, has to say it for tasks
@@ -146,8 +169,10 @@ def algorithm(
             )
     switches = {
         "knows_servers": knows_servers,
+        "needs_server": needs_server,
         "needs_values": needs_values,
         "mixes_to_one": mixes_to_one,
+        "learns": learns,
     }
     for key, value in switches.items():
         if not isinstance(value, bool):
@@ -163,6 +188,7 @@ def algorithm(
     declared = Declaration(
         None if schedules is None else tuple(schedules),
         **switches,
+        decides=decides,
         tasks=None if tasks is None else tuple(tasks),
         needs_validation=needs_validation,
         needs_parts=needs_parts if callable(needs_parts) else tuple(needs_parts),

@@ -63,7 +63,7 @@ class Fetch(Message):
 
 @dataclass(frozen=True)
 class Ended(Message):
-    """The transmission that was asked for is over."""
+    """Message: the transmission that was asked for has ended."""
 
 
 class Downloads:

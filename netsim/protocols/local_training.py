@@ -86,7 +86,7 @@ class FallingRate(Table):
         return self.switch_s is not None and now_s >= self.switch_s
 
     def learning_rate(self, now_s: float) -> float | None:
-        """Of local steps that begin at an instant, as `node.train` takes it; None: as set."""
+        """Rate of local steps that begin at an instant, as `node.train` takes it; None: as set."""
         return self.fine_tune_learning_rate if self.has_fallen(now_s) else None
 
 

@@ -2,6 +2,7 @@
 
 import sys
 import time
+import tomllib
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
@@ -9,19 +10,21 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from netsim.campaign import moving_aside, sweep_folder, sweeping
 from netsim.campaign import resume as campaign_resume
-from netsim.campaign import sweeping
 from netsim.campaign.ending import RunEnding
 from netsim.engine import component_record, runner
 from netsim.engine.runner import Watch
-from netsim.errors import ScenarioError
+from netsim.errors import AlteredError, FolderBusyError, ScenarioError
+from netsim.node.decisions import Decision
 from netsim.python_api.objects import Naming
 from netsim.python_api.runs import Run, Sweep, opened_run, opened_sweep
 from netsim.python_api.scenario import Scenario, as_scenario, changed, kinds_for, parts
-from netsim.recording import folder_lock
+from netsim.recording import folder_lock, status
 from netsim.recording.observers import EvaluationEvent, MessageEvent, Observers, WakeupEvent
 from netsim.recording.summary import run_folders
-from netsim.scenario import AlgorithmEntry
+from netsim.scenario import AlgorithmEntry, draft_of, to_toml
+from netsim.scenario import check as check_tables
 from netsim.scenario.kinds import kinds_of
 from netsim.scenario.sweep import Sweep as SweepTable
 from netsim.terminal.progress import score_of, words_of
@@ -29,8 +32,11 @@ from netsim.terminal.progress import score_of, words_of
 if TYPE_CHECKING:
     from netsim.engine.progress import Progress
 
-SWEEP = "netsim.sweep"
-"""Name of the keywords of `sweep` in errors."""
+_FREE = ("name", "paper", "run", "sweep")
+"""Tables of a scenario on which no result depends."""
+
+RUN, SWEEP = "netsim.run", "netsim.sweep"
+"""Names of the keywords of `run` and `sweep` in errors."""
 
 
 class RunWarning(UserWarning):
@@ -44,10 +50,12 @@ def run(
     out: str | Path | None = None,
     timing_only: bool = False,
     check: bool = False,
+    resume: bool = False,
     progress: bool = False,
     on_message: Callable[[MessageEvent], object] | None = None,
     on_wakeup: Callable[[WakeupEvent], object] | None = None,
     on_evaluation: Callable[[EvaluationEvent], object] | None = None,
+    agent: Callable[[Decision], object] | None = None,
 ) -> Run:
     """Play a scenario: its algorithms one after the other, in the same world, with the same draws.
 
@@ -69,6 +77,10 @@ def run(
         Without tensor work: what is asked is in seconds, bits and losses.
     check : bool
         Check the invariants while the run goes on, too.
+    resume : bool
+        Take `out` as it is found: open a run of this scenario that has ended, go on with one that
+        was broken off; one without a checkpoint, or that failed, moves to `out.1` and is played
+        anew, with a warning. A folder of another scenario is refused, and so are observers.
     progress : bool
         Show how it goes, in one line.
     on_message : callable, optional
@@ -77,6 +89,9 @@ def run(
         Called with a `WakeupEvent` when a node wakes or skips a wake-up.
     on_evaluation : callable, optional
         Called with an `EvaluationEvent` when the nodes' models have been measured.
+    agent : callable, optional
+        Called with a `netsim.api.Decision` where a method leaves a decision to an agent; gives the
+        action. None: the method's `policy` decides.
 
     Returns
     -------
@@ -97,6 +112,12 @@ def run(
             "all, scenario.replace(sweep=None) takes the table away"
         )
     observers = Observers(on_message=on_message, on_wakeup=on_wakeup, on_evaluation=on_evaluation)
+    if resume:
+        if observers != Observers():
+            raise ScenarioError(f"{RUN}: resume=True: takes no observers; leave one of both out")
+        there = _found_there(chosen, out, progress)
+        if there is not None:
+            return there
     made: list[Path] = []
 
     def make_folder() -> Path:
@@ -115,6 +136,7 @@ def run(
                 components=folders,
                 check=check,
                 observers=observers,
+                agent=agent,
                 ending=RunEnding(chosen.tables, figures=False, report=False),
                 warn=lambda text: warnings.warn(text, RunWarning, stacklevel=4),
             )
@@ -127,6 +149,47 @@ def run(
     return found
 
 
+def _found_there(scenario: Scenario, out: str | Path | None, progress: bool) -> Run | None:
+    """The run that a folder holds, gone on with where need be; None: it is to be played.
+
+    Raises
+    ------
+    ScenarioError
+        If the folder is of another scenario, or a process writes into it.
+    """
+    if out is None:
+        raise ScenarioError(f"{RUN}: resume=True: needs out=, the folder to go on with")
+    folder = Path(out)
+    if not runner.has_begun(folder):
+        return None
+    with kinds_for(scenario) as kinds:
+        found = check_tables(draft_of(str(folder / "scenario.toml"), (), kinds), kinds)
+    there, here = (tomllib.loads(text) for text in (to_toml(found), scenario.to_toml()))
+    differing = [
+        key
+        for key, (was, now) in sweep_folder.pairs(there, here).items()
+        if was != now and key.partition(".")[0] not in _FREE
+    ]
+    if differing:
+        raise ScenarioError(
+            f"{folder}: is a run with other {', '.join(differing)}; choose another folder"
+        )
+    if campaign_resume.has_ended(folder):
+        return opened_run(folder, run_folders(folder), scenario)
+    why = "it failed"
+    if status.read(folder).get("state") != "failed":
+        try:
+            return resume(folder, scenario, progress=progress)
+        except FolderBusyError:
+            raise
+        except (ScenarioError, AlteredError) as error:  # nothing was written
+            why = str(error)
+    aside = moving_aside.move(folder)
+    told = f"{folder}: moved to {aside} and played anew: {why}"
+    warnings.warn(told, RunWarning, stacklevel=3)
+    return None
+
+
 def sweep(
     scenario: Scenario | str | Path,
     over: Mapping[str, Iterable[Any]] | None = None,
@@ -134,6 +197,7 @@ def sweep(
     seeds: Iterable[int] | None = None,
     algorithms: Iterable[Any] | None = None,
     out: str | Path | None = None,
+    only: tuple[int, int] | None = None,
     timing_only: bool = False,
     progress: bool = False,
     **table: Any,
@@ -155,6 +219,8 @@ def sweep(
         As of `run`.
     out : str or Path, optional
         As of `run`, or the folder of the same sweep.
+    only : (int, int), optional
+        Play a part: which, from 1, of how many; `--only 3/8` of the command. Needs `out`.
     timing_only : bool
         Without tensor work.
     progress : bool
@@ -174,13 +240,17 @@ def sweep(
     RunFailedError
         If a run failed; the others' results are there.
     """
+    if only is not None and not 1 <= only[0] <= only[1]:
+        told = "is no part; say which, from 1, of how many, such as (3, 8)"
+        raise ScenarioError(f"{SWEEP}: only = {only}: {told}")
     chosen = _with_sweep(as_scenario(scenario, algorithms), {"over": over, "seeds": seeds, **table})
     draft, objects, folders = parts(chosen)
     if objects:  # what they were when a folder was begun is not known
         _require([], out)
     with kinds_for(chosen):
+        where = sweeping.Where(only=only)
         top = sweeping.play(
-            draft, chosen.tables, _path(out), folders, timing_only, quiet=not progress
+            draft, chosen.tables, _path(out), folders, timing_only, not progress, where
         )
     return opened_sweep(top, chosen)
 
@@ -267,9 +337,17 @@ def _with_sweep(scenario: Scenario, stated: Mapping[str, Any]) -> Scenario:
 
 
 def _require(problems: list[str], out: str | Path | None) -> None:
-    """Refuse what this machine or the folder can't do, before anything is written."""
+    """Refuse what this machine or the folder can't do, before anything is written.
+
+    Raises
+    ------
+    ScenarioError
+        A `FolderBusyError` where nothing is wrong but that a process writes into the folder.
+    """
     taken = None if out is None else runner.out_problem(Path(out), "out")
     if taken is not None:
+        if not problems and folder_lock.holder(Path(str(out))) is not None:
+            raise FolderBusyError(taken)
         problems = [taken, *problems]
     if problems:
         raise ScenarioError("\n".join(problems))

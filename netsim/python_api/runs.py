@@ -19,7 +19,12 @@ from netsim.recording.summary import run_folders
 from netsim.registry import did_you_mean
 from netsim.views import explain
 from netsim.views.gathering import frames
-from netsim.views.gathering.comparison import SweepDesign, compare_points, tidy_rows
+from netsim.views.gathering.comparison import (
+    SweepDesign,
+    compare_points,
+    run_rows,
+    tidy_rows,
+)
 from netsim.views.gathering.frames import Comparison
 from netsim.views.gathering.sweep_tables import SweepTables
 
@@ -75,7 +80,7 @@ class Run:
         return Run(self.folder, runs, self._scenario)
 
     def __iter__(self) -> Iterator["Run"]:
-        """One by one, the runs of each algorithm."""
+        """Yield the runs of each algorithm."""
         return (self[name] for name in self.algorithms)
 
     def __len__(self) -> int:
@@ -91,6 +96,21 @@ class Run:
         had spent by then: `steps`, `bits_transmitted` [bit], `energy_j` [J].
         """
         return self._table("metrics")
+
+    def curve(self, metric: str = "accuracy") -> pd.DataFrame:
+        """A metric over time: `mean`, `std` and `worst` (tenth) over nodes at each `t_s` [s].
+
+        Parameters
+        ----------
+        metric : str
+            As the column `metric` of `metrics` has it.
+
+        Raises
+        ------
+        ScenarioError
+            If it was not measured.
+        """
+        return frames.curves(self._runs, metric)
 
     @property
     def messages(self) -> pd.DataFrame:
@@ -265,6 +285,22 @@ class Sweep(Run):
         """
         found = pd.DataFrame(tidy_rows(compare_points(self.folder, self.design)))
         return found[found["algorithm"].isin(self.algorithms)].reset_index(drop=True)
+
+    @property
+    def by_seed(self) -> pd.DataFrame:
+        """A row a point, algorithm and seed: the numbers whose means `points` has.
+
+        Columns `point`, `algorithm`, `seed`, then the measures of `netsim.MEASURES` that any run
+        has, `lead` over the sweep's `against` and what its `target` took among them.
+        """
+        rows = [
+            {"point": point, "algorithm": algorithm, "seed": seed, **measures}
+            for point, algorithms in run_rows(self.folder, self.design).items()
+            for algorithm, seeds in algorithms.items()
+            for seed, measures in seeds.items()
+            if algorithm in self.algorithms
+        ]
+        return pd.DataFrame(rows).dropna(axis="columns", how="all")
 
     @property
     def plot(self) -> SweepPlots:

@@ -5,11 +5,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from netsim.campaign import grid
 from netsim.errors import ScenarioError
 from netsim.python_api.objects import Naming, Objects, dotted_key
 from netsim.registry import TAGS, did_you_mean
 from netsim.scenario import Scenario as Tables
-from netsim.scenario import check, draft_of, to_toml
+from netsim.scenario import check, draft_of, shipped, to_toml
 from netsim.scenario.draft import Draft
 from netsim.scenario.file import without_none
 from netsim.scenario.file_paths import with_absolute_paths
@@ -97,6 +98,24 @@ class Scenario:
         tables: Tables = self._tables
         return tables
 
+    @property
+    def stated(self) -> dict[str, Any]:
+        """The tables and keys that a file, its base and changes state, without any default."""
+        tables: dict[str, Any] = self._draft.copy().raw
+        return tables
+
+    def points(self) -> dict[str, "Scenario"]:
+        """The points of its sweep by label, each a scenario without `[sweep]`; else itself alone.
+
+        A label is the name of the point's folder; of a search these are the points of its grid.
+        """
+        sweep = self.tables.sweep
+        if sweep is None:
+            return {"base": self}
+        return {
+            point.label: self.replace(sweep=None, **point.values) for point in grid.points(sweep)
+        }
+
     def to_toml(self) -> str:
         """The scenario as a file, every value resolved; objects stand in it by their names."""
         return to_toml(self.tables)
@@ -161,6 +180,12 @@ def load(scenario: str | Path, /, *, components: Folders = (), **overrides: Any)
     folders = _paths(components)
     draft = draft_of(str(scenario), (), kinds_of(folders))
     return _changed(draft, Objects(), folders, overrides)
+
+
+def scenarios() -> dict[str, str]:
+    """The shipped scenarios by name, each with a sentence on what it shows."""
+    found = shipped.scenarios(shipped.scenarios_folder())
+    return {name: shipped.first_sentence(path) for name, path in found.items()}
 
 
 def as_scenario(scenario: Scenario | str | Path, algorithms: Iterable[Any] | None) -> Scenario:

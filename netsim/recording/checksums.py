@@ -42,7 +42,7 @@ def write(folder: Path, written: Digests | None = None) -> None:
 
 
 def results_in(written: Digests) -> Digests:
-    """Those of the files written into a run folder that are results: none of the journal."""
+    """Select the files of a run folder that are results: none of the journal."""
     left_out = (f"{JOURNAL}/", "status.json", NAME)
     return {name: d for name, d in written.items() if not name.startswith(left_out)}
 

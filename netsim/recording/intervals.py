@@ -16,7 +16,7 @@ Piece = tuple[int, int, float]
 
 
 class Intervals:
-    """Collects what nodes are at.
+    """Intervals of time that nodes spend in their activities.
 
     Parameters
     ----------

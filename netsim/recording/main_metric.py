@@ -27,16 +27,22 @@ class MainMetric:
 
     @classmethod
     def of(cls, summary: Mapping[str, Any]) -> MainMetric:
-        """That of a run; accuracy where its summary is older than tasks."""
+        """Main metric of a run; accuracy where its summary is older than tasks."""
         task = summary.get("task")
         if not isinstance(task, Mapping) or not isinstance(task.get("metric"), str):
             return cls()
         lower = task.get("lower")
         return cls(task["metric"], frozenset(map(str, lower if isinstance(lower, list) else ())))
 
+    @classmethod
+    def reported(cls, name: str, is_lower_better: bool | None) -> MainMetric:
+        """That of a run whose methods record it; None: its name says which values are better."""
+        lower = "loss" in name or "error" in name if is_lower_better is None else is_lower_better
+        return cls(name, frozenset({name} if lower else ()))
+
     @property
     def validation(self) -> str:
-        """The same on a node's own validation samples."""
+        """Name of the metric on a node's own validation samples."""
         return f"{self.name}_validation"
 
     @property
@@ -54,7 +60,7 @@ class MainMetric:
         )
 
     def of_tests(self, metrics: Iterable[str]) -> list[str]:
-        """Those of some metrics that are this one on test samples."""
+        """Select the metrics that are this one on test samples."""
         return [m for m in metrics if m.startswith(self.name) and not m.endswith("_validation")]
 
 

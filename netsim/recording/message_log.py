@@ -32,6 +32,10 @@ class MessageLog:
 
     Attributes
     ----------
+    taken : int
+        Messages that have been counted and hashed.
+    receivers : list of int
+        Of the waiting rows, one after the other.
     traffic : Traffic
         Counts messages, bits and models.
     watchers : list of Watcher
@@ -44,17 +48,17 @@ class MessageLog:
             parts.words["outcome"][outcome]  # fixed codes
         self._values: list[Any] = parts.values  # of the waiting rows, one after the other
         self._dst, self._width = MessageRow._fields.index("dst"), parts.width
-        self._receivers: list[int] = []  # of the waiting rows, one after the other
+        self.receivers: list[int] = []
         self._full = parts.full // parts.width
         self.traffic = Traffic()
         self.watchers: list[Watcher] = []
-        self._taken = 0
+        self.taken = 0
         self._hash = Fingerprint([c for c in parts.columns if c.name not in LATER_COLUMNS])
 
     @property
     def count(self) -> int:
         """Number of messages that have ended so far."""
-        return self._taken + len(self._receivers)
+        return self.taken + len(self.receivers)
 
     def message(self, *fields: Any, **named: Any) -> int:
         """Record a message to one receiver that has ended, and return its row's number.
@@ -83,15 +87,15 @@ class MessageLog:
         """
         self._values += row
         self._values[self._dst - self._width] = len(receivers)
-        number = self._taken + len(self._receivers)
-        self._receivers += receivers
-        if len(self._receivers) >= self._full:
+        number = self.taken + len(self.receivers)
+        self.receivers += receivers
+        if len(self.receivers) >= self._full:
             self._take()
         return number
 
     def flush(self) -> None:
         """Count, hash and write the waiting rows, if there are any."""
-        if self._receivers:
+        if self.receivers:
             self._take()
 
     def _take(self) -> None:
@@ -102,8 +106,8 @@ class MessageLog:
         ProtocolError
             If a message ended in a way that `OUTCOMES` does not name.
         """
-        rows, receivers = self._parts.take(), np.array(self._receivers, dtype=np.int32)
-        self._receivers.clear()
+        rows, receivers = self._parts.take(), np.array(self.receivers, dtype=np.int32)
+        self.receivers.clear()
         if len(receivers) > len(rows["dst"]):
             rows = {name: np.repeat(cells, rows["dst"]) for name, cells in rows.items()}
         rows["dst"] = receivers
@@ -111,7 +115,7 @@ class MessageLog:
         if len(outcomes) > len(OUTCOMES):
             unknown = ", ".join(list(outcomes)[len(OUTCOMES) :])
             raise ProtocolError(f"unknown message outcome {unknown}; it is {', '.join(OUTCOMES)}")
-        self._taken += len(receivers)
+        self.taken += len(receivers)
         self._hash.add(rows)
         self.traffic.add(rows)
         for told in self.watchers:

@@ -53,9 +53,12 @@ def recorded(metrics: Rows) -> dict[str, dict[str, float]]:
 def per_node_rows(metrics: Rows, metric: str) -> Rows:
     """Rows of one metric, one per time and node, by time and then node.
 
-    Of several stages measured at one time the one written last counts.
+    Of several stages measured at one time the one written last counts. What methods record counts
+    only where the metric is not measured at evaluations.
     """
-    rows = {name: cells[metrics["metric"] == metric] for name, cells in metrics.items()}
+    chosen = metrics["metric"] == metric
+    measured = chosen & (metrics["stage"] != RECORDED)
+    rows = {name: cells[measured if measured.any() else chosen] for name, cells in metrics.items()}
     order = np.lexsort((np.arange(len(rows["t_s"])), rows["node"], rows["t_s"]))
     t_s, node = rows["t_s"][order], rows["node"][order]
     last = np.ones(len(order), dtype=bool)

@@ -16,9 +16,9 @@ from typing import Any
 import pyarrow as pa
 
 from netsim.recording import run_folder
+from netsim.recording.fingerprint import Fingerprint
 from netsim.recording.intervals import Intervals
 from netsim.recording.message_log import MessageLog, Watcher
-from netsim.recording.other_events import OtherEvents
 from netsim.recording.parquet_parts import (
     Column,
     Extent,
@@ -134,7 +134,8 @@ class Recorder:
         self._spent = parts("traffic", TRAFFIC_COLUMNS)
         self._graph = parts("graph", GRAPH_COLUMNS)
         other_events = parts("wakes", OTHER_EVENT_COLUMNS, log_messages)
-        self._other_events = OtherEvents(other_events)
+        self._other_events = other_events  # wake-ups, switches and jobs
+        self._hash = Fingerprint(OTHER_EVENT_COLUMNS)
         uses = parts("uses", USE_COLUMNS, log_messages)
         self.uses = Uses(uses)
         self._tables = {
@@ -215,7 +216,16 @@ class Recorder:
         self._mark(t_ns, node, "job", steps)
 
     def _mark(self, t_ns: int, node: int, what: str, count: int) -> None:
-        self._other_events.add(OtherEventRow(self._log.count, t_ns, node, what, count))
+        log = self._log
+        ended = log.taken + len(log.receivers)
+        if self._other_events.add(OtherEventRow(ended, t_ns, node, what, count)):
+            self._take_other_events()
+
+    def _take_other_events(self) -> None:
+        """Hash and write the waiting rows of wake-ups, switches and jobs."""
+        rows = self._other_events.take()
+        self._hash.add(rows)
+        self._other_events.write(rows)
 
     @takes_fields(MetricRow)
     def metric(self, row: MetricRow) -> None:
@@ -356,11 +366,16 @@ class Recorder:
 
     def _flushes(self) -> tuple[Callable[[], None], ...]:
         """Return the functions that write the waiting rows of each table."""
-        tables = (self._log, self._other_events, self._spent, self._graph, self.uses)
-        flushes = (*(table.flush for table in tables), self._flush_metrics)
+        tables = (self._spent, self._graph, self.uses)
+        own = (self._flush_other_events, *(table.flush for table in tables), self._flush_metrics)
+        flushes = (self._log.flush, *own)
         if self._hops is not None:
             flushes = (*flushes, self._hops.flush)
         return flushes if self.intervals is None else (*flushes, self.intervals.flush)
+
+    def _flush_other_events(self) -> None:
+        if self._other_events.values:
+            self._take_other_events()
 
     def _flush_metrics(self) -> None:
         if self._metrics.values:
@@ -375,7 +390,7 @@ class Recorder:
     def _count(self) -> dict[str, Any]:
         totals = self._log.totals(self.bits_transmitted, self.airtime_s())
         fingerprint = hashlib.sha256(self._log.digest(totals["outcomes"]))
-        fingerprint.update(self._other_events.digest())
+        fingerprint.update(self._hash.digest(self._other_events.words))
         return {
             **totals,
             "staleness": self.ages.summary(),

@@ -101,6 +101,19 @@ RECORDED = "recorded"
 """The stage of what algorithms record."""
 
 
+REPORTED = "reported"
+"""The stage of what nodes have recorded last, where that is the run's main metric."""
+
+
+def wrong_record_name(name: str) -> str | None:
+    """Return what is wrong with a name for a recorded number; None: nothing is."""
+    if not name.isidentifier():
+        return f"{name!r} is no name of letters, digits and underscores"
+    if name in METRICS or name.startswith(("malicious_", "accuracy")):
+        return f"{name} is a metric of the simulator's own"
+    return None
+
+
 class MetricRow(NamedTuple):
     """Row of `metrics/`: a number measured on one node's published model.
 

@@ -138,7 +138,7 @@ def _count(key: str) -> Callable[[Summary], Any]:
 
 
 def _outside(summary: Summary) -> None:
-    """For numbers that are worked out elsewhere: no summary holds them."""
+    """Return None: the number is worked out elsewhere, no summary holds it."""
 
 
 _OFFERED = "payload of messages that have ended, sent or not, once a receiver"
@@ -230,6 +230,7 @@ MEASURES: dict[str, Measure] = {
     "virtual_s": Measure("virtual", "s", _at("virtual_s")),
     "wall_s": Measure("wall", "s", _at("wall_s")),
 }
+"""Numbers by which runs are compared: the columns of `run.summary`, by name."""
 
 _MEANINGS = {
     "accuracy": "on test samples of the node's own mix of classes, mean over nodes",

@@ -12,11 +12,15 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Collection
+from functools import partial
 from typing import Any
 
 from netsim.recording.parquet_parts import Parts
 from netsim.recording.schema import FATES, UseRow
 from netsim.units import NS_PER_S, to_s
+
+_use_row = partial(tuple.__new__, UseRow)
+"""`UseRow` of a tuple of all its fields, in half the time; there is one for every message."""
 
 
 class Arrival:
@@ -25,15 +29,18 @@ class Arrival:
     Parameters
     ----------
     uses : Uses
-        Is told of its fate.
+        Where its fate is counted and recorded.
     message : int
         Number of its row in `messages/`.
     src, dst : int
     kind : str
+        Name of its class.
     sent_ns, arrived_ns : int
 
     Attributes
     ----------
+    uses : Uses or None
+        None once its fate is known.
     handed_ns : int or None
         When an algorithm first got the message; None: none has.
     is_late : bool
@@ -54,11 +61,13 @@ class Arrival:
         sent_ns: int,
         arrived_ns: int,
     ) -> None:
-        self.uses: Uses | None = uses  # None once the fate is known
+        self.uses: Uses | None = uses
         self.message, self.src, self.dst, self.kind = message, src, dst, kind
         self.sent_ns, self.arrived_ns = sent_ns, arrived_ns
         self.handed_ns: int | None = None
         self.is_late = False
+        uses._open[self] = None
+        uses._receivers.add(dst)
 
     def used(self, now_ns: int, by: str, weight: float | None) -> None:
         """Note a use of one of its values; the first one counts.
@@ -71,17 +80,47 @@ class Arrival:
         weight : float or None
             In a mixture, where it is a number.
         """
-        if self.uses is not None:
-            self.uses.settle(self, "used", now_ns, by, weight)
+        uses = self.uses
+        if uses is None:
+            return
+        age_ns = now_ns - self.sent_ns
+        uses._age_ns += age_ns
+        uses._users.add(self.dst)
+        if now_ns != uses._last_use_ns:
+            uses._gap_until(now_ns)
+        self._record(uses, "used", now_ns / NS_PER_S, age_ns / NS_PER_S, by, weight)
 
     def settled(self, fate: str) -> None:
-        """Note a fate that is no use, unless there is one already."""
-        if self.uses is not None:
-            self.uses.settle(self, fate)
+        """Note a fate that is no use, one of `FATES`, unless there is one already."""
+        uses = self.uses
+        if uses is None:
+            return
+        uses._unused_ns.append(self.arrived_ns)
+        self._record(uses, fate, None, None, "", None)
+
+    def _record(
+        self,
+        uses: Uses,
+        fate: str,
+        used_s: float | None,
+        age_s: float | None,
+        by: str,
+        weight: float | None,
+    ) -> None:
+        self.uses = None
+        del uses._open[self]
+        uses.counts[fate] += 1
+        values = uses.parts.values
+        values += _use_row((
+            self.message, self.sent_ns, self.arrived_ns, self.src, self.dst, self.kind, fate,
+            used_s, age_s, by, weight,
+        ))  # fmt: skip
+        if len(values) >= uses.parts.full:
+            uses.parts.flush()
 
 
 class Uses:
-    """Collects, counts and writes what became of messages with values that arrived.
+    """Counts and writes what became of messages with values that arrived.
 
     Parameters
     ----------
@@ -92,6 +131,7 @@ class Uses:
     ----------
     limit_ns : float
         The oldest message that the algorithm uses [ns].
+    parts : Parts
     counts : Counter
         Messages by fate, of those whose fate is known.
     """
@@ -99,9 +139,9 @@ class Uses:
     def __init__(self, parts: Parts) -> None:
         for fate in FATES:
             parts.words["fate"][fate]  # fixed codes
-        self._parts = parts
-        self._open: dict[Arrival, None] = {}
-        self._unused_ns = array("q")  # when messages arrived that were never used
+        self.parts = parts
+        self._open: dict[Arrival, None] = {}  # whose fate is not known, in the order of coming
+        self._unused_ns = array("q")
         self._lost_ns = array("q")  # when messages with values were given up
         self.limit_ns = float("inf")
         self.counts: Counter[str] = Counter()
@@ -111,71 +151,9 @@ class Uses:
         self._users: set[int] = set()
         self._age_ns = 0
 
-    def arrived(
-        self, message: int, src: int, dst: int, kind: str, sent_ns: int, now_ns: int
-    ) -> Arrival:
-        """Note a message with values that has arrived.
-
-        Parameters
-        ----------
-        message : int
-            Number of its row in `messages/`.
-        src, dst : int
-        kind : str
-            Name of its class.
-        sent_ns, now_ns : int
-        """
-        found = Arrival(self, message, src, dst, kind, sent_ns, now_ns)
-        self._open[found] = None
-        self._receivers.add(dst)
-        return found
-
     def lost(self, now_ns: int) -> None:
         """Note a message with values that does not arrive."""
         self._lost_ns.append(now_ns)
-
-    def settle(
-        self,
-        arrival: Arrival,
-        fate: str,
-        now_ns: int | None = None,
-        by: str = "",
-        weight: float | None = None,
-    ) -> None:
-        """Count and record the fate of a message; it is final.
-
-        Parameters
-        ----------
-        arrival : Arrival
-        fate : str
-            One of `FATES`.
-        now_ns : int or None
-            When it was used.
-        by : str
-            What read it.
-        weight : float or None
-            In a mixture, where it is a number.
-        """
-        del self._open[arrival]
-        arrival.uses = None
-        self.counts[fate] += 1
-        used_s = age_s = None
-        if now_ns is not None:
-            age_ns = now_ns - arrival.sent_ns
-            used_s, age_s = now_ns / NS_PER_S, age_ns / NS_PER_S
-            self._age_ns += age_ns
-            self._gap_until(now_ns)
-            self._users.add(arrival.dst)
-        else:
-            self._unused_ns.append(arrival.arrived_ns)
-        # fmt: off
-        row = UseRow(
-            arrival.message, arrival.sent_ns, arrival.arrived_ns, arrival.src, arrival.dst,
-            arrival.kind, fate, used_s, age_s, by, weight,
-        )
-        # fmt: on
-        if self._parts.add(row):
-            self._parts.flush()
 
     def _gap_until(self, now_ns: int) -> None:
         first, last = self._longest_gap_ns
@@ -195,16 +173,16 @@ class Uses:
                 fate = "too_old"
             else:
                 fate = "not_used"
-            self.settle(arrival, fate)
+            arrival.settled(fate)
         self._gap_until(now_ns)
 
     def flush(self) -> None:
         """Write the rows of messages whose fate is known."""
-        self._parts.flush()
+        self.parts.flush()
 
     def close(self) -> None:
         """Close the table, once `end` has been called."""
-        self._parts.close()
+        self.parts.close()
 
     def summary(self) -> dict[str, Any]:
         """`arrived`, a count of each fate, and `mean_age_s` at first use; empty if none arrived."""

@@ -4,6 +4,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from netsim.node.decisions import Decides
 from netsim.protocols.declaration import ANY_TASK, declaration_of
 from netsim.scenario.kinds import Kinds, kinds_of
 
@@ -41,6 +42,11 @@ def learns(module: ModuleType, task: type[Any]) -> bool:
     return kind in known or ("classification" in known and task.has_classes)
 
 
+def needs_server(module: ModuleType) -> bool:
+    """Return whether one node of role `server` has to be there."""
+    return declaration_of(module.processes).needs_server
+
+
 def needs_values(module: ModuleType) -> bool:
     """Return whether the algorithm's course depends on values (so not with --timing-only)."""
     return declaration_of(module.processes).needs_values
@@ -64,6 +70,22 @@ def common_parts(module: ModuleType, params: Any) -> tuple[str, ...]:
 def knows_servers(module: ModuleType) -> bool:
     """Return whether nodes of role `server` take part; if not, the others play without them."""
     return declaration_of(module.processes).knows_servers
+
+
+def learns_itself(module: ModuleType) -> bool:
+    """Return whether the algorithm brings its own learning, so that it needs no data or model."""
+    return not declaration_of(module.processes).learns
+
+
+def leaves_decisions(module: ModuleType) -> bool:
+    """Return whether the algorithm leaves decisions to an agent."""
+    return declaration_of(module.processes).decides is not None
+
+
+def decisions(module: ModuleType, params: Any, roles: tuple[str, ...]) -> Decides | None:
+    """Return the decisions that the algorithm leaves to an agent, among nodes of these roles."""
+    declared = declaration_of(module.processes).decides
+    return None if declared is None else declared(params, roles)
 
 
 def mixes_to_one(module: ModuleType) -> bool:

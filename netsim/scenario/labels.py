@@ -41,7 +41,7 @@ def short_key(path: str) -> str:
 
 
 def short_path(text: str) -> str:
-    """Of an absolute path its last two parts; another text as it is."""
+    """Shorten an absolute path to its last two parts; another text stays as it is."""
     path = Path(text)
     return "/".join(path.parts[-2:]) if path.is_absolute() else text
 

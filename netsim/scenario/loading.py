@@ -177,7 +177,7 @@ def check(draft: Draft, modules: Mapping[str, ModuleType]) -> Scenario:
 def _checked(draft: Draft, kinds: Kinds) -> Scenario:
     state = kinds.state()
     model = _model(state)
-    raw = with_default_kinds(normalised(draft.raw), model)
+    raw = _without_learning(with_default_kinds(normalised(draft.raw), model), kinds)
     single = [key for (key,) in LISTS if isinstance(draft.raw.get(key), dict)]
     problems: list[str] = []
     checked: Scenario | None = None
@@ -219,6 +219,25 @@ def _checked(draft: Draft, kinds: Kinds) -> Scenario:
     if any(entry.set for entry in scenario.algorithm):
         scenario._own = algorithm_overrides(draft, scenario, lambda d: check(d, kinds))
     return scenario
+
+
+NO_LEARNING = {"data": {"kind": "none"}, "model": [{"kind": "none"}]}
+"""Tables of a scenario whose methods all bring their own learning, where it does not have them."""
+
+
+def _kinds_of_methods(raw: Mapping[str, Any], modules: Mapping[str, ModuleType]) -> list[str]:
+    """The kinds of the algorithms that a scenario names and that there are."""
+    entries = raw.get("algorithm")
+    kinds = [one.get("kind") for one in entries or () if isinstance(one, dict)]
+    return [kind for kind in kinds if isinstance(kind, str) and kind in modules]
+
+
+def _without_learning(raw: dict[str, Any], modules: Mapping[str, ModuleType]) -> dict[str, Any]:
+    """The tables, with no data and no model where no method needs any and none are named."""
+    kinds = _kinds_of_methods(raw, modules)
+    if not kinds or not all(algorithm_files.learns_itself(modules[kind]) for kind in kinds):
+        return raw
+    return {**NO_LEARNING, **raw}
 
 
 def json_schema(modules: Mapping[str, ModuleType]) -> dict[str, Any]:
@@ -297,7 +316,8 @@ def _written_form(raw: dict[str, Any], single: list[str]) -> dict[str, Any]:
 
 def _target_problems(scenario: Scenario, draft: Draft) -> list[str]:
     """A sweep's target that its main metric can't have."""
-    target, name = None if scenario.sweep is None else scenario.sweep.target, scenario.task.main
+    target = None if scenario.sweep is None else scenario.sweep.target
+    name = scenario.main_metric.name
     if target is None or not is_share(name) or 0 <= target <= 1:
         return []
     return [line(draft, ("sweep", "target"), f"{name} is a share, from 0 to 1")]
@@ -329,6 +349,24 @@ def _validation_problems(scenario: Scenario, draft: Draft, modules: Kinds) -> li
     return [line(draft, ("data", "validation"), f"{told}; give a share, such as 0.2")]
 
 
+def _learning_problems(
+    draft: Draft, raw: Mapping[str, Any], modules: Mapping[str, ModuleType]
+) -> list[str]:
+    """Tables that say there is nothing to learn, beside a method that learns."""
+    learning = [
+        kind
+        for kind in dict.fromkeys(_kinds_of_methods(raw, modules))
+        if not algorithm_files.learns_itself(modules[kind])
+    ]
+    model = raw.get("model")
+    tables = {"data": [raw.get("data")], "model": model if isinstance(model, list) else [model]}
+    return [
+        line(draft, (table, "kind"), f'algorithm "{learning[0]}" learns; name another kind')
+        for table, each in tables.items()
+        if learning and any(isinstance(one, dict) and one.get("kind") == "none" for one in each)
+    ]
+
+
 def _task(raw: Mapping[str, Any]) -> type[Component] | None:
     """Return the task's component; None where the file has a mistake there."""
     table = raw.get("task", {"kind": "classification"})
@@ -358,6 +396,7 @@ def _across_tables(
         and raw.get("ideal_network") is not True  # takes the table's place
         and any(key in group for group in groups)
     ]
+    problems += _learning_problems(draft, raw, modules)
     entries = raw.get("algorithm")
     exchange = raw.get("exchange")
     schedule = exchange.get("schedule") if isinstance(exchange, dict) else None

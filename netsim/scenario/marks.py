@@ -41,7 +41,7 @@ def written(path: KeyPath, raw: Mapping[str, Any]) -> KeyPath:
 
 @cache
 def _marks(table: Any) -> dict[str, tuple[Mark, ...]]:
-    """By key the annotations of all branches of its type."""
+    """Annotations of all branches of a key's type, by key."""
     found = {}
     for key, info in table.model_fields.items():
         waiting: list[Any] = [*info.metadata, info.annotation]

@@ -13,6 +13,7 @@ from pydantic import (
     SerializeAsAny,
     create_model,
     field_validator,
+    model_validator,
 )
 
 from netsim.attacks import Attack
@@ -27,6 +28,7 @@ from netsim.links.radio.table import Radio
 from netsim.links.wired.wire import Wire
 from netsim.models import ModelKind
 from netsim.recording.main_metric import MainMetric
+from netsim.recording.schema import wrong_record_name
 from netsim.registry import (
     Count,
     Duration,
@@ -74,6 +76,12 @@ class Metrics(Table):
         Values that are kept, at the end, of the models published last: the whole model (`theta`),
         what the head takes for each of a node's test samples, with their labels (`features`), or
         the parameters of the `head`. They lie in `kept/`, a file for each name.
+    main
+        Metric that runs are judged by, of those that methods record (`node.record`): at each
+        evaluation every node's last one counts. Absent: that of the task. Example: `"reward"`
+    lower_is_better
+        Whether low values of `main` are the better ones. Absent: if its name has `loss` or `error`
+        in it.
     timeline
         Whether the run folder tells when every node trains, sends, receives and is off
         (`intervals/`), from which `netsim export RUN --as timeline` draws.
@@ -85,7 +93,29 @@ class Metrics(Table):
     weights: bool = True
     ties: Literal["first", "last"] = "first"
     keep: tuple[Literal["theta", "features", "head"], ...] = ()
+    main: str | None = None
+    lower_is_better: bool | None = None
     timeline: bool = False
+
+    @field_validator("main")
+    @classmethod
+    def _is_recorded(cls, main: str | None) -> str | None:
+        problem = None if main is None else wrong_record_name(main)
+        if problem is not None:
+            raise ValueError(f"{problem}; it is one that a method records")
+        return main
+
+    @model_validator(mode="after")
+    def _of_a_metric(self) -> "Metrics":
+        if self.main is None and self.lower_is_better is not None:
+            raise ValueError("lower_is_better is of main, which is absent; name it, or leave both")
+        is_named_low = MainMetric.reported(self.main or "", None).is_lower_better
+        if is_named_low and self.lower_is_better is False:
+            raise ValueError(
+                f'lower_is_better = false: low values of main = "{self.main}" are better, for its '
+                "name has loss or error in it; record it by another name"
+            )
+        return self
 
 
 class Run(Table):
@@ -363,14 +393,18 @@ class Scenario(Table):
     @property
     def main_metric(self) -> MainMetric:
         """The metric that runs are judged by."""
-        return MainMetric(self.task.main, self.task.lower)
+        name = self.metrics.main
+        if name is None:
+            return MainMetric(self.task.main, self.task.lower)
+        return MainMetric.reported(name, self.metrics.lower_is_better)
 
     @property
     def chosen_by(self) -> str | None:
         """The metric that chooses a sweep's best point; None: there is nothing to choose."""
         if self.sweep is None:
             return None
-        return self.sweep.select or (self.main_metric.validation if self.sweep.trials else None)
+        usual = self.metrics.main or self.main_metric.validation
+        return self.sweep.select or (usual if self.sweep.trials else None)
 
     def stages_of(self, entry: AlgorithmEntry) -> tuple[str, ...]:
         """The stages of one algorithm to measure; none: what each node published last."""

@@ -38,7 +38,7 @@ def remedy(summaries: Sequence[Mapping[str, Any]], scenario: Scenario) -> str | 
 
 
 def remedy_meanwhile(evaluation_s: float, all_s: float, scenario: Scenario) -> str | None:
-    """The same of a run that is being played, in fewer words: they stand below its progress.
+    """Return the remedy in fewer words, to stand below the progress of a run.
 
     Parameters
     ----------

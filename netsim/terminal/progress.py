@@ -35,8 +35,7 @@ def headline(scenario: Scenario) -> str:
         _kind(scenario.topology),
         over,
         _kind(scenario.exchange),
-        f"{_kind(scenario.data)} ({_kind(scenario.data.partition)})",
-        " + ".join(_kind(m) for m in scenario.model),
+        *_learned(scenario),
         f"{scenario.horizon_s:,.12g} s",
         f"seed {scenario.seed}",
     )
@@ -234,6 +233,13 @@ def duration(seconds: float) -> str:
     if minutes < 60:
         return f"{minutes} min {rest:02d} s"
     return f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def _learned(scenario: Scenario) -> list[str]:
+    """Words for data and models; none where methods bring their own."""
+    data, models = scenario.data, [m for m in scenario.model if _kind(m) != "none"]
+    words = [] if _kind(data) == "none" else [f"{_kind(data)} ({_kind(data.partition)})"]
+    return [*words, *([" + ".join(map(_kind, models))] if models else [])]
 
 
 def _kind(component: object) -> str:

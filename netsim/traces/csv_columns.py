@@ -72,7 +72,7 @@ class Columns:
 
     @classmethod
     def of(cls, table: str, path: str, folder: Path | None, names: Sequence[str]) -> "Columns":
-        """Those of a file that a scenario names.
+        """Open the columns of a file that a scenario names.
 
         Parameters
         ----------
@@ -132,7 +132,7 @@ class Columns:
 
     @property
     def names(self) -> list[str]:
-        """Of the columns, in order."""
+        """Names of the columns, in order."""
         return list(self._table.column_names)
 
     def __contains__(self, name: str) -> bool:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from netsim.errors import DataError
 from netsim.traces.files import Text, number, shown
-from netsim.traces.remarks import Played, note_played
+from netsim.traces.remarks import PlayedSpan, note_played
 
 LATEST_S = 1e11
 """No time in seconds is later, not since 1970 either: what is counts ms, us or ns."""
@@ -123,5 +123,5 @@ def begin(
         )
     begins_s = first_s if start_s is None else start_s
     said = start_s is not None
-    note_played(Played(where, first_s, last_s, begins_s, said, clear, beyond, speedup, repeats))
+    note_played(PlayedSpan(where, first_s, last_s, begins_s, said, clear, beyond, speedup, repeats))
     return begins_s

@@ -16,7 +16,7 @@ LEAST_COVERED = 0.1
 
 
 @dataclass(frozen=True)
-class Played:
+class PlayedSpan:
     """A file of rows by time, and when of it a run begins.
 
     Attributes
@@ -79,7 +79,7 @@ class Notes:
 
     Attributes
     ----------
-    played : dict of Played to None
+    played : dict of PlayedSpan to None
         In the order of reading.
     said : dict of str to None
         Sentences.
@@ -87,7 +87,7 @@ class Notes:
         Of a table, such as `mobility`: what its file calls the nodes 0, 1, ...
     """
 
-    played: dict[Played, None] = field(default_factory=dict)
+    played: dict[PlayedSpan, None] = field(default_factory=dict)
     said: dict[str, None] = field(default_factory=dict)
     ids: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -128,8 +128,8 @@ def noting() -> AbstractContextManager[Notes]:
     return collecting(_notes, Notes())
 
 
-def note_played(played: Played) -> None:
-    """Note when of a file a run begins."""
+def note_played(played: PlayedSpan) -> None:
+    """Record the part of a file that a run plays."""
     notes = _notes.get()
     if notes is not None:
         notes.played[played] = None

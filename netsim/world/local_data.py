@@ -11,6 +11,7 @@ from torch import Tensor
 from netsim.data.drifts import Pool
 from netsim.data.partitions import Shard
 from netsim.data.sets import Samples
+from netsim.data.sets.none import NoData
 from netsim.data.validation import cut_later, cut_validation
 from netsim.errors import ScenarioError
 from netsim.learning.shards import NodeRows, Shards
@@ -94,6 +95,8 @@ def local_data(
     learners = _learners(roles)
     if not learners:
         raise ScenarioError("[nodes] groups: every node is a server; none holds data")
+    if isinstance(scenario.data, NoData):
+        return _nothing(scenario, examples, roles, streams, device, dtype), ()
     pool = Pool(samples, _classes(scenario, samples))
     parts = pool.split(scenario.data.partition, len(learners), streams)
     course = course_of(scenario, learners, parts, pool)
@@ -127,6 +130,28 @@ def local_data(
         *(samples.scale, scenario.task, [*range(len(roles)), *(plan.node for plan in later)]),
     )
     return shards, tuple(course.changes)
+
+
+def _nothing(
+    scenario: Scenario,
+    examples: Examples,
+    roles: tuple[str, ...],
+    streams: Streams,
+    device: torch.device,
+    dtype: torch.dtype,
+) -> Shards:
+    """The samples of nodes that have none.
+
+    Parameters
+    ----------
+    scenario, examples, roles, streams, device, dtype
+        As of `local_data`.
+    """
+    x, y = (_on_device(values, device, dtype) for values in (examples.x, examples.y))
+    none = np.zeros(0, dtype=np.int64)
+    rows = [NodeRows(none, none, none) for _ in roles]
+    common = {"common_test": none, "common_validation": none}
+    return Shards(x, y, rows, common, scenario.training.batch_size, streams, None, scenario.task)
 
 
 def _cut(

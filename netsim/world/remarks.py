@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from netsim.errors import one_line
+from netsim.links.radio.table import Radio
 from netsim.scenario import plausibility
 from netsim.units import linear_to_db
 from netsim.world.builder import World
@@ -15,6 +16,8 @@ MOST_BITS_PER_S_HZ = 15.0
 """One antenna with 4096-QAM carries twelve."""
 FASTEST_M_PER_S = 350.0
 """About the speed of sound."""
+Range = tuple[float, float]
+
 _LOOKED_AT = 200
 """So many senders are looked at."""
 
@@ -29,6 +32,7 @@ def remarks(world: World) -> list[str]:
         *plausibility.remarks(world.scenario),
         *_of_preset(world),
         *(world.fidelity.remarks() if world.fidelity else ()),
+        *_of_path_loss(world),
         *_of_radio(world),
         *_of_movement(world),
         *world.notes.remarks(world.scenario.horizon_s),
@@ -38,7 +42,7 @@ def remarks(world: World) -> list[str]:
 
 
 def _of_movement(world: World) -> list[str]:
-    """Of the fastest node of a file; the keys of models of movement have limits of their own."""
+    """Warn of a file that moves a node faster than sound."""
     track = world.track
     laws = world.scenario.per_node("mobility")
     if track is None or not any("path" in type(law).model_fields for law in laws):
@@ -52,7 +56,7 @@ def _of_movement(world: World) -> list[str]:
 
 
 def _of_preset(world: World) -> list[str]:
-    """Of keys of the radio that the scenario sets beside its preset."""
+    """List the keys of the radio that the scenario sets beside its preset."""
     radio = world.scenario.radio
     found = [] if radio is None else radio.beside_preset
     if radio is None or not found:
@@ -63,18 +67,50 @@ def _of_preset(world: World) -> list[str]:
     ]
 
 
+def _of_path_loss(world: World) -> list[str]:
+    """Of a carrier and of antennas for which the source of the path loss states nothing."""
+    radio = world.scenario.radio
+    if radio is None or world.positions_m is None:
+        return []
+    law, found = radio.path_loss, []
+    if law.fitted_hz is not None:
+        least_hz, most_hz = law.fitted_hz
+        if not least_hz <= radio.carrier_hz <= most_hz:
+            found.append(
+                f'[radio] carrier_hz = {radio.carrier_hz:g}: path_loss "{law.kind}" is stated for '
+                f"{least_hz / 1e9:g} to {most_hz / 1e9:g} GHz; elsewhere it is an extrapolation"
+            )
+    if law.fitted_ends_m is not None:
+        found += _of_heights(world, radio, law.fitted_ends_m)
+    return found
+
+
+def _of_heights(world: World, radio: Radio, ends_m: tuple[Range, Range]) -> list[str]:
+    """Of the first link whose ends, where they start, are higher or lower than the law's."""
+    heights_m, law = world.heights_m, radio.path_loss
+    if heights_m:
+        links = [(i, j) for i, others in enumerate(world.neighbours) for j in others]
+        where = [(f"[nodes] height_m of {i} and {j}", heights_m[i], heights_m[j]) for i, j in links]
+    else:
+        keys = (getattr(law, key) for key in ("base_height_m", "device_height_m"))
+        where = [("[radio.path_loss] base_height_m and device_height_m", *keys)]
+    for name, one_m, other_m in where:
+        both_m = max(one_m, other_m), min(one_m, other_m)
+        if not all(a <= m <= b for m, (a, b) in zip(both_m, ends_m, strict=True)):
+            higher, lower = (f"{a:g} to {b:g} m" if a < b else f"{a:g} m" for a, b in ends_m)
+            return [
+                f'{name} = {one_m:g} and {other_m:g}: path_loss "{law.kind}" is stated for one '
+                f"end at {higher} and one at {lower}; elsewhere it is an extrapolation"
+            ]
+    return []
+
+
 def _of_radio(world: World) -> list[str]:
-    """Of the strongest link: its SNR, and the rate that it would be used at."""
+    """Warn of the SNR of the strongest link, and of the rate that it would be used at."""
     radio, budget = world.scenario.radio, world.budget
     if radio is None or budget is None:
         return []
-    best, pair = 0.0, (0, 0)
-    for src, others in enumerate(world.neighbours[:_LOOKED_AT]):
-        if others:
-            heard = budget.mean_snr.snr(src, others, 0)
-            strongest = int(heard.argmax())
-            if heard[strongest] > best:
-                best, pair = float(heard[strongest]), (src, others[strongest])
+    best, pair = budget.strongest(world.neighbours[:_LOOKED_AT])
     found = []
     best_db = linear_to_db(best)
     if best_db > MOST_SNR_DB:

@@ -12,20 +12,16 @@ papers/numbers, `page` adds what is there to these.
 import argparse
 import os
 import sys
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
-from netsim.engine.runner import DATA_VARIABLE
-from netsim.errors import FolderBusyError, NetsimError, ScenarioError
-from netsim.recording import folder_lock
-from netsim.recording.whole_files import write_text
+from netsim import NetsimError, ScenarioError
 from papers.results import numbers as kept_numbers
 from papers.results import page as pages
 from papers.results import playing, records, table_files, tables
 from papers.results.cell_runs import run_of
 from papers.results.collecting import collect
+from papers.results.files import alone, write_text
 from papers.results.tables import RESULTS, PaperTable
 from papers.results.tuned import blocks
 
@@ -38,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Play the tables of the papers, and write papers; 1 if a run failed, 2 for bad input."""
     given = _parser().parse_args(arguments)
     if given.data:
-        os.environ[DATA_VARIABLE] = str(given.data.absolute())
+        os.environ["NETSIM_DATA"] = str(given.data.absolute())
     try:
         found: int = given.do(given)
     except ScenarioError as error:
@@ -194,7 +190,7 @@ def _page(given: argparse.Namespace) -> int:
     if given.table == OVER_RADIO:
         from papers.results import over_radio
 
-        with _alone():
+        with alone(RESULTS):
             if folder and (folder / OVER_RADIO).is_dir():
                 over_radio.collect(folder / OVER_RADIO)
             write_text(over_radio.PAGE, over_radio.page())
@@ -203,7 +199,7 @@ def _page(given: argparse.Namespace) -> int:
     _all_tables()  # what is wrong with another one is told before anything is written
     _index()
     damaged: list[str] = []
-    with _alone():
+    with alone(RESULTS):
         if folder and (folder / table.name).is_dir():
             found = collect(table, folder)
             damaged = found.damaged
@@ -213,24 +209,6 @@ def _page(given: argparse.Namespace) -> int:
             print(line, file=sys.stderr)
         write_page(table.page)
     return 1 if damaged else 0
-
-
-@contextmanager
-def _alone(patience_s: float = 120.0) -> Iterator[None]:
-    """Wait until no other process adds to the numbers, and keep others from it."""
-    until = time.monotonic() + patience_s
-    while True:
-        try:
-            folder_lock.acquire(RESULTS, take_over=True)
-            break
-        except FolderBusyError:
-            if time.monotonic() > until:
-                raise
-            time.sleep(0.2)
-    try:
-        yield
-    finally:
-        folder_lock.release(RESULTS)
 
 
 def _tuned(given: argparse.Namespace) -> int:

@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from netsim.campaign import sweep_folder
-from netsim.campaign.grid import Job, Point
-from netsim.errors import ScenarioError
-from netsim.scenario import Scenario, algorithm_files, check, draft_of, to_toml
+import netsim
+from netsim import Scenario, ScenarioError
 from papers.results.problems import unknown
 from papers.results.tables import Cell, PaperTable, keys
 
@@ -19,8 +17,6 @@ FREE = ("run", "sweep", "paper", "name")
 """Tables of a scenario on which no result depends."""
 
 _DIGEST = 12
-
-MODULES = algorithm_files.algorithms()
 
 
 @dataclass(frozen=True)
@@ -50,7 +46,9 @@ class Run:
     @property
     def is_done(self) -> bool:
         """Return whether nothing of it is left to play."""
-        return sweep_folder.state(self.own) == "done"
+        path = self.own / "status.json"
+        state = json.loads(path.read_text())["state"] if path.is_file() else ""
+        return state == "done" and (self.own / "summary.json").is_file()
 
 
 def run_of(table: PaperTable, cell: Cell, seed: int, rounds: int | None, runs: Path) -> Run:
@@ -72,26 +70,30 @@ def run_of(table: PaperTable, cell: Cell, seed: int, rounds: int | None, runs: P
     return Run(cell, seed, rounds, folder)
 
 
-def job_of(table: PaperTable, run: Run, threads: int = 1) -> Job:
-    """The run as a sweep's worker plays it.
+def scenario_of(table: PaperTable, run: Run) -> Scenario:
+    """The scenario that a run has to be of, with its one algorithm.
 
     Parameters
     ----------
     table : PaperTable
     run : Run
-    threads : int
-        Of the native kernel; no bit depends on it.
+
+    Raises
+    ------
+    ScenarioError
+        If a key or the entry of the cell is wrong.
     """
-    cell = run.cell
-    scenario = cell.row.scenario or cell.column.scenario or table.scenario
-    draft = draft_of(scenario, (), MODULES)
-    draft.raw.pop("sweep", None)
-    for key, value in keys(table, cell, run.rounds).items():
-        draft.assign(key, value, said_in(table, cell))
-    draft.assign("seed", run.seed, table.name)
-    draft.assign("run.threads", threads, "--threads")
-    label = " / ".join(cell.id)
-    return Job(Point(label, {}), run.seed, draft, run.folder, (), False, (cell.row.entry,))
+    cell, entry = run.cell, run.cell.row.entry
+    name = cell.row.scenario or cell.column.scenario or table.scenario
+    changes = {**keys(table, cell, run.rounds), "seed": run.seed, "sweep": None}
+    try:
+        whole = netsim.load(name, **changes)
+    except ScenarioError as error:
+        raise ScenarioError(f"{said_in(table, cell)}: {error}") from error
+    labels = [one.name for one in whole.algorithm]
+    if entry not in labels:
+        raise ScenarioError(unknown(entry, labels, said_in(table, cell)))
+    return whole.replace(algorithm=[whole.stated["algorithm"][labels.index(entry)]])
 
 
 def said_in(table: PaperTable, cell: Cell) -> str:
@@ -100,21 +102,10 @@ def said_in(table: PaperTable, cell: Cell) -> str:
     return f'{where}, reading "{cell.reading.name}"' if cell.reading else where
 
 
-def wanted(table: PaperTable, run: Run) -> Scenario:
-    """The scenario that a run has to be of, with its one algorithm."""
-    whole = check(job_of(table, run).draft, MODULES)
-    entry = tuple(e for e in whole.algorithm if e.name == run.cell.row.entry)
-    if not entry:
-        known, row = [e.name for e in whole.algorithm], run.cell.row
-        raise ScenarioError(unknown(row.entry, known, said_in(table, run.cell)))
-    return whole.model_copy(update={"algorithm": entry})
-
-
 def other_settings(table: PaperTable, run: Run) -> list[str]:
     """List the settings of a run's scenario that differ from the table's; empty: none."""
-    now = _flat(wanted(table, run))
-    path = str(run.own / "scenario.toml")
-    then = _flat(check(draft_of(path, (), MODULES), MODULES))
+    now = _flat(scenario_of(table, run))
+    then = _flat(netsim.load(run.own / "scenario.toml"))
     return sorted(key for key in now | then if now.get(key) != then.get(key))
 
 
@@ -122,24 +113,15 @@ def settings(table: PaperTable, run: Run) -> str:
     """A digest of what a run's scenario says, seed apart.
 
     Keys that are left to their defaults are not in it, so a new one changes no digest.
-
-    Raises
-    ------
-    ScenarioError
-        If the scenario has no algorithm of the row's entry.
     """
-    raw = {k: v for k, v in job_of(table, run).draft.raw.items() if k not in (*FREE, "seed")}
-    entry = run.cell.row.entry
-    labels = [one.get("name", one["kind"]) for one in raw["algorithm"]]
-    if entry not in labels:
-        raise ScenarioError(unknown(entry, labels, said_in(table, run.cell)))
-    raw["algorithm"] = [raw["algorithm"][labels.index(entry)]]
+    stated = scenario_of(table, run).stated
+    raw = {key: value for key, value in stated.items() if key not in (*FREE, "seed")}
     text = json.dumps(raw, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:_DIGEST]
 
 
 def _flat(scenario: Scenario) -> dict[str, Any]:
-    tables = tomllib.loads(to_toml(scenario))
+    tables = tomllib.loads(scenario.to_toml())
     return dict(_leaves({k: v for k, v in tables.items() if k not in FREE}))
 
 

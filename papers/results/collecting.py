@@ -11,9 +11,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from netsim.errors import NetsimError, ScenarioError
-from netsim.recording import metrics, run_folder
-from netsim.recording.summary import load
+import netsim
+from netsim import NetsimError, ScenarioError
 from papers.results import numbers, playing, records
 from papers.results.cell_runs import Run, other_settings, settings
 from papers.results.numbers import Curves, Numbers, Result, drawn, where
@@ -86,8 +85,10 @@ def of_folders(table: PaperTable, runs: Path) -> Found:
                     found.told.append(told)
                     continue
                 lines = ledger.get(str(run.folder.relative_to(top)), [])
-                result = _result(table, run, load(run.own), lines)
-                curves = dict(_curves(table, run))
+                played = netsim.open(run.own)
+                [summary] = played.summaries.values()
+                result = _result(table, run, summary, lines)
+                curves = dict(_curves(table, run, played))
             except (NetsimError, OSError) as error:
                 found.damaged.append(f"{error}: left out; move the run away and play it again")
                 continue
@@ -169,14 +170,12 @@ def at(summary: Mapping[str, Any], path: str) -> float | None:
     return float(value) if is_number and math.isfinite(value) else None
 
 
-def _curves(table: PaperTable, run: Run) -> Iterator[tuple[numbers.CurveOf, dict[float, float]]]:
+def _curves(
+    table: PaperTable, run: Run, played: netsim.Run
+) -> Iterator[tuple[numbers.CurveOf, dict[float, float]]]:
     """The curves of a run."""
     for curve in table.curves:
         if run.rounds is None and drawn(curve, run.cell):
-            try:
-                one = metrics.curve(run_folder.read(run.own, "metrics"), curve.metric)
-                values = dict(zip(one.t_s.tolist(), one.mean.tolist(), strict=True))
-            except (KeyError, ValueError, IndexError) as error:
-                told = f'{run.own}: has no curve "{curve.metric}" in metrics/'
-                raise ScenarioError(told) from error
+            rows = played.curve(curve.metric)
+            values = dict(zip(rows["t_s"], rows["mean"], strict=True))
             yield (curve.name, run.cell.row.name, run.seed), values

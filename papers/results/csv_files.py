@@ -7,8 +7,8 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from netsim.errors import ScenarioError
-from netsim.recording.whole_files import write_text
+from netsim import ScenarioError
+from papers.results.files import write_text
 
 _REMEDY = "restore the file (git checkout), or delete the line and have its run collected again"
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from netsim.views.gathering.comparison import spread
+from netsim import spread
 from papers.results.numbers import Result
 from papers.results.tables import Column, Row
 

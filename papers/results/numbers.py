@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from netsim.views.gathering.comparison import spread
+from netsim import spread
 from papers.results import cell_runs
 from papers.results.csv_files import finite, parsed, write_csv
 from papers.results.tables import RESULTS, Cell, Curve, PaperTable, cells

@@ -8,15 +8,16 @@ table's rounds are cut. Several processes may play one table: what another plays
 import datetime
 import platform
 import time
+import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
-from netsim.campaign.play_job import play_job
-from netsim.errors import ScenarioError
-from netsim.recording import folder_lock
+import netsim
+from netsim import FolderBusyError, ScenarioError
+from papers import work
 from papers.results import records
-from papers.results.cell_runs import Run, job_of, other_settings, run_of, wanted
+from papers.results.cell_runs import Run, other_settings, run_of, scenario_of
 from papers.results.problems import unknown
 from papers.results.table_files import WHOLE
 from papers.results.tables import Cell, PaperTable, cells
@@ -106,7 +107,7 @@ def check_all(table: PaperTable, some: Iterable[Run]) -> None:
     for run in some:
         if run.cell.id not in known:
             known.add(run.cell.id)
-            wanted(table, run)
+            scenario_of(table, run)
         if (run.own / "scenario.toml").is_file():
             differing = other_settings(table, run)
             strange += [f"{run.own}: a run with other {', '.join(differing)}"] if differing else []
@@ -144,42 +145,41 @@ def play(table: PaperTable, run: Run, runs: Path, commit: str, threads: int = 1)
     """
     if run.is_done:
         return Played("is there")
-    wanted(table, run)
-    if _is_others(run):
-        return Played("is being played")
-    run.folder.parent.mkdir(parents=True, exist_ok=True)
+    scenario = scenario_of(table, run).replace(run__threads=threads)
+    run.folder.mkdir(parents=True, exist_ok=True)
     wall_s, cpu_s = time.monotonic(), time.process_time()
-    problem = "interrupted"
+    problem: str | None = "interrupted"
     try:
-        outcome = play_job(job_of(table, run, threads), lambda *_: None, lambda *_: True)
-        problem = outcome.problem
-        if problem and (run.is_done or _is_others(run)):  # which was quicker
-            return Played("is being played")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", netsim.RunWarning)  # the page tells what is odd
+            netsim.run(scenario, out=run.own, resume=True)
+        problem = ""
+    except FolderBusyError:
+        problem = None
+    except Exception as error:  # a run's crash is its outcome; the others go on
+        problem = str(error) or type(error).__name__
     finally:
+        took_s = round(time.process_time() - cpu_s, 2)
         line = {
             "run": str(run.folder.relative_to(runs / table.name)),
             "commit": commit,
             "machine": platform.processor() or platform.machine(),
             "ended": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-            "cpu_s": round(time.process_time() - cpu_s, 2),
+            "cpu_s": took_s,
             "wall_s": round(time.monotonic() - wall_s, 2),
             "problem": problem,
         }
-        records.append(table, runs, line)
-    return Played(problem, failed=True) if problem else Played(f"{line['cpu_s']:.1f} s")
-
-
-def _is_others(run: Run) -> bool:
-    """Return whether another process plays a run."""
-    return run.folder.is_dir() and folder_lock.holder(run.folder) is not None
+        if problem is not None:
+            records.append(table, runs, line)
+    if problem is None:
+        return Played("is being played")
+    return Played(problem, failed=True) if problem else Played(f"{took_s:.1f} s")
 
 
 def estimated_s(
     table: PaperTable, some: Iterable[Cell], runs: Path, rounds: int | None
 ) -> dict[str, float]:
     """CPU seconds of one run of each cell at this machine's rates; kept beside the runs.
-
-    Those of the shipped table's machine, unless `netsim list papers --measure` was called here.
 
     Parameters
     ----------
@@ -188,20 +188,14 @@ def estimated_s(
     runs : Path
     rounds : int or None
     """
-    from netsim.console import papers
-    from netsim.engine import rates as machine
-    from papers import work
-
-    shipped = papers.shipped()
-    rates = papers.kept(papers.kept_rates(), shipped) or shipped.rates
     found = records.kept_estimates(table, runs)
     for cell in some:
         run = run_of(table, cell, cell.seeds[0], rounds, runs)
         key = estimate_key(table, cell, rounds)
-        seconds = 0.0
-        for form, trained, looked in work.counted(wanted(table, run)):
-            train, look = rates.get(form.name) or astuple(machine.measured(form))
-            seconds += trained / train + looked / look
+        seconds = sum(
+            trained / cost.step_flop_per_s + looked / cost.sample_flop_per_s
+            for cost, trained, looked in work.counted(scenario_of(table, run), measure=True)
+        )
         found[key] = round(seconds, 1)
     records.keep_estimates(table, runs, found)
     return found

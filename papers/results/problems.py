@@ -1,13 +1,13 @@
 """Faults of a table's file or of a name that was asked for, in a line each."""
 
+import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any, Protocol, TypeVar
 
 from pydantic_core import ErrorDetails
 
-from netsim.errors import ScenarioError
-from netsim.registry import did_you_mean
+from netsim import ScenarioError
 
 
 class _Named(Protocol):
@@ -43,6 +43,12 @@ def unknown(name: str, known: Sequence[str], what: str) -> str:
     """The message that there is no such name."""
     quoted = ", ".join(f'"{one}"' for one in dict.fromkeys(known))
     return f'{what}: there is no "{name}"{did_you_mean(name, known)} (there are {quoted})'
+
+
+def did_you_mean(name: str, known: Sequence[str]) -> str:
+    """The end of a message that names the likeliest of what there is; empty: none is near."""
+    near = difflib.get_close_matches(name, known, 1)
+    return f'; did you mean "{near[0]}"?' if near else ""
 
 
 def problem(error: ErrorDetails, raw: Any, top: type, kinds: Mapping[str, type]) -> str:

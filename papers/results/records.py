@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from netsim.errors import ScenarioError
-from netsim.recording.whole_files import write_text
+from netsim import ScenarioError
+from papers.results.files import write_text
 from papers.results.tables import ROOT, PaperTable
 
 LEDGER, ESTIMATES = "played.jsonl", "estimates.json"

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from netsim.errors import ScenarioError
+from netsim import ScenarioError
 from papers.results.problems import problem, unknown
 from papers.results.tables import (
     TABLES,

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
-from netsim.errors import ScenarioError
+from netsim import ScenarioError
 from papers.results.problems import named
 
 ROOT = Path(__file__).resolve().parents[2]

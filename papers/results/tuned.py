@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from netsim.errors import ScenarioError
-from netsim.scenario import draft_of
-from netsim.scenario.labels import shown
-from papers.results.cell_runs import MODULES
+import tomli_w
+
+import netsim
+from netsim import ScenarioError
 from papers.results.problems import unknown
 
 BEST = "best.json"
@@ -33,12 +33,13 @@ def blocks(scenario: str, search: Path) -> str:
         If there is no such scenario, or nothing was found.
     """
     best = _best(search)
-    entries = draft_of(scenario, (), MODULES).raw["algorithm"]
+    entries = netsim.load(scenario).stated["algorithm"]
     labels = [entry.get("name", entry["kind"]) for entry in entries]
     for label in best:
         if label not in labels:
             raise ScenarioError(unknown(label, labels, f"{search / BEST}: entries of {scenario}"))
-    return "\n".join(map(_block, entries, (best.get(label) for label in labels)))
+    found = [_changed(entry, best.get(label)) for entry, label in zip(entries, labels, strict=True)]
+    return tomli_w.dumps({"algorithm": found})
 
 
 def _best(search: Path) -> dict[str, Mapping[str, Any]]:
@@ -61,7 +62,8 @@ def _has_values(one: Any) -> bool:
     return isinstance(one, dict) and isinstance(one.get("values"), dict)
 
 
-def _block(entry: Mapping[str, Any], best: Mapping[str, Any] | None) -> str:
+def _changed(entry: Mapping[str, Any], best: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the entry with the values that were found."""
     found = dict(entry)
     name = found.get("name", found["kind"])
     training = dict(found.pop("training", {}))
@@ -75,4 +77,4 @@ def _block(entry: Mapping[str, Any], best: Mapping[str, Any] | None) -> str:
             raise ScenarioError(f"{BEST}: {name}: {key} is no key of training or of an entry")
     if training:
         found["training"] = training
-    return "\n".join(["[[algorithm]]", *(f"{key} = {shown(v)}" for key, v in found.items()), ""])
+    return found

@@ -14,7 +14,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from netsim.engine.runner import DATA_VARIABLE
 from papers.sweep_pages import fashion, playing, whatifs
 from papers.sweep_pages.gallery import WHAT_IFS
 
@@ -38,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             command.add_argument("--only", nargs="+", help="names of sweeps")
     given = parser.parse_args(arguments)
     if given.data:
-        os.environ[DATA_VARIABLE] = str(given.data.absolute())
+        os.environ["NETSIM_DATA"] = str(given.data.absolute())
     if given.command == "play":
         return playing.play(given.only or SWEEPS[given.page], given.runs)
     if given.runs:

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from netsim.views.gathering.comparison import PointResult, spread
+from netsim import spread
 from papers.results.leads import Difference, Word, word
 from papers.results.tables import RESULTS
 from papers.sweep_pages import kept
-from papers.sweep_pages.kept import Sweep
+from papers.sweep_pages.kept import Line, Sweep
 from papers.sweep_pages.markdown import measures_table, played_line, row
 from papers.sweep_pages.sentences import listed, spelled
 
@@ -84,7 +84,7 @@ def text(radio: Sweep, rounds: Sweep, clocks: Sweep) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _by_accuracy(sweep: Sweep) -> Sequence[PointResult]:
+def _by_accuracy(sweep: Sweep) -> Sequence[Line]:
     return sorted(sweep.lines, key=lambda line: -line.estimates["accuracy"].mean)
 
 
@@ -93,7 +93,7 @@ def _leads(sweep: Sweep, where: str) -> str:
     for line in _by_accuracy(sweep):
         cell = line.estimates.get("lead")
         if cell is not None:
-            lead = Difference(cell.mean, cell.half_width, cell.seeds)
+            lead = Difference(cell.mean, cell.half_width, cell.size)
             found.setdefault(word(lead), []).append(f"{line.algorithm} ({spelled(lead)})")
     heads: dict[Word, str] = {"holds": "ahead", "behind": "behind", "not clear": "not clear"}
     return f"Over {where}, against training alone for as many steps [pp]: {_told(heads, found)}."

@@ -12,9 +12,9 @@ from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from PIL import Image
 
-from netsim.recording.summary_fields import MEASURES
-from netsim.views.gathering.comparison import Estimate, PointResult
-from netsim.views.render.figure import style as plot_style
+from netsim import MEASURES, Spread
+from netsim import figures as plot_style
+from papers.sweep_pages import kept
 from papers.sweep_pages.gallery import Point, WhatIf
 from papers.sweep_pages.kept import Sweep
 
@@ -35,7 +35,7 @@ class Line:
     label: str
     places: Sequence[float]
     names: Sequence[str]
-    points: Sequence[PointResult]
+    points: Sequence[kept.Line]
     colour: str
     marker: str
     is_alone: bool
@@ -111,7 +111,7 @@ def _lines(what_if: WhatIf, sweep: Sweep) -> list[Line]:
     return found
 
 
-def _means(points: Sequence[PointResult]) -> list[float]:
+def _means(points: Sequence[kept.Line]) -> list[float]:
     return [point.estimates["accuracy"].mean for point in points]
 
 
@@ -139,7 +139,7 @@ def _look(line: Line) -> dict[str, Any]:
     }
 
 
-def _shown(line: Line, measure: str) -> list[tuple[float, Estimate]]:
+def _shown(line: Line, measure: str) -> list[tuple[float, Spread]]:
     both = zip(line.places, line.points, strict=True)
     return [(x, point.estimates[measure]) for x, point in both if measure in point.estimates]
 

@@ -1,19 +1,13 @@
 """The runs of a sweep, read from their folders; kept in papers/numbers, a run a line."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
-from netsim import scenario
-from netsim.campaign.sweep_results import design
-from netsim.recording.summary_fields import MEASURES
-from netsim.views.gathering.comparison import (
-    PointResult,
-    RunRows,
-    SweepDesign,
-    point_results,
-    run_rows,
-)
+import netsim
+from netsim import MEASURES, Spread, spread
 from papers.results.csv_files import csv_lines, write_csv
 from papers.results.numbers import NUMBERS
 from papers.sweep_pages.playing import ledger
@@ -31,6 +25,29 @@ class Played:
 
 
 @dataclass(frozen=True)
+class Design:
+    """The points of a sweep by their labels, its seeds, and the measures that it shows."""
+
+    points: tuple[str, ...]
+    seeds: tuple[int, ...]
+    show: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Line:
+    """One algorithm at one point, over seeds."""
+
+    point: str
+    algorithm: str
+    seeds: int
+    estimates: Mapping[str, Spread]
+
+
+Rows = dict[str, dict[str, dict[int, dict[str, float]]]]
+"""Measures by point, algorithm and seed."""
+
+
+@dataclass(frozen=True)
 class Sweep:
     """A sweep as its CSV has it.
 
@@ -38,36 +55,46 @@ class Sweep:
     ----------
     name : str
         Of the scenario.
-    design : SweepDesign
-    lines : sequence of PointResult
-        Every point and algorithm, over seeds.
-    rows : mapping
-        Measures by point, algorithm and seed.
+    design : Design
+    rows : Rows
     played : Played
     """
 
     name: str
-    design: SweepDesign
-    lines: Sequence[PointResult]
-    rows: RunRows
+    design: Design
+    rows: Rows
     played: Played
+
+    @cached_property
+    def lines(self) -> Sequence[Line]:
+        """Every point and algorithm, over seeds."""
+        return [
+            Line(point, algorithm, len(runs), _estimates(runs))
+            for point, algorithms in self.rows.items()
+            for algorithm, runs in algorithms.items()
+        ]
 
     @property
     def seeds(self) -> int:
         """Seeds of which a run is there, the fewest of any line."""
         return min((line.seeds for line in self.lines), default=0)
 
-    def line(self, point: str, algorithm: str) -> PointResult:
+    def line(self, point: str, algorithm: str) -> Line:
         """The line of an algorithm at a point."""
         return next(x for x in self.lines if (x.point, x.algorithm) == (point, algorithm))
 
 
-def design_of(name: str) -> SweepDesign:
+def _estimates(runs: Mapping[int, Mapping[str, float]]) -> dict[str, Spread]:
+    """Every measure over the seeds that have it."""
+    found = {name: [row[name] for row in runs.values() if name in row] for name in MEASURES}
+    return {name: spread(values) for name, values in found.items() if values}
+
+
+def design_of(name: str) -> Design:
     """Return the design of a shipped sweep."""
-    loaded = scenario.load(name)
-    assert loaded.sweep is not None
-    found: SweepDesign = design(Path(), loaded.sweep, loaded.seed)
-    return found
+    scenario = netsim.load(name)
+    seeds = scenario.sweep.seeds or (scenario.seed,)
+    return Design(tuple(scenario.points()), seeds, scenario.sweep.show)
 
 
 def collect(name: str, runs: Path) -> None:
@@ -79,19 +106,16 @@ def collect(name: str, runs: Path) -> None:
     runs : Path
         The folder of all sweeps.
     """
-    swept, found = design_of(name), run_rows(runs / name, design_of(name))
-    entries = {entry for algorithms in found.values() for entry in algorithms}
-    whole = [
-        seed
-        for seed in swept.seeds
-        if all(seed in found[point].get(entry, {}) for point in swept.points for entry in entries)
-    ]
-    lines = [
-        [point, algorithm, seed, *(_short(by_seed[seed].get(m)) for m in swept.show)]
-        for point, algorithms in found.items()
-        for algorithm, by_seed in algorithms.items()
-        for seed in (whole if entries else ())
-    ]
+    if not any((runs / name).glob("*/seed-*/*/summary.json")):
+        return
+    swept, opened = design_of(name), netsim.open(runs / name)
+    assert isinstance(opened, netsim.Sweep)
+    there = opened.by_seed
+    there = there[there["point"].isin(swept.points)]
+    each, have = len(swept.points) * there["algorithm"].nunique(), there["seed"].value_counts()
+    whole = [seed for seed in swept.seeds if have.get(seed, 0) == each]
+    rows = there[there["seed"].isin(whole)].reindex(columns=[*FIRST, *swept.show])
+    lines = [[*row[:3], *map(_short, row[3:])] for row in rows.itertuples(index=False)]
     if not lines:
         return
     write_csv(NUMBERS / f"{name}.csv", (*FIRST, *swept.show), lines)
@@ -106,8 +130,8 @@ def collect(name: str, runs: Path) -> None:
     write_csv(PLAYED, columns, [[played[n][c] for c in columns] for n in sorted(played)])
 
 
-def _short(value: float | None) -> str:
-    return "" if value is None else f"{value:.6g}"
+def _short(value: float) -> str:
+    return "" if math.isnan(value) else f"{value:.6g}"
 
 
 def kept(name: str) -> Sweep | None:
@@ -116,7 +140,7 @@ def kept(name: str) -> Sweep | None:
     if not path.is_file():
         return None
     swept = design_of(name)
-    rows: dict[str, dict[str, dict[int, dict[str, float]]]] = {p: {} for p in swept.points}
+    rows: Rows = {point: {} for point in swept.points}
     for line in csv_lines(path):
         numbers = {m: float(line[m]) for m in MEASURES if line.get(m)}
         of_point = rows[line["point"]].setdefault(line["algorithm"], {})
@@ -124,4 +148,4 @@ def kept(name: str) -> Sweep | None:
     told = next((line for line in csv_lines(PLAYED) if line["sweep"] == name), None)
     assert told is not None, f"{PLAYED} has no line of {name}"
     played = Played(tuple(told["commits"].split()), float(told["cpu_s"]))
-    return Sweep(name, swept, point_results(rows, swept), rows, played)
+    return Sweep(name, swept, rows, played)

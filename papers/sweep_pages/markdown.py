@@ -2,13 +2,12 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from netsim.recording.summary_fields import MEASURES
-from netsim.views.gathering.comparison import PointResult
-from papers.sweep_pages.kept import Sweep
+from netsim import MEASURES
+from papers.sweep_pages.kept import Line, Sweep
 
 
 def measures_table(
-    sweep: Sweep, points: Mapping[str, str], lines: Sequence[PointResult] | None = None
+    sweep: Sweep, points: Mapping[str, str], lines: Sequence[Line] | None = None
 ) -> Iterable[str]:
     """Every point and algorithm with the measures that the sweep shows.
 
@@ -17,7 +16,7 @@ def measures_table(
     sweep : Sweep
     points : mapping of str to str
         What a point is called; empty: the sweep has one, which is not named.
-    lines : sequence of PointResult, optional
+    lines : sequence of Line, optional
         In their order; None: all, in the sweep's.
     """
     shown = [m for m in sweep.design.show if any(m in x.estimates for x in sweep.lines)]
@@ -35,11 +34,11 @@ def _title(name: str) -> str:
     return f"{measure.title} [{unit}]" if unit else measure.title
 
 
-def _cell(line: PointResult, name: str) -> str:
+def _cell(line: Line, name: str) -> str:
     cell = line.estimates.get(name)
     if cell is None:
         return "-"
-    few = "" if cell.seeds == line.seeds else f" ({cell.seeds} of {line.seeds})"
+    few = "" if cell.size == line.seeds else f" ({cell.size} of {line.seeds})"
     return MEASURES[name].spelled(cell.mean, cell.half_width or None) + few
 
 

@@ -7,13 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from netsim import scenario
-from netsim.campaign import sweeping
-from netsim.campaign.sweeping import Where
-from netsim.console.checking import checked
-from netsim.engine.runner import RunFailedError
-from netsim.errors import ScenarioError
-from netsim.scenario.kinds import kinds_of
+import netsim
+from netsim import NetsimError
 from papers.results.records import commit
 
 LEDGER = "played.jsonl"
@@ -35,12 +30,9 @@ def play(names: Sequence[str], runs: Path) -> int:
         for name in names:
             begun_s, problem = time.process_time(), ""
             try:
-                where = Where(only=(part, parts))
-                table: dict[str, Any] = {"jobs": 1}
-                sets = ["run.threads=1"]
-                draft, chosen = checked(name, sets, table, kinds_of(()), None, False)
-                sweeping.play(draft, chosen, runs / name, (), False, True, where)
-            except (ScenarioError, RunFailedError) as error:
+                one = netsim.load(name, run__threads=1)
+                netsim.sweep(one, out=runs / name, only=(part, parts), jobs=1)
+            except NetsimError as error:
                 problem, failed = str(error), 1
             line = {
                 "sweep": name,
@@ -56,8 +48,7 @@ def play(names: Sequence[str], runs: Path) -> int:
 
 def _parts(names: Sequence[str]) -> list[tuple[int, int]]:
     """Parts of a sweep that are a seed each: points come before seeds in its order."""
-    tables = [scenario.load(name).sweep for name in names]
-    seeds = max(len(table.seeds) for table in tables if table is not None)
+    seeds = max(len(netsim.load(name).sweep.seeds) for name in names)
     return [(part + 1, seeds) for part in range(seeds)]
 
 

@@ -6,8 +6,7 @@ the sentence says that it is not clear, whatever the sign of the mean.
 
 from collections.abc import Mapping, Sequence
 
-from netsim.recording.summary_fields import MEASURES
-from netsim.views.gathering.comparison import spread
+from netsim import MEASURES, spread
 from papers.results.leads import Difference, word
 from papers.sweep_pages.kept import Sweep
 
@@ -82,8 +81,8 @@ class Told:
         pairs = 0
         for point, name in self._names.items():
             cell = self._sweep.line(point, self._algorithm).estimates["lead"]
-            found = Difference(cell.mean, cell.half_width, cell.seeds)
-            pairs = max(pairs, cell.seeds)
+            found = Difference(cell.mean, cell.half_width, cell.size)
+            pairs = max(pairs, cell.size)
             by_word.setdefault(word(found), []).append(f"{name} ({spelled(found)})")
         heads = {
             "holds": "ahead at {}",

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from netsim.scenario import shipped
-from netsim.views.render.figure import style as plot_style
+import netsim
+from netsim import figures as plot_style
 from papers.results.tables import ROOT
 from papers.sweep_pages import figures, kept
 from papers.sweep_pages.gallery import WHAT_IFS, Change, WhatIf
@@ -75,7 +75,7 @@ def _anchor(title: str) -> str:
 
 def _section(what_if: WhatIf, sweep: Sweep, told: Sequence[str]) -> Iterable[str]:
     name = f"whatif_{what_if.name}"
-    question = shipped.first_sentence(shipped.scenarios(shipped.scenarios_folder())[name])
+    question = netsim.scenarios()[name]
     yield from (f"## {what_if.title}", "", question, "", f"    netsim sweep {name}", "")
     about = f"{what_if.title}: accuracy and lead; accuracy by bits transmitted and by airtime"
     yield from (f"![{about}](whatifs/{what_if.name}.png)", "")

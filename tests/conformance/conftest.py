@@ -1,8 +1,7 @@
 """Play small algorithms on a small world and keep their observations beside the message log."""
 
-import functools
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -15,7 +14,7 @@ import torch
 from netsim import world
 from netsim.engine.simulation import Simulation
 from netsim.messaging.message import Envelope
-from netsim.node.messaging import Outbox
+from netsim.node.messaging import Inbox, Outbox
 from netsim.scenario import algorithm_files, from_dict
 
 TOYS = Path(__file__).parent / "toys"
@@ -110,32 +109,33 @@ def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Playe
         created: list[Any] = []
         endings: list[Any] = []
         handed: dict[tuple[int, int], Envelope] = {}
-        transmissions, hand = Outbox.transmissions, Envelope.handed_to
+        sendings, deliver, hand = Outbox.sendings, Inbox.deliver, Envelope.all_handed_to
 
         def counted(outbox: Outbox, *args: Any, **marks: Any) -> Any:
-            group = transmissions(outbox, *args, **marks)
-            for tx in group:
-                tx.done = functools.partial(noted_end, tx.done)
-            created.extend(group)
-            return group
+            found = sendings(outbox, *args, **marks)
+            created.extend((envelope, dst) for envelope, receivers in found for dst in receivers)
+            return found
 
-        def noted_end(told: Callable[..., None], tx: Any, outcome: str, arrived: Any) -> None:
-            endings.append(tx)
-            told(tx, outcome, arrived)
+        def noted_end(inbox: Inbox, tx: Any, outcome: str, arrived: Any) -> None:
+            endings.append((tx.envelope, tx.dst))  # kept, so that no other gets its id
+            deliver(inbox, tx, outcome, arrived)
 
-        def noted(envelope: Envelope, node: int, now_ns: int) -> Any:
-            handed[id(envelope), node] = envelope  # kept, so that no other gets its id
-            return hand(envelope, node, now_ns)
+        def noted(envelopes: Iterable[Envelope], node: int, now_ns: int) -> Any:
+            kept = list(envelopes)  # so that no other gets their ids
+            handed.update({(id(envelope), node): envelope for envelope in kept})
+            return hand(kept, node, now_ns)
 
         with monkeypatch.context() as patch:
-            patch.setattr(Outbox, "transmissions", counted)
-            patch.setattr(Envelope, "handed_to", noted)
+            patch.setattr(Outbox, "sendings", counted)
+            patch.setattr(Inbox, "deliver", noted_end)
+            patch.setattr(Envelope, "all_handed_to", staticmethod(noted))
             out = tmp_path / f"run-{runs}"
             run = Simulation(world.build(scenario), scenario.algorithm[0], out, timing_only, None)
             run.write_inputs(out)
             run.to_horizon()
             summary = run.finish(out)
-        assert len({id(tx) for tx in endings}) == len(endings), "a message ended twice"
+        ended = {(id(envelope), dst) for envelope, dst in endings}
+        assert len(ended) == len(endings), "a message ended twice"
         log = pd.read_parquet(out / "messages").astype({"kind": str, "outcome": str})
         return Played(run, summary, log, list(seen), len(created), len(endings), len(handed))
 

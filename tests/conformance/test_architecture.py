@@ -48,6 +48,7 @@ FLOORS = [
     {"campaign"},
     {"testing"},
     {"console", "python_api"},
+    {"gym"},
     {"__main__"},
 ]
 """Rooms from the bottom up; a module imports its own room and those of lower floors only."""
@@ -186,6 +187,27 @@ def test_views_gather_and_only_renderers_draw():
     drawing = ("matplotlib", "rich", "netsim.views.render")
     assert len(views) > 60
     assert [(m, n) for m in views for n in imports(m) if n.startswith(drawing)] == []
+
+
+def test_pages_of_the_papers_import_the_public_names_alone():
+    """Of `import netsim`; whatever else they took would have to stay as it is."""
+    wrong = []
+    for path in sorted((REPOSITORY / "papers").rglob("*.py")):
+        parsed = ast.parse(path.read_text(encoding="utf-8"))
+        for node in ast.walk(parsed):
+            if isinstance(node, ast.Import):
+                names = {alias.name for alias in node.names} - {"netsim", "netsim.api"}
+            elif isinstance(node, ast.ImportFrom):
+                public = {"netsim.api"} | {f"netsim.{n}" for n in (*netsim.__all__, "figures")}
+                names = {f"{node.module}.{alias.name}" for alias in node.names} - public
+                names = set() if node.module == "netsim.api" else names
+            elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                is_public = node.attr in (*netsim.__all__, "figures", "api")
+                names = set() if is_public else {f"{node.value.id}.{node.attr}"}
+            else:
+                continue
+            wrong += [f"{path}: {name}" for name in names if name.split(".")[0] == "netsim"]
+    assert wrong == []
 
 
 def test_only_the_top_knows_the_command_line():

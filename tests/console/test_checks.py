@@ -28,7 +28,7 @@ def test_a_checked_run_is_the_same_run(netsim, here):
 
 def test_a_broken_invariant_ends_with_1(netsim, here, monkeypatch):
     def miscounted(log):
-        return log._taken + len(log._receivers) + 1
+        return log.taken + len(log.receivers) + 1
 
     monkeypatch.setattr(MessageLog, "count", property(miscounted))
     found = netsim("run", "s.toml", "--check", "--out", "r")

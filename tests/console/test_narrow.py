@@ -60,6 +60,8 @@ def test_no_name_in_any_list_is_broken(netsim, monkeypatch, columns):
     text = netsim("list", "papers", algorithms=False).stdout
     assert {entry.scenario for entry in papers.shipped().entries} <= set(text.split())
     assert len(re.findall(r"(?:Table|Appendix|Fig\.)", text)) > 50, "no column has gone"
+    if columns == "80":
+        assert not re.search(r"(?:Table|Appendix|Fig\.)(?:\s{2}|$)", text, re.MULTILINE)
 
 
 @pytest.mark.parametrize("what", ["fading", "radio", "algorithms", "scenarios"])

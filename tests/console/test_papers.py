@@ -5,13 +5,13 @@ import tomllib
 
 import pytest
 
+from netsim import load, model_costs
 from netsim.console import papers
 from netsim.errors import ScenarioError
 from netsim.scenario import draft_of
 from netsim.scenario import file as scenario_file
 from netsim.scenario.kinds import kinds_of
-from papers import hours as paper_hours
-from papers import work
+from tools import paper_hours
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def test_the_shipped_table_has_every_scenario_that_plays_something_of_a_paper():
 @pytest.mark.parametrize("name", ["paper_dpfl_period", "kd_pdfl_iot"])
 def test_its_operations_are_those_that_are_counted_now(name):
     shipped = tomllib.loads(papers.SHIPPED.read_text())["scenarios"]
-    assert paper_hours.counted(name, kinds_of()) == shipped[name]
+    assert paper_hours.counted(load(name)) == shipped[name]
 
 
 @pytest.mark.slow
@@ -46,11 +46,9 @@ def test_all_of_its_operations_are_those_that_are_counted_now():
 
 def test_operations_are_of_all_points_seeds_and_algorithms():
     """Table 3 of DPFL: 16 points, one seed, 100 nodes, 100 rounds of 5 epochs of 400 in 16."""
-    from netsim.engine.rates import flops
-    from netsim.scenario import load
-
-    step, _ = flops(work.counted(load("paper_dpfl_period"))[0][0])
-    [(trained, _)] = paper_hours.counted("paper_dpfl_period", kinds_of())["flop"].values()
+    scenario = load("paper_dpfl_period")
+    [(trained, _)] = paper_hours.counted(scenario)["flop"].values()
+    [step] = model_costs(scenario)["step_flop"]
     assert trained == pytest.approx(16 * 100 * 100 * 5 * 25 * step, rel=1e-3)
 
 

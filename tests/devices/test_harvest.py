@@ -344,6 +344,7 @@ def test_a_trace_may_have_rows_of_each_node(tmp_path):
     ("text", "told"),
     [
         ("t_s,power_w\n0,-1\n", "must be at least 0"),
+        ("t_s,power_w\n0,1\n1,2e6\n", "must be at most 1e+06 W"),
         ("t_s,power_w\n0,1\n0,2\n", "there is a row for this time already"),
         ("t_s\n0\n", "power_w"),
         ("node,t_s,power_w\n7,0,1\n", "node must be one of 0 to 2"),
@@ -465,6 +466,13 @@ def test_harvest_without_a_battery_is_refused():
         ({"kind": "solar", "peak_w": 1.0, "day_s": 10.0, "daylight_s": 11.0}, "at most day_s"),
         ({"kind": "markov", "good_w": 1.0, "good_to_bad": 0.0, "bad_to_good": 0.1}, "good_to_bad"),
         ({"kind": "bernoulli", "power_w": 1.0, "probability": 1.5}, "probability"),
+        ({"kind": "bernoulli", "power_w": 1e300, "probability": 0.5}, "power_w"),
+        ({"kind": "constant", "power_w": 1e300}, "power_w"),
+        ({"kind": "solar", "peak_w": 1e300}, "peak_w"),
+        (
+            {"kind": "markov", "good_w": 1, "bad_w": 9e9, "good_to_bad": 1, "bad_to_good": 1},
+            "bad_w",
+        ),
     ],
 )
 def test_what_is_no_harvest_is_refused(harvest, told):

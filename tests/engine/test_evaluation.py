@@ -10,8 +10,8 @@ from netsim.engine.evaluation import Evaluator
 from netsim.learning.architecture import Traits
 from netsim.learning.refs import Cell, Ref
 from netsim.learning.shards import NodeRows, Shards
+from netsim.node.checks import MixingCheck
 from netsim.node.publishing_verbs import Publication, PublishingVerbs
-from netsim.node.submission import MixingCheck
 from netsim.recording.recorder import Recorder
 from netsim.recording.run_warnings import RunWarnings
 

@@ -5,8 +5,7 @@ import pytest
 
 from netsim import engine, world
 from netsim.channels.mac.csma import Access, Csma
-from netsim.devices.energy.loads import Loads
-from netsim.devices.energy.meter import EnergyMeter
+from netsim.devices.energy.meter import EnergyMeter, Loads
 from netsim.engine import invariants
 from netsim.engine.invariants.airtime import Airtime
 from netsim.engine.invariants.energy import Energy
@@ -65,6 +64,16 @@ def test_a_run_as_it_should_be_breaks_none(tables):
     assert played(**tables, energy=energy | {"battery_j": 1.2})["messages"]["sent"] > 20
 
 
+@pytest.mark.parametrize("keys", [{"mean_snr_db": 250.0}, {"carrier_hz": 1e3}])
+def test_a_link_beyond_all_radios_breaks_none(keys):
+    """More than 40 bit/s/Hz by Shannon: a remark's matter, no contradiction of the run."""
+    rate = {"kind": "shannon_gap", "min_rate_bps": 1e4}
+    radio = {"fading": {"kind": "none"}, "rate": rate} | keys
+    placed = {} if "mean_snr_db" in keys else {"placement": "disc", "radius_m": 30.0}
+    summary = played(radio=radio, nodes={"count": 4} | placed)
+    assert summary["messages"]["delivered"] > 5
+
+
 def test_every_invariant_has_a_planted_fault():
     names = {kind.__module__.rpartition(".")[2] for kind in invariants.kinds()}
     assert names == {name for name, *_ in FAULTS} | {"mixing_rows", "references"}
@@ -108,10 +117,10 @@ def side_by_side(mac, situation):
     return tuple(Access(one.frame_s, (0.0,), one.frame_s) for one in situation.senders)
 
 
-MESSAGE, FINISH, TOTALS = MessageLog.message, PhysicalLink.finish, Traffic.totals
+MESSAGE, FINISH, TOTALS = MessageLog.messages, PhysicalLink.finish, Traffic.totals
 AIRTIME, ADD = EnergyAccounting.airtime, Loads.add
 FAULTS = [
-    ("messages", WIRES, MessageLog, "message", no_third, "all nodes at .* and sent: "),
+    ("messages", WIRES, MessageLog, "messages", no_third, "all nodes at .* and sent: "),
     ("causality", WIRES, PhysicalLink, "finish", too_late, r"node \d at .* has taken less than"),
     (
         "causality",
@@ -169,7 +178,7 @@ def test_a_planted_fault_ends_the_run(monkeypatch, name, tables, owner, method, 
 
 
 def test_cheap_ones_are_checked_after_every_run(monkeypatch):
-    monkeypatch.setattr(MessageLog, "message", no_third)
+    monkeypatch.setattr(MessageLog, "messages", no_third)
     with pytest.raises(InvariantError, match=r"^invariant messages: all nodes at 5\.\d+ s"):
         played(**WIRES, check=False)
 

@@ -6,8 +6,11 @@ from pathlib import Path
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin
 
+from pydantic.fields import FieldInfo
+
 from netsim import engine, world
 from netsim.errors import ScenarioError
+from netsim.links.radio.table import Radio
 from netsim.registry import Choice, family, tag_of
 from netsim.scenario import Scenario, from_dict
 from netsim.scenario.file_paths import OnDisk, marked_keys
@@ -24,7 +27,7 @@ VALUES = {
     "interval_s": 0.3, "slot_s": 2e-3, "p_good_to_bad": 0.05,
     "p_bad_to_good": 0.3, "max_rounds": 2, "sigma_db": 4.0, "decorrelation_m": 20.0,
     "waypoints_m": [[-40.0, 0.0, 30.0], [40.0, 0.0, 50.0]],
-    "interference_m": 40.0,
+    "interference_m": 40.0, "satellites": 6, "altitude_m": 2e6, "inclination_deg": 60.0,
 }  # fmt: skip
 """By key; others keep their defaults, or are 1 where they have none."""
 BASE: dict[str, Any] = {
@@ -59,6 +62,8 @@ def axes() -> dict[str, list[dict[str, Any]]]:
         for key in name.split("."):
             made = getattr(made, key)
         options.sort(key=lambda table: table.get("kind") != getattr(made, "kind", None))
+    for key in ("propagation_delay", "discovery"):
+        found[f"radio.{key}"] = [{}, *_switched(Radio.model_fields[key], key)]
     found["radio.bursts"] = [{}, {k: VALUES[k] for k in ("p_good_to_bad", "p_bad_to_good")}]
     found["algorithm"] = [{"kind": path.stem} for path in sorted(TRAFFIC.glob("[a-z]*.py"))]
     return found
@@ -80,12 +85,17 @@ def _kinds(package: str) -> Iterator[dict[str, Any]]:
         if package != "netsim.channels.mac":
             continue
         for key, field in fields.items():
-            if field.annotation is bool:
-                yield table | {key: not field.default}
-            elif get_origin(field.annotation) is Literal:
-                for value in get_args(field.annotation):
-                    if value not in (field.default, NoneType):
-                        yield table | {key: value}
+            yield from (table | switched for switched in _switched(field, key))
+
+
+def _switched(field: FieldInfo, key: str) -> Iterator[dict[str, Any]]:
+    """A switch the other way round, or each other choice."""
+    if field.annotation is bool:
+        yield {key: not field.default}
+    elif get_origin(field.annotation) is Literal:
+        for value in get_args(field.annotation):
+            if value not in (field.default, NoneType):
+                yield {key: value}
 
 
 def tables(row: Row) -> dict[str, Any]:
@@ -96,10 +106,15 @@ def tables(row: Row) -> dict[str, Any]:
         at = found
         for key in path:
             at = at.setdefault(key, {})
-        if chosen:
+        if last in chosen:  # a key of the radio itself
+            at |= chosen
+        elif chosen:
             at[last] = [chosen] if name == "algorithm" else chosen
     if found.get("energy", {}).get("harvest", {"kind": "none"})["kind"] != "none":
         found["energy"]["battery_j"] = 5.0
+    if found.get("mobility", {}).get("kind") == "walker":  # it says where all are: far apart
+        found["nodes"] = {k: found["nodes"][k] for k in ("count", "groups")}
+        found["radio"] |= {"noise_temperature_k": 1e-16}
     hub = family("netsim.channels.mac")[found["radio"]["mac"]["kind"]].has_base_stations
     return found | {"topology": {"kind": "hub", "centre": 0} if hub else {"kind": "complete"}}
 
@@ -114,10 +129,12 @@ def scenario_of(row: Row, **radio: Any) -> Scenario:
 def allowed(row: Row) -> bool:
     """Return whether a row is a scenario."""
     try:
-        scenario_of(row)
+        made = scenario_of(row)
     except ScenarioError:
         return False
-    return True
+    assert made.radio is not None
+    in_space = made.mobility.states_places
+    return not (in_space and made.radio.shadowing.drawn)  # which the world refuses
 
 
 def array(seed: int = 0) -> CoveringArray:

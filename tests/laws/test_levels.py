@@ -121,6 +121,21 @@ def test_answers_collide_where_both_packets_are_received(ether):
     assert found[0] == pytest.approx(each, abs=0.04)  # four standard errors of 2,200 packets
 
 
+@pytest.mark.parametrize("fidelity", BOTH)
+def test_a_sender_whose_link_has_no_rate_holds_nobody_up(ether, fidelity):
+    """Among three that contend: of a rate that follows the channel, one link is always under it."""
+    snr = np.full((4, 4), 1e3)
+    snr[1, 0] = snr[0, 1] = 1e-3
+    rate = {"kind": "shannon_gap", "min_rate_bps": 1e6}
+    fading = {"kind": "rayleigh", "coherence_s": 5e-3}
+    e = ether(dcf(6, 7, fidelity, ttl_s=0.2, rate=rate, fading=fading), mean_snr=snr, nodes=4)
+    for src in (1, 2, 3):
+        e.send(src, 0, 50 * 12_000, at_ns=MS)
+    assert sorted((x.src, x.outcome) for x in e.run()) == [
+        (1, "deadline"), (2, "delivered"), (3, "delivered"),
+    ]  # fmt: skip
+
+
 def test_a_run_says_that_its_contention_was_not_solved(ether, monkeypatch):
     monkeypatch.setattr(fixed_point, "ROUNDS", 1)
     fixed_point.solve.cache_clear()

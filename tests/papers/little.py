@@ -5,10 +5,19 @@ import importlib
 import pytest
 
 command = pytest.importorskip("papers.results.__main__", reason="an installed package has none")
-cell_runs, leads, numbers, over_radio, playing, records, table_files, tables, verdict = (
+cell_runs, files, leads, numbers, over_radio, playing, records, table_files, tables, verdict = (
     importlib.import_module(f"papers.results.{name}")
     for name in (
-        *("cell_runs", "leads", "numbers", "over_radio", "playing", "records", "table_files"),
+        *(
+            "cell_runs",
+            "files",
+            "leads",
+            "numbers",
+            "over_radio",
+            "playing",
+            "records",
+            "table_files",
+        ),
         *("tables", "verdict"),
     )
 )

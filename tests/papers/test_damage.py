@@ -1,12 +1,11 @@
 """Faults in a file or an argument are named, and no kept result is lost."""
 
 import json
+import threading
 
 import pytest
 
-from netsim.errors import FolderBusyError
-
-from .little import SCENARIO, command, numbers, over_radio, records, table_files, tables
+from .little import SCENARIO, command, files, numbers, over_radio, records, table_files, tables
 
 ONE = ("--seeds", "0", "--rows", "Local", "--columns", "batches of 50")
 
@@ -207,18 +206,17 @@ def test_estimates_that_are_none_are_named(little, played, tmp_path, capsys, tex
     assert played.read_text() == before
 
 
-def test_two_that_add_numbers_wait_for_each_other(little, played, monkeypatch):
-    acquire, tries = command.folder_lock.acquire, []
-
-    def busy_once(folder, take_over):
-        tries.append(folder)
-        if len(tries) == 1:
-            raise FolderBusyError("process 7 holds the folder")
-        return acquire(folder, take_over)
-
-    monkeypatch.setattr(command.folder_lock, "acquire", busy_once)
-    assert little("page", "little")[0] == 0
-    assert len(tries) == 2
+def test_two_that_add_numbers_wait_for_each_other(little, played, tmp_path):
+    with files.alone(tmp_path / "results"):
+        other = threading.Thread(target=little, args=("page", "little"))
+        before = played.read_text()
+        played.unlink()
+        other.start()
+        other.join(0.5)
+        assert other.is_alive()
+        assert not played.exists()
+    other.join(60.0)
+    assert played.read_text() == before
 
 
 @pytest.mark.parametrize(

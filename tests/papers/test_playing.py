@@ -3,12 +3,12 @@
 import errno
 import json
 import shutil
+import subprocess
+import sys
 
 import pytest
 
-from netsim.campaign.grid import Outcome
-
-from .little import SCENARIO, command, numbers, playing, records, table_files
+from .little import SCENARIO, command, numbers, records, table_files
 
 
 @pytest.mark.slow
@@ -122,17 +122,29 @@ def test_a_disk_that_is_full_leaves_the_numbers_as_they_were(little, tmp_path, c
     assert path.read_text() == before
 
 
-def test_what_another_process_plays_is_passed_over(little, tmp_path, capsys, monkeypatch):
-    """The other one comes between the look and the lock."""
-    busy = Outcome(None, "process 7 holds the folder")
-    monkeypatch.setattr(playing, "play_job", lambda *_: busy)
-    monkeypatch.setattr(playing.folder_lock, "holder", lambda _: "process 7")
-    folder = tmp_path / "runs/little/batches_of_50/local/table/seed-0"
-    monkeypatch.setattr(playing, "job_of", lambda *a: folder.mkdir(parents=True))
-    monkeypatch.setattr(playing, "wanted", lambda *_: None)
-    little_rows = ("--seeds", "0", "--rows", "Local", "--columns", "batches of 50")
-    assert little("play", "little", *little_rows)[0] == 0
-    assert "is being played" in capsys.readouterr().out
+HOLDER = """
+import sys
+from pathlib import Path
+from netsim.recording import folder_lock
+with folder_lock.held(Path(sys.argv[1])):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_what_another_process_plays_is_passed_over(little, tmp_path, capsys):
+    own = tmp_path / "runs/little/batches_of_50/local/table/seed-0/local"
+    own.mkdir(parents=True)
+    few = ("--seeds", "0", "--rows", "Local", "--columns", "batches of 50")
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER, own], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as other:
+        assert other.stdout.readline() == b"held\n"
+        assert little("play", "little", *few)[0] == 0
+        assert capsys.readouterr().out.endswith(": is being played\n")
+        other.stdin.close()
+    assert little("play", "little", *few)[0] == 0
+    assert capsys.readouterr().out.endswith(" s\n")
 
 
 def test_a_line_of_the_ledger_that_was_broken_off_is_left_out(little, tmp_path):

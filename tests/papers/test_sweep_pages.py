@@ -4,7 +4,7 @@ import importlib
 
 import pytest
 
-from netsim.views.gathering.comparison import SweepDesign, point_results
+import netsim
 
 pytest.importorskip("papers.sweep_pages.__main__", reason="an installed package has none")
 fashion, figures, gallery, kept, sentences, whatifs = (
@@ -30,9 +30,9 @@ def swept(accuracies, leads=None):
         }
         for name, values, ahead in zip(names, accuracies, leads, strict=True)
     }
-    design = SweepDesign({n: {} for n in names}, tuple(range(len(accuracies[0]))))
+    design = kept.Design(tuple(names), tuple(range(len(accuracies[0]))))
     played = kept.Played(("abc",), 1.0)
-    sweep = kept.Sweep("x", design, point_results(rows, design), rows, played)
+    sweep = kept.Sweep("x", design, rows, played)
     return sentences.Told(sweep, "gossip", {n: n.upper() for n in names})
 
 
@@ -69,7 +69,7 @@ def test_one_seed_judges_nothing():
 def test_every_point_of_a_what_if_has_a_name(what_if):
     design = kept.design_of(f"whatif_{what_if.name}")
     assert len(what_if.points) == len(design.points)
-    assert design.against == "local"
+    assert netsim.load(f"whatif_{what_if.name}").sweep.against == "local"
     assert {"accuracy", "lead", "local_steps", "transmitted_megabytes"} <= set(design.show)
 
 

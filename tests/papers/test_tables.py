@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from netsim.errors import ScenarioError
-from netsim.scenario import check
+from netsim import ScenarioError
 
 from .little import cell_runs, command, table_files, tables
 
@@ -45,11 +44,11 @@ def test_every_cell_of_a_table_can_be_played(name):
     known = {}
     for cell in tables.cells(table):
         scenario = cell.row.scenario or cell.column.scenario or table.scenario
-        key = repr((scenario, tables.keys(table, cell)))
+        key = repr((scenario, tables.keys(table, cell), cell.row.entry))
         if key not in known:
             run = cell_runs.run_of(table, cell, 0, None, Path("runs"))
-            known[key] = check(cell_runs.job_of(table, run).draft, cell_runs.MODULES)
-        assert cell.row.entry in {entry.name for entry in known[key].algorithm}
+            known[key] = cell_runs.scenario_of(table, run)
+            assert [entry.name for entry in known[key].algorithm] == [cell.row.entry]
     if table.by_rounds:
         tables.keys(table, next(tables.cells(table)), 8)
 
@@ -59,7 +58,7 @@ def test_the_rounds_of_a_table_are_those_of_its_scenario(name):
     table = table_files.load(name)
     if table.by_rounds:
         run = cell_runs.run_of(table, next(tables.cells(table)), 0, None, Path("runs"))
-        whole = check(cell_runs.job_of(table, run).draft, cell_runs.MODULES)
+        whole = cell_runs.scenario_of(table, run)
         assert tables.by_rounds(table.by_rounds["horizon_s"], table.rounds) == whole.horizon_s
 
 

@@ -2,9 +2,8 @@
 
 import pytest
 
+from netsim import Scenario
 from netsim.data.sets.digits import Digits
-from netsim.engine.rates import flops
-from netsim.scenario import from_dict
 from papers import work
 
 TABLES = {
@@ -25,7 +24,7 @@ EPOCH = 4
 
 
 def scenario(**entry):
-    return from_dict({**TABLES, "algorithm": entry})
+    return Scenario(**TABLES, algorithm=entry)
 
 
 def of_round(**entry):
@@ -64,19 +63,18 @@ def test_a_round_is_so_many_steps_and_evaluated_samples(entry, steps, samples):
 def test_what_is_counted_is_rounds_times_nodes_times_steps_and_the_measurements():
     """10 rounds of 3 steps at 4 nodes; twice 10 own, 10 validation and 100 common samples."""
     [(form, trained, looked)] = work.counted(scenario(kind="fedavg", local_steps=3))
-    step, sample = flops(form)
-    assert (form.name, form.batch_size) == ("mlp", 10)
-    assert trained == pytest.approx(4 * 10 * 3 * step)
-    assert looked == pytest.approx(4 * 2 * (10 + 10 + 100) * sample)
+    assert (form.model, form.batch_size) == ("mlp", 10)
+    assert trained == pytest.approx(4 * 10 * 3 * form.step_flop)
+    assert looked == pytest.approx(4 * 2 * (10 + 10 + 100) * form.sample_flop)
 
 
 def test_operations_of_a_linear_model_by_hand():
     """Products of 64 x 8 and 8 x 10, two operations each: forwards, the weights' gradients, and
     that of what the second one takes in."""
     model = {"kind": "mlp", "hidden": [8]}
-    one = from_dict({**TABLES, "model": model, "algorithm": {"kind": "local"}})
+    one = Scenario(**{**TABLES, "model": model}, algorithm="local")
     [(form, _, _)] = work.counted(one)
-    step, sample = flops(form)
+    step, sample = form.step_flop, form.sample_flop
     passes = 2 * (2 * 64 * 8 + 3 * 8 * 10)
     assert step == pytest.approx(10 * passes + 2 * (64 * 8 + 8 + 8 * 10 + 10))
     assert sample == pytest.approx(passes / 3)
@@ -84,7 +82,7 @@ def test_operations_of_a_linear_model_by_hand():
 
 def test_a_star_exchange_has_a_step_a_slot():
     star = {"exchange": {"schedule": "star", "slot_s": 2.0, "slots_per_exchange": 5}}
-    one = from_dict({**TABLES, **star, "algorithm": {"kind": "kd_pdfl"}})
+    one = Scenario(**{**TABLES, **star}, algorithm="kd_pdfl")
     assert work.rounds(one) == 50
     assert work.round_work(one, one.algorithm[0], 40.0, 10.0, 10, 4) == work.Work(1.0)
 

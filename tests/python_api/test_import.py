@@ -1,7 +1,9 @@
 """`import netsim` takes no time, and finds all that it promises."""
 
+import ast
 import subprocess
 import sys
+from pathlib import Path
 
 import netsim
 
@@ -33,3 +35,16 @@ def test_every_public_name_is_there():
     for name in netsim.__all__:
         assert getattr(netsim, name) is not None
         assert name in dir(netsim)
+
+
+def test_type_checkers_know_every_public_name():
+    stub = ast.parse(Path(netsim.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
+    known = {
+        alias.asname or alias.name
+        for statement in stub.body
+        if isinstance(statement, ast.ImportFrom)
+        for alias in statement.names
+    }
+    known |= {t.id for s in stub.body if isinstance(s, ast.Assign) for t in s.targets}
+    assert set(netsim.__all__) <= known
+    assert set(netsim._MODULES) <= known

@@ -73,3 +73,53 @@ def test_objects_come_from_the_scenario(small, tmp_path):
 def test_what_is_no_run_is_refused(tmp_path):
     with pytest.raises(ScenarioError, match="no run has begun in it"):
         netsim.resume(tmp_path)
+
+
+def files(folder):
+    return {p: p.stat().st_mtime_ns for p in folder.rglob("*") if p.is_file()}
+
+
+def test_a_run_that_has_ended_is_opened_where_its_folder_is_taken_as_it_is(small, played):
+    before = files(played.folder)
+    again = netsim.run(small, out=played.folder, resume=True)
+    assert hashes(again) == hashes(played)
+    assert files(played.folder) == before
+    for change in ({"seed": 1}, {"link__loss": 0.1}, {"algorithm": ["dpsgd"]}):
+        key = next(iter(change)).replace("__", ".")
+        with pytest.raises(ScenarioError, match=f"run: is a run with other .*{key}"):
+            netsim.run(small.replace(**change), out=played.folder, resume=True)
+    assert files(played.folder) == before
+    with pytest.raises(ScenarioError, match="is not empty"):
+        netsim.run(small, out=played.folder)
+
+
+def test_what_resume_does_not_bear_is_refused(small, tmp_path):
+    with pytest.raises(ScenarioError, match="needs out="):
+        netsim.run(small, resume=True)
+    with pytest.raises(ScenarioError, match="takes no observers"):
+        netsim.run(small, out=tmp_path / "run", resume=True, on_wakeup=print)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+def test_a_run_that_was_broken_off_goes_on_where_its_folder_is_taken_as_it_is(
+    small, played, tmp_path
+):
+    folder = tmp_path / "run"
+    stopped_in_its_second_algorithm(small, folder)
+    assert hashes(netsim.run(small, out=folder, resume=True)) == hashes(played)
+    assert [p.name for p in tmp_path.iterdir()] == ["run"]
+
+
+def test_a_run_that_failed_moves_aside_and_is_played_anew(small, tmp_path):
+    one, folder = small.replace(algorithm=["local"], horizon_s=10.0), tmp_path / "run"
+
+    def fail(event):
+        raise ValueError("on purpose")
+
+    with pytest.raises(ValueError, match="on purpose"):
+        netsim.run(one, out=folder, on_wakeup=fail)
+    with pytest.warns(netsim.RunWarning, match=r"moved to .*run\.1 and played anew: it failed"):
+        again = netsim.run(one, out=folder, resume=True)
+    assert again.algorithms == ("local",)
+    assert (tmp_path / "run.1/scenario.toml").is_file()

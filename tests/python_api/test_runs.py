@@ -196,6 +196,14 @@ def test_a_sweep_is_played_compared_and_opened(small, tmp_path):
     points = swept.points.query("metric == 'accuracy'")
     means = swept.summary.groupby("training.learning_rate")["accuracy"].mean()
     assert points["mean"].to_numpy() == pytest.approx(means.to_numpy())
+    by_seed = swept.by_seed
+    assert list(by_seed.columns[:3]) == ["point", "algorithm", "seed"]
+    assert by_seed["accuracy"].tolist() == pytest.approx(swept.summary["accuracy"].tolist())
+    here, there = (
+        dict(zip(rows["seed"], rows["accuracy"], strict=True))
+        for _, rows in by_seed.groupby("point", sort=False)
+    )
+    assert netsim.paired(there, here).mean == pytest.approx(points["diff"].iloc[1])
     assert isinstance(swept.plot.sweep(), Figure)
     again = netsim.open(folder)
     assert isinstance(again, netsim.Sweep)
@@ -209,5 +217,52 @@ def test_a_sweep_is_played_compared_and_opened(small, tmp_path):
         netsim.sweep(small, {"radio__reachable": 2})
     with pytest.raises(netsim.ScenarioError, match=r"^netsim\.sweep: \[sweep\]: .seed. is not"):
         netsim.sweep(small, {"seed": [1, 2]})
+    with pytest.raises(netsim.ScenarioError, match=r"only = \(3, 2\): is no part; .* \(3, 8\)"):
+        netsim.sweep(small, {"link__loss": [0.1]}, out=folder, only=(3, 2))
     with pytest.raises(netsim.ScenarioError, match=r"netsim\.sweep\(scenario\) plays them"):
         netsim.run(again.scenario)
+
+
+def test_a_curve_is_the_mean_over_nodes_at_each_evaluation(played):
+    rows = played.metrics
+    rows = rows[(rows["metric"] == "accuracy") & (rows["algorithm"] == "local")]
+    means = rows.groupby("t_s")["value"].mean()
+    found = played["local"].curve("accuracy")
+    assert list(found.columns) == ["seed", "algorithm", "t_s", "mean", "std", "worst"]
+    assert dict(zip(found["t_s"], found["mean"], strict=True)) == pytest.approx(dict(means))
+    with pytest.raises(netsim.ScenarioError, match="has not measured acuracy"):
+        played.curve("acuracy")
+
+
+@pytest.mark.slow
+def test_costs_of_a_linear_model_by_hand(small):
+    """Products of 64 x 10 and 10 x 10: forwards and both gradients, but that of the inputs."""
+    costs = netsim.model_costs(small.replace(model={"kind": "mlp", "hidden": [10]}))
+    passes = 2 * (2 * 64 * 10 + 3 * 10 * 10)
+    size = 64 * 10 + 10 + 10 * 10 + 10
+    [batch] = costs["batch_size"].unique()
+    assert costs["algorithm"].tolist() == ["dpsgd", "local"]
+    assert costs["step_flop"].tolist() == pytest.approx([batch * passes + 2 * size] * 2)
+    assert costs["sample_flop"].tolist() == pytest.approx([passes / 3] * 2)
+
+
+@pytest.mark.slow
+def test_costs_are_measured_where_that_is_asked_for(small):
+    costs = netsim.model_costs(small, measure=True)
+    assert (costs[["step_flop_per_s", "sample_flop_per_s"]] > 0).all(axis=None)
+
+
+@pytest.mark.slow
+def test_a_figure_of_ones_own_has_the_look_of_the_others(tmp_path):
+    from netsim import figures
+
+    written = []
+    for name in ("a.pdf", "b.pdf"):
+        with figures.style():
+            figure = figures.new_figure(3.5, 2.4)
+            panel = figure.add_subplot()
+            [line] = panel.plot([0, 1], color=figures.COLOURS[0], marker=figures.MARKERS[0])
+            figures.legend(figure, [line], ["one"], "")
+        written.append(figures.save(figure, tmp_path / name, "pdf").read_bytes())
+        assert not panel.spines["top"].get_visible()
+    assert written[0] == written[1]

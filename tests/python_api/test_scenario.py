@@ -85,3 +85,27 @@ def test_a_wrong_file_or_table_is_told_with_what_was_meant(small):
 def test_repr_says_what_would_be_played(small):
     assert repr(small).startswith("<Scenario small: 5 nodes · ring · wired links · rounds · digits")
     assert "horizon_s" in dir(small)
+
+
+def test_what_is_stated_has_no_defaults_and_is_a_copy(small):
+    changed = small.replace(link__loss=0.5)
+    assert changed.stated["link"] == {**small.stated["link"], "loss": 0.5}
+    assert "training" not in changed.stated
+    changed.stated["link"]["loss"] = 9.0
+    assert changed.stated["link"]["loss"] == 0.5
+    assert netsim.Scenario(**changed.stated).to_toml() == changed.to_toml()
+
+
+def test_points_of_a_sweep_are_scenarios(small):
+    assert list(small.points()) == ["base"]
+    over = {"training.learning_rate": [0.1, 0.2], "link.loss": [0.0, 0.5]}
+    points = small.replace(sweep={"over": over, "seeds": [1, 2]}).points()
+    assert list(points) == [f"learning_rate={r},loss={p}" for r in (0.1, 0.2) for p in ("0", "0.5")]
+    last = points["learning_rate=0.2,loss=0.5"]
+    assert (last.training.learning_rate, last.link.loss, last.sweep) == (0.2, 0.5, None)
+
+
+def test_shipped_scenarios_have_a_sentence_each():
+    found = netsim.scenarios()
+    assert {"quickstart", "whatif_loss"} <= set(found)
+    assert all(text.endswith((".", "?")) for text in found.values())

@@ -4,14 +4,14 @@ import pytest
 
 from netsim.messaging.message import Envelope
 from netsim.recording.recorder import Recorder
-from netsim.recording.uses import Uses
+from netsim.recording.uses import Arrival, Uses
 
 S = 1_000_000_000
 
 
 def arrived(uses: Uses, message: int = 0) -> Envelope:
     envelope = Envelope(None, 0, 8, 1, 0)
-    envelope.arrivals[1] = uses.arrived(message, 0, 1, "Model", 0, S)
+    envelope.arrivals[1] = Arrival(uses, message, 0, 1, "Model", 0, S)
     return envelope
 
 

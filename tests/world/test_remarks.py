@@ -3,6 +3,7 @@
 import pytest
 
 from netsim import scenario, world
+from netsim.registry import family
 from netsim.scenario.file import shipped
 from netsim.world.remarks import MOST_BITS_PER_S_HZ, MOST_SNR_DB, remarks
 
@@ -37,6 +38,33 @@ def test_a_rate_is_remarked_on_if_it_is_stated_and_too_much_for_the_bandwidth(ra
     found = said(**radio)
     assert len(found) == len(told)
     assert all(words in one for words, one in zip(told, found, strict=True))
+
+
+def of_path_loss(kind, heights_m=(), carrier_hz=1.8e9, **keys):
+    nodes = NEAR["nodes"] | ({"heights_m": list(heights_m)} if heights_m else {})
+    radio = {"carrier_hz": carrier_hz, "path_loss": {"kind": kind} | keys}
+    found = remarks(world.build(scenario.from_dict({**NEAR, "nodes": nodes, "radio": radio})))
+    return [one for one in found if "extrapolation" in one]
+
+
+@pytest.mark.parametrize("kind", sorted(family("netsim.channels.path_loss")))
+def test_a_path_loss_outside_of_what_its_source_states_is_remarked_on(kind):
+    law = family("netsim.channels.path_loss")[kind]
+    if any(field.is_required() for field in law.model_fields.values()):
+        return  # gains from files
+    assert of_path_loss(kind) == []
+    for at_hz, inwards in zip(law.fitted_hz or (), (1.01, 0.99), strict=law.fitted_hz is not None):
+        assert of_path_loss(kind, carrier_hz=at_hz * inwards) == []
+        (told,) = of_path_loss(kind, carrier_hz=at_hz / inwards)
+        assert told.startswith("[radio] carrier_hz = ")
+    if law.fitted_ends_m is not None:
+        (high_m, _), (low_m, top_m) = law.fitted_ends_m
+        assert of_path_loss(kind, heights_m=(max(low_m, 1.5), high_m)) == []
+        for wrong in ((top_m + 80, top_m + 80), (1.5, 1.5)):
+            (told,) = of_path_loss(kind, heights_m=wrong)
+            assert told.startswith("[nodes] height_m of 0 and 1 = ")
+        (told,) = of_path_loss(kind, base_height_m=high_m - 1)
+        assert told.startswith("[radio.path_loss] base_height_m")
 
 
 def test_the_capacity_of_the_test_is_above_the_limit():

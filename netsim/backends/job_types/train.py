@@ -168,7 +168,7 @@ def _signature(job: Job[Train], resources: Resources) -> Signature | None:
 
 
 def _prepare(key: Signature, jobs: Sequence[Job[Train]], resources: Resources) -> Call:
-    """As many nodes at once as the route, the caches or the GPU's memory allow."""
+    """Prepare as many nodes at once as the route, the caches or the GPU's memory allow."""
     ref, shards = jobs[0].inputs[0], resources.shards
     architecture = ref.architecture
     assert architecture is not None

@@ -68,7 +68,7 @@ def library_name() -> str:
 
 
 def fingerprint() -> str:
-    """Of the sources and of how they are compiled."""
+    """Fingerprint of the sources and of how they are compiled."""
     digest = hashlib.sha256(repr((FLAGS, X86, ARM)).encode())
     for path in sorted(SOURCES.iterdir()):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())

@@ -198,7 +198,7 @@ class _Backward(torch.autograd.Function):
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-        """Nothing is kept: there is no way back from here."""
+        """Keep nothing: the function has no backward pass."""
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Any:

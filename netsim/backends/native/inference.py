@@ -38,7 +38,7 @@ class NativeInference:
         self._data, self._loss = Data(shards.x, shards.y), loss_of(shards.task)
 
     def models_at_once(self, samples: int) -> int:
-        """As many as `MODELS_AT_ONCE`, whatever the samples: the kernel keeps nothing of them."""
+        """Return `MODELS_AT_ONCE`, whatever the samples: the kernel keeps nothing of them."""
         return MODELS_AT_ONCE
 
     def empty_rows(self, count: int) -> Tensor:

@@ -32,7 +32,7 @@ class Support(NamedTuple):
 
     @property
     def instruction_sets(self) -> frozenset[str]:
-        """Those that the kernel can run on here."""
+        """List the instruction sets that the kernel can run on here."""
         return frozenset(v.name for v in self.library.variants) if self.library else frozenset()
 
 

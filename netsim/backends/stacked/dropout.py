@@ -39,5 +39,5 @@ class StackedDropout(StackedLayer):
         return (self.by_lane(gradient) * mask).flatten(0, 1)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Nothing is dropped in evaluation."""
+        """Drop nothing: this is evaluation."""
         return super().forward(x) if self.training and self.p else x

@@ -96,7 +96,7 @@ class Velocities(Accumulators):
         return [part[:lanes] for part in self._parts.values()]
 
     def reset(self, lanes: int) -> None:
-        """Nothing to do: the first step overwrites the velocities."""
+        """Do nothing: the first step overwrites the velocities."""
 
     def load(self, rows: Tensor) -> None:
         for name, part in self._architecture.parameters_in(rows).items():

@@ -36,7 +36,7 @@ class Share(NamedTuple):
     until_ns: int | None = None
 
     def of(self, snr: float | NDArray[np.float64]) -> float | NDArray[np.float64]:
-        """Of SNRs of resource blocks those in its sub-channels; the SNR of a band as it is."""
+        """Select the SNRs of the blocks in its sub-channels; the SNR of a band stays as it is."""
         if self.subchannels is None or isinstance(snr, float):
             return snr
         parts = np.array_split(snr, len(self.subchannels))

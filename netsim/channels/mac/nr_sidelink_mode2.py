@@ -21,14 +21,14 @@ from N candidates collide with probability 1/N.
 import math
 from collections import deque
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from netsim.channels.mac import Hearing, Mac, Medium, Reservations
-from netsim.registry import Count, Finite, Fraction, Positive
+from netsim.registry import Count, Fraction, Positive
 from netsim.rng import Streams
 from netsim.units import NS_PER_S
 
@@ -66,7 +66,7 @@ class NrSidelinkMode2(Mac):
     slot_s: Annotated[Positive, Field(ge=1e-6, le=1.0)] = 1e-3
     subchannels: Annotated[Count, Field(le=1000)] = 4
     period_s: Annotated[Positive, Field(le=100.0)] = 0.1
-    rsrp_threshold_dbm: Finite = -110.0
+    rsrp_threshold_dbm: Annotated[float, Field(ge=-200, le=200)] = -110.0
     candidate_share: Annotated[float, Field(gt=0, le=1)] = 0.2
     keep_probability: Fraction = 0.0
     reselect_after_s: Positive = 1.0
@@ -86,10 +86,20 @@ class NrSidelinkMode2(Mac):
     def reservations(self, nodes: int, streams: Streams, hearing: Hearing) -> Reservations:
         return _Sensed(self, nodes, streams, hearing)
 
+    @model_validator(mode="after")
+    def _periods_are_of_whole_slots(self) -> Self:
+        slots = self.period_s / self.slot_s
+        if round(slots) < 1 or abs(slots - round(slots)) > 1e-6 * slots:
+            raise ValueError(
+                f"period_s = {self.period_s:g}: must be a whole number of slots of slot_s = "
+                f"{self.slot_s:g}"
+            )
+        return self
+
     @property
     def period_slots(self) -> int:
         """Slots of a period."""
-        return max(1, round(self.period_s / self.slot_s))
+        return round(self.period_s / self.slot_s)
 
     def counter(self, draw: float) -> int:
         """Packets for which a resource is kept, by a uniform draw."""

@@ -70,7 +70,7 @@ class TabledPacketError(PacketError):
         return found
 
     def probability(self, snr: float, packet_bits: int, threshold: float) -> float:
-        """At the table's slowest rate; attempts at a known rate are `at_rate`."""
+        """Probability at the table's slowest rate; attempts at a known rate are `at_rate`."""
         slowest = min(rate or 0.0 for rate in self.curves)
         return self.at_rate(slowest).probability(snr, packet_bits, threshold)
 

@@ -47,6 +47,12 @@ class PathLoss(Component):
     assumes: ClassVar[str | None] = None
     """A limit of the model that a reader of results has to know; None: none."""
 
+    fitted_hz: ClassVar[tuple[float, float] | None] = None
+    """Carriers [Hz] for which the model's source states it; None: any."""
+
+    fitted_ends_m: ClassVar[tuple[tuple[float, float], tuple[float, float]] | None] = None
+    """Heights [m] of the (higher, lower) end for which its source states it; None: any."""
+
     @property
     def power_law(self) -> float | None:
         """Exponent n of a loss of 10 n log10(distance) + constant; None: of another form."""

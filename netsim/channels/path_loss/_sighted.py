@@ -35,7 +35,7 @@ class Sighted(PathLoss):
         """Probability of line of sight over a distance along the ground [m]."""
 
     def sight_probability(self, distance_m: Real) -> Real:
-        """That of the standard; 1 or 0 if `sight` is not "drawn"."""
+        """Probability of the standard; 1 or 0 if `sight` is not "drawn"."""
         if self.sight != "drawn":
             return 0.0 * distance_m + (1.0 if self.sight == "always" else 0.0)
         found: Real = self.sight_drawn(distance_m)
@@ -93,7 +93,7 @@ class BaseAndDevice(Sighted):
         carrier_hz: float,
         u: NDArray[np.float64] | float = 0.0,
     ) -> NDArray[np.float64]:
-        """That of the higher end as base station and the other as device."""
+        """Path loss [dB] with the higher end as base station and the other as device."""
         high_m, low_m = np.maximum(one_m, other_m), np.minimum(one_m, other_m)
         return np.asarray(self._loss_db(ground_m, high_m, low_m, carrier_hz, u))
 

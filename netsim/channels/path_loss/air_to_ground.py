@@ -63,6 +63,7 @@ class AirToGround(Sighted):
     averaged: bool = False
     altitude_m: NonNegative = 100.0
     roof_m: NonNegative = 22.5
+    fitted_hz: ClassVar[tuple[float, float] | None] = (0.7e9, 5.8e9)
     assumes: ClassVar[str | None] = (
         "path_loss air_to_ground is between aircraft and devices on the ground: two devices on "
         "the ground hardly ever have sight of each other in it, however near"
@@ -80,7 +81,7 @@ class AirToGround(Sighted):
         carrier_hz: float,
         u: NDArray[np.float64] | float = 0.0,
     ) -> NDArray[np.float64]:
-        """By the angle of elevation from the lower end to the higher one."""
+        """Path loss [dB] by the angle of elevation from the lower end to the higher one."""
         clear = np.minimum(one_m, other_m) >= self.roof_m
         rise_m = np.abs(np.subtract(one_m, other_m))
         return np.asarray(self._loss_db(ground_m, rise_m, clear, carrier_hz, u))

@@ -7,7 +7,7 @@ NLOS: at least that, and 17.3 + 38.3 log10 d + 24.9 log10 f. LOS in a mixed offi
 """
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -35,6 +35,7 @@ class IndoorOffice(BaseAndDevice):
     base_height_m: Positive = 3.0
     device_height_m: Positive = 1.0
     own_shadowing = (OwnShadowing(3.0, 10.0), OwnShadowing(8.03, 6.0))
+    fitted_hz: ClassVar[tuple[float, float] | None] = (0.5e9, 100e9)
 
     def losses_db(
         self, ground_m: Any, base_m: Any, device_m: Any, carrier_hz: float

@@ -1,7 +1,7 @@
 """Indoors after ITU-R P.1238: 20 log10(f / MHz) + N log10(d) + Lf - 28, eq. (1) up to P.1238-9."""
 
 import math
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -24,6 +24,7 @@ class ItuIndoor(PathLoss):
     kind: Literal["itu_indoor"] = "itu_indoor"
     power_loss_coefficient: Positive = 30.0
     floor_loss_db: NonNegative = 0.0
+    fitted_hz: ClassVar[tuple[float, float] | None] = (0.3e9, 450e9)
 
     @property
     def power_law(self) -> float:

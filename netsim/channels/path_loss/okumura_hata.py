@@ -47,6 +47,11 @@ class OkumuraHata(PathLoss):
     base_height_m: Positive = 30.0
     device_height_m: Positive = 1.5
     least_height_m: ClassVar[float] = 0.0
+    fitted_hz: ClassVar[tuple[float, float] | None] = (150e6, 2e9)
+    fitted_ends_m: ClassVar[tuple[tuple[float, float], tuple[float, float]] | None] = (
+        (30.0, 200.0),
+        (1.0, 10.0),
+    )
     assumes: ClassVar[str | None] = (
         "path_loss okumura_hata is fitted to 150 to 1500 MHz (with COST 231: to 2 GHz), 1 to 20 "
         "km, base stations at 30 to 200 m and mobiles at 1 to 10 m; elsewhere, as between two "
@@ -66,7 +71,7 @@ class OkumuraHata(PathLoss):
         carrier_hz: float,
         u: NDArray[np.float64] | float = 0.0,
     ) -> NDArray[np.float64]:
-        """That of the higher end as base station and the other as mobile."""
+        """Path loss [dB] with the higher end as base station and the other as mobile."""
         high_m, low_m = np.maximum(one_m, other_m), np.minimum(one_m, other_m)
         return np.asarray(self._loss_db(ground_m, high_m, low_m, carrier_hz))
 

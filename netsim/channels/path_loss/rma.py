@@ -50,6 +50,11 @@ class RuralMacro(BaseAndDevice):
     street_width_m: Annotated[float, Field(ge=5, le=50)] = 20.0
     least_height_m: ClassVar[float] = 0.0
     own_shadowing = (OwnShadowing(4.0, 37.0), OwnShadowing(8.0, 120.0))
+    fitted_hz: ClassVar[tuple[float, float] | None] = (0.5e9, 30e9)
+    fitted_ends_m: ClassVar[tuple[tuple[float, float], tuple[float, float]] | None] = (
+        (10.0, 150.0),
+        (1.0, 10.0),
+    )
     assumes: ClassVar[str | None] = (
         "path_loss rma (TR 38.901) is measured between a base station at 10 to 150 m and a device "
         "at 1 to 10 m, over 10 m to 10 km (without sight 5 km), up to 7 GHz; elsewhere, as between "

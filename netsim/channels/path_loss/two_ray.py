@@ -56,7 +56,7 @@ class TwoRay(PathLoss):
         carrier_hz: float,
         u: NDArray[np.float64] | float = 0.0,
     ) -> NDArray[np.float64]:
-        """That of antennas with heights of their own."""
+        """Path loss [dB] of antennas with heights of their own."""
         return np.asarray(self._loss_db(ground_m, one_m, other_m, carrier_hz))
 
     def least_beyond_db(self, distance_m: Real, carrier_hz: float, u: Real | float = 0.0) -> Real:

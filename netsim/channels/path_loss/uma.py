@@ -38,6 +38,11 @@ class UrbanMacro(BaseAndDevice):
     device_height_m: Annotated[Height, Field(le=13)] = 1.5
     least_height_m: ClassVar[float] = 1.0
     own_shadowing = (OwnShadowing(4.0, 37.0), OwnShadowing(6.0, 50.0))
+    fitted_hz: ClassVar[tuple[float, float] | None] = (0.5e9, 100e9)
+    fitted_ends_m: ClassVar[tuple[tuple[float, float], tuple[float, float]] | None] = (
+        (25.0, 25.0),
+        (1.5, 13.0),
+    )
     assumes: ClassVar[str | None] = (
         "path_loss uma (TR 38.901) is measured between a base station at 25 m and a device at 1.5 "
         "to 13 m, over 10 to 5000 m; between two devices it is an extrapolation"

@@ -41,6 +41,11 @@ class UrbanMicro(BaseAndDevice):
     device_height_m: Height = 1.5
     least_height_m: ClassVar[float] = 1.0
     own_shadowing = (OwnShadowing(4.0, 10.0), OwnShadowing(7.82, 13.0))
+    fitted_hz: ClassVar[tuple[float, float] | None] = (0.5e9, 100e9)
+    fitted_ends_m: ClassVar[tuple[tuple[float, float], tuple[float, float]] | None] = (
+        (10.0, 10.0),
+        (1.5, 22.5),
+    )
     assumes: ClassVar[str | None] = (
         "path_loss umi (TR 38.901) is measured between a base station at 10 m and a device; "
         "between two devices it is an extrapolation"

@@ -16,7 +16,7 @@ blockages below 0 left aside (one in 44).
 """
 
 import math
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +53,7 @@ class VehicleToVehicle(Sighted):
     without_sight: Literal["vehicle", "corner"] = "vehicle"
     antenna_height_m: Positive = 1.6
     blocker_height_m: Positive = 1.6
+    fitted_hz: ClassVar[tuple[float, float] | None] = (0.5e9, 100e9)
 
     @model_validator(mode="after")
     def _highways_have_no_corners(self) -> Self:

@@ -1,5 +1,6 @@
 """Digits: 1,797 handwritten digits inside the scikit-learn wheel (UCI, Alpaydin, Kaynak 1998)."""
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
@@ -9,6 +10,7 @@ from pydantic import Field
 from netsim.data.sets import DataSet, Outline, Samples
 from netsim.data.sets._images import normalised
 from netsim.data.split import hold_out
+from netsim.errors import DataError
 from netsim.registry import Index
 
 _SCALE = ((0.3053,), (0.3760,))
@@ -39,12 +41,10 @@ class Digits(DataSet):
 
     def read(self, folder: Path | None) -> Samples:
         """Read the samples; `folder` is not looked at."""
-        from sklearn.datasets import load_digits  # half a second, only for those who use it
-
-        bunch = load_digits()
-        y = bunch.target.astype(np.int64)
+        table = np.loadtxt(_table(), delimiter=",", dtype=np.int64)
+        y = table[:, -1].copy()
         train, test = hold_out(y, self.test_fraction, self.split_seed)
-        pixels = bunch.images.astype(np.uint8)[:, None]
+        pixels = table[:, :-1].reshape(-1, 1, 8, 8).astype(np.uint8)
         return Samples(
             x=normalised(pixels, *_SCALE, full_scale=16),
             y=y,
@@ -56,3 +56,11 @@ class Digits(DataSet):
             notes=f"stratified hold-out of {self.test_fraction:g} by seed {self.split_seed}",
             scale=_SCALE,
         )
+
+
+def _table() -> Path:
+    """Return the file of the wheel; `import sklearn` would take most of a second to find it."""
+    spec = find_spec("sklearn")
+    if spec is None or not spec.submodule_search_locations:
+        raise DataError("digits: scikit-learn is not installed; pip install scikit-learn")
+    return Path(spec.submodule_search_locations[0], "datasets", "data", "digits.csv.gz")

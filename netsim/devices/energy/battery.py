@@ -94,7 +94,7 @@ class Battery:
         return drawn
 
     def _mean_w(self, watt: float, saved_w: float) -> float:
-        """That power [W] in the long run, less what is saved by sleep."""
+        """Mean power [W] in the long run, less what is saved by sleep."""
         if saved_w and self._rhythm is not None:
             watt -= saved_w * self._rhythm.share_asleep
         return watt

@@ -1,4 +1,4 @@
-"""Loads of a node that last for a known time: one load, and those under way."""
+"""A power that a node draws for a known time."""
 
 from collections.abc import Callable
 from functools import partial
@@ -6,9 +6,6 @@ from typing import NamedTuple
 
 from netsim.channels.sleep import Rhythm
 from netsim.units import NS_PER_S
-
-KEPT = 32
-"""Loads that are kept beside those under way before the ones that have ended are searched for."""
 
 
 class Load(NamedTuple):
@@ -49,62 +46,3 @@ class Load(NamedTuple):
 
 new_load: Callable[[tuple[int, int, float, float]], Load] = partial(tuple.__new__, Load)
 """A `Load` of a tuple of all its fields, in a third of the time; there is one for every message."""
-
-
-class Loads:
-    """Energy of one node by one cause: what has been drawn, and the loads under way.
-
-    Parameters
-    ----------
-    rhythm : Rhythm or None
-        When the node's radio is awake, as far as its sleep saves energy; None: always.
-
-    Attributes
-    ----------
-    counted_j : float
-        Joules of all loads to their ends.
-    """
-
-    __slots__ = ("_ahead", "_most", "_rhythm", "counted_j")
-
-    def __init__(self, rhythm: Rhythm | None = None) -> None:
-        self.counted_j = 0.0
-        self._ahead: list[Load] = []
-        self._most = KEPT
-        self._rhythm = rhythm
-
-    def add(self, load: Load, joules: float, now_ns: int) -> None:
-        """Count a load.
-
-        Parameters
-        ----------
-        load : Load
-        joules : float
-            All of its energy.
-        now_ns : int
-        """
-        self.counted_j += joules
-        if load.to_ns > now_ns:
-            ahead = self._ahead
-            ahead.append(load)
-            if len(ahead) > self._most:
-                self._ahead = [one for one in ahead if one.to_ns > now_ns]
-                self._most = 2 * len(self._ahead) + KEPT
-
-    def drawn_j(self, now_ns: int) -> float:
-        """Joules that have been drawn by an instant."""
-        drawn = self.counted_j
-        for load in self._ahead:
-            drawn -= load.joules(now_ns, load.to_ns, self._rhythm)
-        return max(0.0, drawn)  # sums that cancel leave a rounding error
-
-    def stop(self, now_ns: int) -> list[Load]:
-        """Let every load end now; what takes back the rest of each."""
-        self.counted_j = self.drawn_j(now_ns)
-        rest = [
-            Load(max(now_ns, load.from_ns), load.to_ns, -load.watt, -load.woken_w)
-            for load in self._ahead
-            if load.to_ns > now_ns
-        ]
-        self._ahead = []
-        return rest

@@ -10,7 +10,7 @@ from netsim.devices.availability import Availability
 from netsim.devices.energy import Energy
 from netsim.devices.energy.battery import Battery, Charge, HarvestingBattery
 from netsim.devices.energy.harvest import Supply
-from netsim.devices.energy.loads import Load, Loads, new_load
+from netsim.devices.energy.loads import Load, new_load
 from netsim.devices.energy.states import Activity, States
 from netsim.units import NS_PER_S, to_s
 
@@ -21,6 +21,69 @@ class Does(Enum):
     SEND = "sending"
     RECEIVE = "receiving"
     OVERHEAR = "overhearing"
+
+
+KEPT = 32
+"""Loads that are kept beside those under way before the ones that have ended are searched for."""
+
+
+class Loads:
+    """Energy of one node by one cause: what has been drawn, and the loads under way.
+
+    Parameters
+    ----------
+    rhythm : Rhythm or None
+        When the node's radio is awake, as far as its sleep saves energy; None: always.
+
+    Attributes
+    ----------
+    counted_j : float
+        Joules of all loads to their ends.
+    """
+
+    __slots__ = ("_ahead", "_most", "_rhythm", "counted_j")
+
+    def __init__(self, rhythm: Rhythm | None = None) -> None:
+        self.counted_j = 0.0
+        self._ahead: list[Load] = []
+        self._most = KEPT
+        self._rhythm = rhythm
+
+    def add(self, load: Load, joules: float, now_ns: int) -> None:
+        """Count a load.
+
+        Parameters
+        ----------
+        load : Load
+        joules : float
+            All of its energy.
+        now_ns : int
+        """
+        self.counted_j += joules
+        if load.to_ns > now_ns:
+            ahead = self._ahead
+            ahead.append(load)
+            if len(ahead) > self._most:
+                self._ahead = [one for one in ahead if one.to_ns > now_ns]
+                self._most = 2 * len(self._ahead) + KEPT
+
+    def drawn_j(self, now_ns: int) -> float:
+        """Joules that have been drawn by an instant."""
+        drawn = self.counted_j
+        for load in self._ahead:
+            drawn -= load.joules(now_ns, load.to_ns, self._rhythm)
+        return max(0.0, drawn)  # sums that cancel leave a rounding error
+
+    def stop(self, now_ns: int) -> list[Load]:
+        """Let every load end now; what takes back the rest of each."""
+        self.counted_j = self.drawn_j(now_ns)
+        rest = [
+            Load(max(now_ns, load.from_ns), load.to_ns, -load.watt, -load.woken_w)
+            for load in self._ahead
+            if load.to_ns > now_ns
+        ]
+        self._ahead = []
+        return rest
 
 
 class EnergyMeter:
@@ -53,6 +116,8 @@ class EnergyMeter:
         Whether `carried` and `hears` cost anything.
     listens : bool
         Whether `overhears` costs anything.
+    step_j : float
+        Energy of a local step [J].
     planned : int
         How many events of the clock are this meter's and still to come.
     oldest_ns : callable
@@ -85,7 +150,7 @@ class EnergyMeter:
         self._sending_w = [energy.radio.sending_w(w) for w in radiated_w]
         self._receiving_w = energy.radio.receiving_w()
         self.listens = self._receiving_w != 0.0
-        self._step_j = energy.compute.step_j(batch_size)
+        self.step_j = energy.compute.step_j(batch_size)
         self._distance_m = distance_m if energy.radio.needs_places else None
         self.by_bits = self._distance_m is not None
         self._radio_loads = [Loads(self._rhythms.get(i)) for i in range(len(batteries_j))]
@@ -212,19 +277,19 @@ class EnergyMeter:
         """A node has received a number of bits, headers and repetitions included."""
         self._take(node, self._radio_loads, self._radio.received_j(bits))
 
-    def computed(self, node: int, steps: int, from_ns: int, to_ns: int) -> None:
+    def computed(self, node: int, steps: float, from_ns: int, to_ns: int) -> None:
         """A node trains between two instants.
 
         Parameters
         ----------
         node : int
-        steps : int
+        steps : float
             Local steps.
         from_ns, to_ns : int
         """
-        if self._step_j == 0.0:
+        if self.step_j == 0.0:
             return
-        joules = steps * self._step_j
+        joules = steps * self.step_j
         if to_ns > from_ns:
             load = Load(from_ns, to_ns, joules * NS_PER_S / (to_ns - from_ns))
             self._compute_loads[node].add(load, joules, self._env.now)
@@ -280,8 +345,10 @@ class EnergyMeter:
         changes = self._states[node].add(activity, from_ns, to_ns, self.oldest_ns, times)
         for begins_ns, ends_ns, more_w, awake in changes:
             woken_w = 0.0 if rhythm is None else self._saved_w * awake
-            load = new_load((begins_ns, ends_ns, more_w, woken_w))
-            self._add(node, load, load.joules(begins_ns, ends_ns, rhythm))
+            joules = more_w * (ends_ns - begins_ns)
+            if woken_w and rhythm is not None:
+                joules += woken_w * rhythm.asleep_ns(begins_ns, ends_ns)
+            self._add(node, new_load((begins_ns, ends_ns, more_w, woken_w)), joules / NS_PER_S)
 
     def _add(self, node: int, load: Load, joules: float) -> None:
         """Count a load of a radio, of which a battery gives what it has."""
@@ -292,7 +359,11 @@ class EnergyMeter:
                 load = Load(load.from_ns, to_ns, part * load.watt, part * load.woken_w)
                 joules *= part
             self._drain(node, load)
-        self._radio_loads[node].add(load, joules, now)
+        loads = self._radio_loads[node]
+        if to_ns > now:
+            loads.add(load, joules, now)
+        else:
+            loads.counted_j += joules
 
     def _drain(self, node: int, load: Load) -> None:
         battery = self._batteries.get(node)
@@ -476,7 +547,7 @@ class EnergyMeter:
         return sum(self.spent_j(node, now_ns) for node in range(len(self._radio_loads)))
 
     def summary(self, end_ns: int) -> dict[str, Any]:
-        """For the summary: joules by cause and by node, and when which node died.
+        """Summarise joules by cause and by node, and when which node died.
 
         Returns
         -------

@@ -45,7 +45,7 @@ class Capacity(Invariant):
         if radio is None or world.wiring is not None or world.scenario.changes:
             return
         self._radio = radio
-        self._peak_bps = peak_bps(radio)
+        self._peak_bps = peak_bps(world)
         mac = radio.mac
         self._beside = int(mac.shares_change)
         self._each_for_itself = (

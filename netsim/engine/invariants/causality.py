@@ -8,16 +8,18 @@ from numpy.typing import NDArray
 
 from netsim.channels.rate.minstrel import Minstrel
 from netsim.engine.invariants import Invariant
-from netsim.links.radio.table import Radio
 from netsim.messaging.over_the_air import Analogue
 from netsim.recording.parquet_parts import Rows
 from netsim.recording.schema import OUTCOMES
 from netsim.units import NS_PER_S, SPEED_OF_LIGHT_M_PER_S
-from netsim.world.builder import SERVER
+from netsim.world.builder import SERVER, World
 from netsim.world.placement import distances
 
 HIGHEST_SNR = 1e12
-"""Linear; no link is better."""
+"""Linear; no link is better, but where the mean SNR of one is at the start."""
+
+ABOVE_START = 1e10
+"""As many times that mean SNR no link has, by fading or because its ends come closer."""
 
 ROUNDING_NS = 10
 """Times are rounded to nanoseconds, some of them several times."""
@@ -40,7 +42,7 @@ class Causality(Invariant):
         self._peak_bps = math.inf
         radio = world.scenario.radio
         if radio is not None:
-            self._peak_bps = peak_bps(radio)
+            self._peak_bps = peak_bps(world)
             if radio.propagation_delay:
                 self._distance_m = distances(world.positions_m, world.track, world.heights_m)
         servers = [i for i, role in enumerate(world.roles) if role == SERVER]
@@ -97,11 +99,16 @@ class Causality(Invariant):
             self.broken(f"node {dst}", int(rows["t_done_s"][i]), what, took_ns[i], least_ns[i])
 
 
-def peak_bps(radio: Radio) -> float:
-    """The highest rate of a radio [bit/s]."""
+def peak_bps(world: World) -> float:
+    """The highest rate of a world's radio [bit/s]."""
+    radio, budget = world.scenario.radio, world.budget
+    assert radio is not None
+    assert budget is not None
     if isinstance(radio.rate, Minstrel):
         return max(radio.rate.rates_bps(radio.bandwidth_hz))
-    return float(radio.rate.bits_per_s(HIGHEST_SNR, radio.bandwidth_hz))
+    strongest, _ = budget.strongest(world.neighbours)
+    highest = max(HIGHEST_SNR, ABOVE_START * strongest)
+    return float(radio.rate.bits_per_s(highest, radio.bandwidth_hz))
 
 
 def is_analogue(rows: Rows, kinds: Sequence[str]) -> NDArray[np.bool_]:

@@ -7,6 +7,9 @@ from netsim.devices.energy.battery import Charge
 from netsim.engine.invariants import TOLERANCE, Invariant, Observed, differ
 from netsim.units import to_ns, to_s
 
+A_NS_J = 1e-6
+"""Batteries run out in whole nanoseconds: what a kilowatt draws in one."""
+
 LEAST_J = 1e-3
 """Smaller amounts are compared as if they were of this size: they are sums that cancel."""
 
@@ -96,7 +99,7 @@ class Energy(Invariant):
         if differ(charge.harvested_j, offered_j, LEAST_J):
             self.broken(where, now_ns, "energy harvested, in J", charge.harvested_j, offered_j)
         full_j = world.batteries_j[node] or 0.0
-        if left_j > full_j * (1 + TOLERANCE) or charge.stored_j < -1e-6 * full_j:
+        if left_j > full_j * (1 + TOLERANCE) or charge.stored_j < -1e-6 * full_j - A_NS_J:
             what = "its battery holds more than it can, or less than nothing, in J"
             self.broken(where, now_ns, what, charge.stored_j, full_j)
         if charge.spilled_j < 0:

@@ -48,7 +48,7 @@ def of_spending(bits_transmitted: int, airtime_s: float) -> dict[str, float]:
 
 
 def of_evaluation(event: EvaluationEvent) -> dict[str, float]:
-    """Of every metric the mean over nodes and how it spreads: standard deviation, least, most."""
+    """Yield mean, standard deviation, least and most of every metric over nodes."""
     found: dict[str, float] = {}
     for metric, by_node in event.values.items():
         values = np.array(list(by_node.values()), dtype=np.float64)

@@ -79,7 +79,7 @@ class Classification(Task):
         return powers.scatter_add_(1, labels, ones).mul_(weight)
 
     def metrics(self, outputs: Tensor, targets: Tensor) -> Mapping[str, float]:
-        """Those of `also`; without `auc` where all samples are of one class."""
+        """Metrics of `also`; without `auc` where all samples are of one class."""
         found = {}
         if "macro_f1" in self.also:
             found["macro_f1"] = macro_f1(outputs, targets)

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
-from functools import partial
+from functools import lru_cache, partial
 from itertools import pairwise
 
 from netsim.channels.mac import ALONE, Mac
@@ -148,7 +148,7 @@ class RadioLink(PhysicalLink):
         mac = self._mac = radio.mac
         self._takes_turns = type(mac).wait_ns is not Mac.wait_ns
         self._exclusive = mac.exclusive
-        self._packets = radio.packets
+        self._packets = lru_cache(maxsize=64)(radio.packets)
         self.broadcast_acknowledged = radio.broadcast.rounds > 1
         self._rounds, self._feedback_bits = radio.broadcast.rounds, radio.broadcast.feedback
         channel = self._channel = RadioChannel(radio, budget, self._last_wakeup, streams)
@@ -288,8 +288,10 @@ class RadioLink(PhysicalLink):
     def _come(self, message: QueuedMessage) -> None:
         """Admit a message, with all that come at this instant where they may need one radio."""
         if self._exclusive:
-            src = message.radios[0]
-            self._arrivals.add(src, (src, *(tx.dst for tx in message.group)), message)
+            needs: tuple[int, ...] = message.radios
+            if message.broadcast:
+                needs = (needs[0], *[tx.dst for tx in message.group])
+            self._arrivals.add(needs[0], needs, message)
         else:
             self._admit(message)
 
@@ -340,8 +342,13 @@ class RadioLink(PhysicalLink):
 
     def _release(self, radios: Sequence[int]) -> None:
         """Free radios, then start what waits for them, oldest first."""
-        for message in self._queue.release(radios):
-            self._start(message)
+        queue = self._queue
+        if any([queue.waiting[radio] for radio in radios]):
+            for message in queue.release(radios):
+                self._start(message)
+        else:
+            for radio in radios:
+                queue.free[radio] = True
         over_the_air = self._superposition
         if over_the_air is not None and over_the_air.is_due:
             over_the_air.retry()
@@ -477,7 +484,9 @@ class RadioLink(PhysicalLink):
             self._accounting.airtime(flight, self.env.now)
         for told in self.flights_ended:
             told(flight)
-        reports = [self._report(flight, reception, cut) for reception in flight.receptions]
+        sample = flight.sampler.report
+        reports: list[Report]
+        reports = [r.predetermined or sample(flight, r, cut) for r in flight.receptions]
         bits = self._accounting.bits(flight, reports, cut)
         self.count_transmitted(flight.src, bits)
         missed, rounds = flight.missed, self._in_rounds.pop(flight, None)
@@ -521,9 +530,6 @@ class RadioLink(PhysicalLink):
         group = self.in_contact(rounds.lacking)
         if group:
             self._admit(QueuedMessage(group, (src, src), broadcast=True, rounds=rounds))
-
-    def _report(self, flight: Flight, reception: Reception, cut: bool) -> Report:
-        return reception.predetermined or flight.sampler.report(flight, reception, cut)
 
     # -- 6. delivery -----------------------------------------------------------------------------
 
@@ -578,7 +584,7 @@ class RadioLink(PhysicalLink):
     def _drop_receiver(self, flight: Flight, reception: Reception, outcome: str) -> None:
         """End a broadcast at one receiver; the others listen on."""
         reception.unreachable = outcome
-        report = self._report(flight, reception, cut=True)
+        report = reception.predetermined or flight.sampler.report(flight, reception, cut=True)
         flight.receptions.remove(reception)
         self._accounting.receiver_leaves(flight, reception, self.env.now)
         rounds = self._in_rounds.get(flight)

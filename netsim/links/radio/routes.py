@@ -107,7 +107,7 @@ class Routes:
         self._before = lru_cache(maxsize=None)(self._tree)
 
     def _tree(self, src: int) -> NDArray[np.int32]:
-        """By node the one before it on the way from `src`, negative where there is no way."""
+        """Nodes before each node on its way from `src`, negative where there is no way."""
         _, before = dijkstra(self._costs, indices=src, return_predecessors=True)
         return np.asarray(before, dtype=np.int32)
 

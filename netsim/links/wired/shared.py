@@ -13,7 +13,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from netsim.clock import LAST, Clock, then
-from netsim.links.link import DEADLINE, DELIVERED, OFF, OUTAGE, WITHDRAWN, Transmission
+from netsim.links.link import (
+    DEADLINE,
+    DELIVERED,
+    OFF,
+    OUTAGE,
+    WITHDRAWN,
+    Delivery,
+    Sending,
+    Transmission,
+    transmissions,
+)
 from netsim.links.wired.bottleneck import FifoService, Flow, MaxMinService, Service
 from netsim.links.wired.plan import Route, Wiring
 from netsim.links.wired.slow_start import SEGMENT_BYTES, Windows
@@ -167,6 +177,9 @@ class SharedWiredLink(WiredLink):
     def unicasts(self, group: Sequence[Transmission]) -> None:
         for tx in group:
             self.unicast(tx)
+
+    def exchange(self, sendings: Sequence[Sending], deliveries: Sequence[Delivery]) -> None:
+        self.unicasts(transmissions(sendings, deliveries))
 
     def unicast(self, tx: Transmission) -> None:
         self._in_flight += 1
@@ -369,6 +382,12 @@ class ChangingWiredLink(SharedWiredLink):
             WiredLink.unicasts(self, group)
         else:
             super().unicasts(group)
+
+    def exchange(self, sendings: Sequence[Sending], deliveries: Sequence[Delivery]) -> None:
+        if self._wiring.plain:
+            WiredLink.exchange(self, sendings, deliveries)
+        else:
+            super().exchange(sendings, deliveries)
 
     def set_wiring(self, wiring: Wiring) -> None:
         super().set_wiring(wiring)

@@ -21,8 +21,11 @@ from netsim.links.link import (
     PARTIAL,
     RETRIES,
     WITHDRAWN,
+    Delivery,
     PhysicalLink,
+    Sending,
     Transmission,
+    transmissions,
 )
 from netsim.links.wired.backbone import Backbone
 from netsim.links.wired.bandwidth import BandwidthTrace
@@ -221,6 +224,9 @@ class WiredLink(PhysicalLink):
         self._latency_ns = to_ns(wire.latency_s)
         whole = self._payload_bits is None and not self._header_bits
         self._alike = not self._loses and self._rate_bps is None and whole
+        self._alike_ns, self._ends_as = self._latency_ns, DELIVERED
+        if self.ttl_ns is not None and self.ttl_ns < self._latency_ns:
+            self._alike_ns, self._ends_as = self.ttl_ns, DEADLINE
 
     def in_reach(self, src: int, others: Sequence[int]) -> list[int]:
         return list(others)
@@ -242,17 +248,20 @@ class WiredLink(PhysicalLink):
     def unicasts(self, group: Sequence[Transmission]) -> None:
         # One event for those that end together: theirs would follow each other anyway, for the end
         # of a message that is no request starts nothing at once.
-        if self._alike and group and group[0].envelope.request is None:
-            wait_ns, _, (_, outcome, *_) = self._fate(group[0])
-            self._in_flight += len(group) - 1
-            self.env.after(wait_ns, self.finish_alike, group, outcome)
-            return
         together: dict[int, list[tuple[int, _Fate]]] = {}
         for tx in group:
             wait_ns, airtime_ns, report = self._fate(tx)
             together.setdefault(wait_ns, []).append((airtime_ns, report))
         for wait_ns, ends in together.items():
             self.env.after(wait_ns, self._end, ends)
+
+    def exchange(self, sendings: Sequence[Sending], deliveries: Sequence[Delivery]) -> None:
+        if not self._alike:
+            self.unicasts(transmissions(sendings, deliveries))
+        elif sendings:
+            for _, receivers in sendings:
+                self._in_flight += len(receivers)
+            self.env.after(self._alike_ns, self.finish_alike, sendings, deliveries, self._ends_as)
 
     def _end(self, ends: Sequence[tuple[int, _Fate]]) -> None:
         for airtime_ns, report in ends:
@@ -273,7 +282,7 @@ class WiredLink(PhysicalLink):
         return self._plan(tx, (packets, attempts, lost, outcome, arrived))
 
     def _plan(self, tx: Transmission, sampled: _Sampled) -> tuple[int, int, _Fate]:
-        """As `_fate`, of a message whose losses are known, from now on."""
+        """Fate from now on of a message whose losses are known; see `_fate`."""
         packets, attempts, lost, outcome, arrived = sampled
         queued_ns, busy_ns, waited_ns = 0, 0, self.env.now - tx.envelope.sent_ns
         bits, header_bits = tx.envelope.bits, attempts * self._header_bits

@@ -13,7 +13,7 @@ the rate is what it was when the call began.
 """
 
 from collections.abc import Callable
-from typing import Literal
+from typing import ClassVar, Literal
 
 from netsim.node.node import Node
 from netsim.registry import Component
@@ -28,6 +28,7 @@ class Rate(Component):
         Unit of progress: local steps of the node, or seconds of virtual time.
     """
 
+    is_constant: ClassVar[bool] = False
     by: Literal["steps", "time"] = "steps"
 
     def at(self, node: Node) -> float:

@@ -9,6 +9,7 @@ class ConstantRate(Rate):
     """The scenario's learning rate."""
 
     kind: Literal["constant"] = "constant"
+    is_constant = True
 
     def factor(self, progress: float) -> float:
         """1."""

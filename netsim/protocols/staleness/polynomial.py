@@ -22,5 +22,5 @@ class PolynomialStaleness(Staleness):
     a: NonNegative = 0.5
 
     def factor(self, age: float) -> float:
-        """(1 + age)^-a."""
+        """Return (1 + age)^-a."""
         return float((1.0 + age) ** -self.a)

@@ -11,7 +11,7 @@ from netsim.units import to_ns
 
 
 class Exponential(Churn):
-    """On and off for exponential times.
+    """Exponential times on and off.
 
     A node is on at the start with the probability with which it is at any time, mean_on_s /
     (mean_on_s + mean_off_s), and what is left of its first period is exponential, too: the process

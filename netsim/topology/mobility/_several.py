@@ -45,7 +45,7 @@ class Several:
 
 
 class SeveralHigh(Several):
-    """The same where heights of some change, and those of others are as the scenario has them.
+    """Several models where heights of some change, and those of others are the scenario's.
 
     Parameters
     ----------

@@ -102,7 +102,7 @@ class Graph:
         self.edges.append(edge)
 
     def one_way(self) -> list[Edge]:
-        """The edges that lead one way, and none leads back."""
+        """The edges without an edge in the other direction."""
         there = {(edge.a, edge.b) for edge in self.edges}
         both = {frozenset((e.a, e.b)) for e in self.edges if not e.directed}
         return [

@@ -95,7 +95,7 @@ def format_of(content: str) -> str:
 
 
 def _of_xml(content: str) -> str:
-    """By the first element."""
+    """Return the format that the first element tells."""
     root = re.search(r"<(?:[A-Za-z][\w.-]*:)?([A-Za-z][\w.-]*)", content)
     name = "" if root is None else root[1].lower()
     return _ROOTS.get(name, "an XML file of another kind")

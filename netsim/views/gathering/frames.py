@@ -10,7 +10,7 @@ import pandas as pd
 from netsim.errors import ScenarioError
 from netsim.recording import run_folder
 from netsim.recording.main_metric import MainMetric
-from netsim.recording.metrics import names
+from netsim.recording.metrics import curve, names
 from netsim.recording.parquet_parts import Rows
 from netsim.recording.reader import RunFolder
 from netsim.recording.summary_fields import row
@@ -104,6 +104,33 @@ def summary(runs: Sequence[RunFolder]) -> pd.DataFrame:
 def shown(runs: Sequence[RunFolder], gather: Callable[[RunFolder], Shown]) -> pd.DataFrame:
     """Return the tables of a view of each run below each other, after the runs' labels."""
     return _below_each_other([_labelled(run, gather(run).frame()) for run in runs])
+
+
+def curves(runs: Sequence[RunFolder], metric: str) -> pd.DataFrame:
+    """Return a metric over time, a row a run and evaluation at which all its nodes had a model.
+
+    Parameters
+    ----------
+    runs : sequence of RunFolder
+    metric : str
+
+    Returns
+    -------
+    pandas.DataFrame
+        The runs' labels, `t_s` [s], then over nodes `mean`, `std` and `worst`, the mean of the
+        worst tenth.
+
+    Raises
+    ------
+    ScenarioError
+        If a run has not measured the metric.
+    """
+    found = []
+    for run in runs:
+        one = curve(_measured(run, metric), metric, run.main)
+        columns = {"t_s": one.t_s, "mean": one.mean, "std": one.std, "worst": one.worst}
+        found.append(_labelled(run, pd.DataFrame(columns)))
+    return _below_each_other(found)
 
 
 def labels_of(runs: Sequence[RunFolder]) -> list[str]:

@@ -98,12 +98,13 @@ class LastRow(Recorder):
 
     def __init__(self):
         super().__init__(None)
-        self.message = self._remember
+        self.messages = self._remember
         self.transmitted = []
 
-    def _remember(self, *row):
+    def _remember(self, row, receivers):
         self.last = row[6], row[7], row[8]
         self.transmitted.append(row[12])
+        return 0
 
 
 class Given(MeanSnr):

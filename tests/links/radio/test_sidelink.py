@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
 from netsim.channels.mac.aloha import Aloha
 from netsim.channels.mac.nr_sidelink_mode2 import NrSidelinkMode2
@@ -57,6 +58,27 @@ def test_counters_are_uniform(period_s, least, most):
     values, counts = np.unique(found, return_counts=True)
     assert values.tolist() == list(range(least, most + 1))
     assert np.ptp(counts) <= 1
+
+
+@pytest.mark.parametrize("period_s", [0.01, 0.05, 1e-9])
+def test_a_period_is_a_whole_number_of_slots(period_s):
+    """Slots of 20 ms."""
+    with pytest.raises(ValidationError, match="whole number of slots"):
+        rule(period_s=period_s)
+
+
+@pytest.mark.parametrize("threshold_dbm", [-200.0, 200.0])
+def test_any_threshold_leaves_something_to_pick(threshold_dbm):
+    """All of the five slots are taken by others, at -60 dBm."""
+    held = reservations(rule(subchannels=1, rsrp_threshold_dbm=threshold_dbm), 6)
+    picked = played(held, 6, 4)
+    assert ((picked[:, :, 0] >= 0) & (picked[:, :, 0] < 5)).all()
+
+
+@pytest.mark.parametrize("threshold_dbm", [-1e300, 1e300, -201.0])
+def test_no_threshold_is_out_of_reach(threshold_dbm):
+    with pytest.raises(ValidationError, match="rsrp_threshold_dbm"):
+        rule(rsrp_threshold_dbm=threshold_dbm)
 
 
 @pytest.mark.parametrize("keep", [0.0, 0.6])

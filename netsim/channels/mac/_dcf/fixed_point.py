@@ -134,7 +134,7 @@ def solve(mac: Timing, problem: ContentionProblem) -> tuple[Access, ...]:
 
 
 def solve_many(mac: Timing, problem: ContentionProblem) -> tuple[Access, ...]:
-    """As `solve`, by arrays."""
+    """Solve as `solve` does, by arrays."""
     stations = Stations(mac, problem)
     others = Others(mac, problem, stations)
     # Where all hear each other nothing in the iteration depends on how long an attempt takes.

@@ -11,16 +11,23 @@ The power that a node harvests is a function of (seed, node, time).
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Annotated, NamedTuple, Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
-from netsim.registry import Component, Fraction
+from netsim.registry import Component, Fraction, Plausible
 from netsim.rng import Streams
 from netsim.units import NS_PER_S
 
 LISTED_AS = "energy.harvest"
 """Name of this family in `netsim list`: the scenario table that chooses from it."""
+
+
+MOST_W = 1e6
+"""Of one node. What a battery holds of much more is lost in the rounding of what is spilled."""
+
+Power = Annotated[float, Field(ge=0, le=MOST_W), Plausible(most=1e4, why="it is in watt")]
+"""Power that a node harvests [W]."""
 
 
 class Piece(NamedTuple):

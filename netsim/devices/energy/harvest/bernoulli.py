@@ -9,8 +9,8 @@ from itertools import count
 from pathlib import Path
 from typing import Annotated, Literal
 
-from netsim.devices.energy.harvest import Harvest, Piece, slots
-from netsim.registry import Duration, Fraction, NonNegative, Plausible, Recurs
+from netsim.devices.energy.harvest import Harvest, Piece, Power, slots
+from netsim.registry import Duration, Fraction, Recurs
 from netsim.rng import Streams
 from netsim.units import to_ns
 
@@ -29,7 +29,7 @@ class Bernoulli(Harvest):
     """
 
     kind: Literal["bernoulli"] = "bernoulli"
-    power_w: Annotated[NonNegative, Plausible(most=1e4, why="it is in watt")]
+    power_w: Power
     probability: Fraction
     slot_s: Annotated[Duration, Recurs("slots", per_node=True)] = 1.0
 

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
-from netsim.devices.energy.harvest import Harvest, Piece
-from netsim.registry import NonNegative, Plausible
+from netsim.devices.energy.harvest import Harvest, Piece, Power
 from netsim.rng import Streams
 
 
@@ -19,7 +18,7 @@ class Constant(Harvest):
     """
 
     kind: Literal["constant"] = "constant"
-    power_w: Annotated[NonNegative, Plausible(most=1e4, why="it is in watt")]
+    power_w: Power
 
     def pieces(
         self, nodes: Sequence[int], streams: Streams, folder: Path | None

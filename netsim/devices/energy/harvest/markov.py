@@ -12,8 +12,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from netsim.devices.energy.harvest import Harvest, Piece, slots
-from netsim.registry import Duration, NonNegative, Plausible, Recurs
+from netsim.devices.energy.harvest import Harvest, Piece, Power, slots
+from netsim.registry import Duration, Recurs
 from netsim.rng import Streams
 from netsim.units import to_ns
 
@@ -38,8 +38,8 @@ class Markov(Harvest):
     """
 
     kind: Literal["markov"] = "markov"
-    good_w: Annotated[NonNegative, Plausible(most=1e4, why="it is in watt")]
-    bad_w: NonNegative = 0.0
+    good_w: Power
+    bad_w: Power = 0.0
     good_to_bad: Chance
     bad_to_good: Chance
     slot_s: Annotated[Duration, Recurs("slots", per_node=True)] = 1.0

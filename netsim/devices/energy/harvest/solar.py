@@ -12,8 +12,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import model_validator
 
-from netsim.devices.energy.harvest import Harvest, Piece, slots
-from netsim.registry import Duration, Finite, NonNegative, Plausible, Recurs
+from netsim.devices.energy.harvest import Harvest, Piece, Power, slots
+from netsim.registry import Duration, Finite, Recurs
 from netsim.rng import Streams
 from netsim.units import to_ns
 
@@ -39,7 +39,7 @@ class Solar(Harvest):
     """
 
     kind: Literal["solar"] = "solar"
-    peak_w: Annotated[NonNegative, Plausible(most=1e4, why="it is in watt")]
+    peak_w: Power
     day_s: Duration = 86_400.0
     daylight_s: Duration | None = None
     sunrise_s: Finite = 0.0

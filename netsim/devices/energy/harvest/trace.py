@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.devices.energy.harvest import Harvest, Piece
+from netsim.devices.energy.harvest import MOST_W, Harvest, Piece
 from netsim.registry import FilePath, Finite, Positive
 from netsim.rng import Streams
 from netsim.traces.csv_columns import SECONDS, Columns
@@ -55,6 +55,7 @@ class Trace(Harvest):
             rows.require(t_s >= 0, f"{time} must be at least 0, unless start_s is set")
         watt = rows.numbers(power) * rows.factor(power, WATTS) * self.factor
         rows.require(watt >= 0, f"{power} must be at least 0")
+        rows.require(watt <= MOST_W, f"{power} must be at most {MOST_W:g} W, with factor")
         each = "node" in rows
         node = rows.ids("node") if each else np.zeros(len(t_s), np.int64)
         if each:

@@ -65,7 +65,8 @@ class EnergyAccounting:
             flight.counted_late = {**flight.counted_late, reception: counted}
             for piece in heard:
                 self._heard(reception.tx.dst, piece)
-                self._answered(flight, piece)
+                if piece.answers:
+                    self._answered(flight, piece)
 
     def _sent(self, flight: Flight, awake: Sequence[int], piece: Piece) -> None:
         """Tell the meter of a piece: what is sent, found by those who listen, and answered."""
@@ -78,17 +79,15 @@ class EnergyAccounting:
                 self._heard(node, piece)
             before_ns = flight.found_ns
             flight.found_ns = found * airtime_ns + (0.0 if before_ns is None else before_ns)
-        if awake:
+        if awake and piece.answers:
             self._answered(flight, piece)
 
     def _answered(self, flight: Flight, piece: Piece) -> None:
         """Tell the meter what the receiver of a message, which listens, sends in answer."""
-        from_ns, to_ns, airtime_ns, _, answers = piece
-        if answers:
-            answered_ns = answers * airtime_ns
-            flight.answered_ns += answered_ns
-            dst = flight.receptions[0].tx.dst
-            self._meter.on_air(dst, [flight.src], from_ns, to_ns, answered_ns)
+        answered_ns = piece.answers * piece.airtime_ns
+        flight.answered_ns += answered_ns
+        dst = flight.receptions[0].tx.dst
+        self._meter.on_air(dst, [flight.src], piece.from_ns, piece.to_ns, answered_ns)
 
     def _heard(self, node: int, piece: Piece) -> None:
         airtime_ns = piece.airtime_ns
@@ -226,6 +225,13 @@ def _airtimes(flight: Flight, from_ns: int, to_ns: int) -> list[Piece]:
     Where `to_ns` is the earlier one, they are what to take back: backwards, with negative airtime.
     A first attempt that is made at once has times of its own, for it has another share of airtime.
     """
+    if from_ns == to_ns:
+        return []
+    if not flight.pauses and not flight.at_once_ends_ns and flight.turns is None:  # most are so
+        airtime_ns = to_ns - from_ns
+        if flight.transmit_share != 1.0:
+            airtime_ns = round(flight.transmit_share * airtime_ns)
+        return [Piece(from_ns, to_ns, airtime_ns, flight.found, flight.answers)]
     found: list[Piece] = []
     back, told = to_ns < from_ns, (flight.found, flight.answers)
     at_ns, last_ns = (to_ns, from_ns) if back else (from_ns, to_ns)

@@ -59,12 +59,14 @@ class RadioQueue:
     ----------
     free : list of bool
         By node, whether its radio is free. Whoever starts a message takes its radios.
+    waiting : list of deque of QueuedMessage
+        By radio, the line of messages that wait for it, those among them that wait no more, too.
     limit : int or None
     """
 
     def __init__(self, nodes: int, limit: int | None) -> None:
         self.free = [True] * nodes
-        self._waiting: list[deque[QueuedMessage]] = [deque() for _ in range(nodes)]
+        self.waiting: list[deque[QueuedMessage]] = [deque() for _ in range(nodes)]
         self._order = 0
         self.limit = limit
 
@@ -77,11 +79,11 @@ class RadioQueue:
         self._order += 1
         message.order = self._order
         for radio in dict.fromkeys(message.radios):
-            self._waiting[radio].append(message)
+            self.waiting[radio].append(message)
 
     def waiting_from(self, sender: int) -> list[QueuedMessage]:
         """The messages of a sender that wait, oldest first."""
-        return [q for q in self._waiting[sender] if q.radios[0] == sender and not q.left_queue]
+        return [q for q in self.waiting[sender] if q.radios[0] == sender and not q.left_queue]
 
     def release(self, radios: Sequence[int]) -> Iterator[QueuedMessage]:
         """Free the radios of some nodes; yield the messages that can start now, oldest first.
@@ -90,7 +92,7 @@ class RadioQueue:
         """
         for radio in radios:
             self.free[radio] = True
-            line = self._waiting[radio]
+            line = self.waiting[radio]
             while line and line[0].left_queue:
                 line.popleft()
         while (message := self._oldest_ready(radios)) is not None:
@@ -103,7 +105,7 @@ class RadioQueue:
         for radio in radios:
             if not free[radio]:
                 continue
-            for message in self._waiting[radio]:
+            for message in self.waiting[radio]:
                 one, other = message.radios
                 if free[one] and free[other] and not message.left_queue:
                     if first is None or message.order < first.order:

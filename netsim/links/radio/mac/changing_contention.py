@@ -19,7 +19,7 @@ ATTEMPTS = 8
 
 
 class ChangingContention(Contention):
-    """As `Contention`, where links change while a message lasts.
+    """Contention where links change while a message lasts.
 
     Losses by a sender's own fades count for its backoffs as those to others do. Fading that is
     about as fast as packets averages out within a backoff: then both are left as they were when

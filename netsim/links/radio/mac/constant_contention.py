@@ -29,7 +29,7 @@ MOMENT = 1e-300
 
 
 class ConstantContention(Contention):
-    """As `Contention`, where no link changes while a message lasts.
+    """Contention where no link changes while a message lasts.
 
     Parameters
     ----------

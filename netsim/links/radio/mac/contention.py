@@ -49,7 +49,7 @@ _HARMLESS = 0.0, 0.0, False
 
 
 class Contention(Interference):
-    """As `Interference`, where senders listen before they talk.
+    """Interference where senders listen before they talk.
 
     Parameters
     ----------
@@ -393,7 +393,7 @@ class Contention(Interference):
         raise NotImplementedError
 
     def _in_all(self, flight: Flight, losses: Sequence[float]) -> Sequence[float]:
-        """By reception: losses to them, and to other senders beside them."""
+        """Losses of each reception to these senders, and to others beside them."""
         return losses
 
     def _lost(
@@ -466,7 +466,7 @@ class Contention(Interference):
             on_air = min(1.0, theirs.sent_s / theirs.attempt_s)
             found *= 1.0 - on_air * self._not_found(flight, other)[1]
         flight.found, flight.answers = found, 0.0
-        if sender.ack_s is not None:
+        if sender.ack_s is not None and access.sent_s > 0.0:  # else its link has no rate now
             answers_s = sender.ack_s + sender.rts * self._csma.cts_s
             through = (1.0 - access.losses[0]) * (1.0 - sender.error)
             flight.answers = through * answers_s / access.sent_s
@@ -502,7 +502,7 @@ class Contention(Interference):
 
 
 def _hidden(flight: Flight, index: Mapping[Flight, int]) -> tuple[tuple[Hidden, ...], ...]:
-    """By reception of a flight: who is hidden from it there, and how."""
+    """Senders hidden from each reception of a flight, and how they are hidden."""
     return tuple(
         [
             tuple([Hidden(index[other], *how) for other, how in reception.hidden.items()])

@@ -160,7 +160,7 @@ class MessageLevelSampler:
             self._goes_on(flight)
 
     def change(self, flight: Flight, worse: bool) -> None:
-        """Go on under other conditions; `worse`: the attempt under way meets them, too."""
+        """Resample from now on; if `worse`, the current attempt is affected, too."""
         now = self._env.now
         over = now >= flight.ends_ns and flight not in self._sampling
         if over or (worse and flight.met_worse and self._met_worse(flight)):

@@ -117,7 +117,7 @@ class PacketLevelSampler:
         self._env.after(wait_ns, self._attempt, flight, flight.leg, float(flight.leg_begins_ns))
 
     def change(self, flight: Flight, worse: bool) -> None:
-        """Go on under other conditions; `worse`: the attempt under way meets them, too."""
+        """Resample from now on; if `worse`, the current attempt is affected, too."""
         since_ns = self._pausing.get(flight)
         if since_ns is not None:
             self._env.after(0, self._resume, flight, flight.leg, since_ns)

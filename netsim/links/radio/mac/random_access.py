@@ -137,7 +137,7 @@ class OnAir:
 
 
 class RandomAccess(Interference):
-    """As `Interference`, where a flight that is played meets only those that are not as a mean."""
+    """Interference where a flight that is played meets only those that are not as a mean."""
 
     def _set_contention(self, flights: Iterable[Flight], everybody: Iterable[Flight]) -> None:
         for flight in flights:

@@ -184,7 +184,7 @@ class ReceivedPowers:
             self.stale[self.column[flight]] = True
 
     def suspects(self) -> list[Flight]:
-        """Of the flights that are stale and touched those that may lose other shares by it."""
+        """Select the touched stale flights that may lose other shares by it."""
         self.look()
         columns = len(self.flights)
         found = (self.stale[:columns] & self.touched[:columns]).nonzero()[0].tolist()

@@ -17,7 +17,7 @@ from netsim.links.radio.phy.channel import RadioChannel
 
 
 class SlotInterference(Interference):
-    """As `Interference`, between flights of one slot that have begun.
+    """Interference between flights of one slot that have begun.
 
     A radio that sends does not listen: its own power drowns what comes in the same slot.
 

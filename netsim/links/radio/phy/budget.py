@@ -31,6 +31,28 @@ class LinkBudget:
     tx_power_w: tuple[float, ...]
     range_m: float | None = None
 
+    def strongest(self, neighbours: Sequence[Sequence[int]]) -> tuple[float, tuple[int, int]]:
+        """The link of the largest mean SNR at the start.
+
+        Parameters
+        ----------
+        neighbours : sequence of sequence of int
+            Of nodes 0, 1, ...; links of other nodes are not looked at.
+
+        Returns
+        -------
+        float, (int, int)
+            The SNR, linear, 0 if there is no link; sender and receiver.
+        """
+        best, pair = 0.0, (0, 0)
+        for src, others in enumerate(neighbours):
+            if others:
+                heard = self.mean_snr.snr(src, others, 0)
+                strongest = int(heard.argmax())
+                if heard[strongest] > best:
+                    best, pair = float(heard[strongest]), (src, others[strongest])
+        return best, pair
+
     def described(self) -> dict[str, Any]:
         """`range_m` and `pairs_left_out`, for the summary of a run."""
         return {"range_m": self.range_m, "pairs_left_out": self.mean_snr.pairs_left_out}

@@ -67,7 +67,7 @@ class Loudness:
         return self._with_held_gains(src, receivers, time_ns, found)
 
     def at_all(self, dst: int, senders: NDArray[np.int64], time_ns: int) -> NDArray[np.float64]:
-        """As `at`, from an array to an array.
+        """Evaluate `at` from an array to an array.
 
         Parameters
         ----------
@@ -85,7 +85,7 @@ class Loudness:
         return self._mean_snr.towards(dst, senders, time_ns)
 
     def of_all(self, src: int, receivers: NDArray[np.int64], time_ns: int) -> NDArray[np.float64]:
-        """As `of`, from an array to an array.
+        """Evaluate `of` from an array to an array.
 
         Parameters
         ----------

@@ -140,7 +140,7 @@ class MeanSnr(ABC):
 
 
 class IidMeanSnr(MeanSnr):
-    """Of nodes without places: the same for every pair, but for shadowing and transmit power.
+    """Mean SNR of nodes without places: equal but for shadowing and transmit power.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ class IidMeanSnr(MeanSnr):
 
 
 class PlacedMeanSnr(MeanSnr):
-    """Of nodes with places, which may move.
+    """Mean SNR of nodes with places, which may move.
 
     Parameters
     ----------
@@ -379,7 +379,7 @@ class PlacedMeanSnr(MeanSnr):
 
 
 class GivenMeanSnr(MeanSnr):
-    """Of nodes whose gains are known pair by pair, wherever they are.
+    """Mean SNR of nodes whose gains are known pair by pair, wherever they are.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Submission of a node's jobs to the scheduler, and the checks that several verbs share.
+"""Checks of what algorithms ask for, shared by several verbs.
 
 `MixingCheck` tells of mixtures of models whose weights do not sum to one and that are used as
 models all the same. Differences of models and steps along them have such weights, too, and are
@@ -12,15 +12,12 @@ granted; so unless it says which tasks it learns, it does so in classifications 
 
 import math
 from collections.abc import Sequence
-from itertools import zip_longest
-from typing import Any
 from weakref import WeakKeyDictionary
 
 from netsim.errors import ProtocolError, UnsuitableError
 from netsim.learning.architecture import Architecture
-from netsim.learning.calling_place import Place, calling_line
+from netsim.learning.calling_place import calling_line
 from netsim.learning.refs import NEEDS_A_MODEL, Cell, Ref
-from netsim.learning.scheduler import Scheduler
 from netsim.learning.shards import Shards
 from netsim.learning.tasks import Task
 from netsim.recording.run_warnings import RunWarnings
@@ -28,58 +25,6 @@ from netsim.units import to_s
 
 TOLERANCE = 1e-3
 """Greatest difference of a sum of weights from one: shares are often rounded."""
-
-
-class Submission:
-    """Recorder of the jobs of one node.
-
-    Parameters
-    ----------
-    node_id : int
-    scheduler : Scheduler
-    """
-
-    def __init__(self, node_id: int, scheduler: Scheduler) -> None:
-        self._id, self._scheduler = node_id, scheduler
-
-    def submit(
-        self,
-        work: Any,
-        inputs: tuple[Ref, ...],
-        shapes: Sequence[Any],
-        models: Sequence[Any] = (),
-        place: Place | None = None,
-    ) -> list[Ref]:
-        """Record a job; Refs to its results, which are computed when they are needed.
-
-        Parameters
-        ----------
-        work : Work
-            What is to be done.
-        inputs : tuple of Ref
-            The node's own.
-        shapes : sequence of tuple of int
-            One a result.
-        models : sequence of Architecture or None
-            One a result: set where it is a whole model. May be shorter than `shapes`.
-        place : Place or None
-            The calling line, for jobs that may fail when they run.
-
-        Raises
-        ------
-        ProtocolError
-            If an input is another node's.
-        """
-        me, scheduler = self._id, self._scheduler
-        for ref in inputs:
-            if ref.owner != me:
-                ref.require_owner(me)
-        cells = [
-            Cell(scheduler, tuple(shape), architecture)
-            for shape, architecture in zip_longest(shapes, models)
-        ]
-        scheduler.submit(work, me, inputs, cells, place)
-        return [Ref(me, cell) for cell in cells]
 
 
 def architecture_of(ref: Ref) -> Architecture:
@@ -129,11 +74,17 @@ class MixingCheck:
     ----------
     warnings : RunWarnings
         Is told of the first that is used as a model.
+
+    Attributes
+    ----------
+    is_needed : bool
+        Whether there has been one: before, nobody need tell of uses.
     """
 
     def __init__(self, warnings: RunWarnings) -> None:
         self._warnings = warnings
         self._noted: WeakKeyDictionary[Cell, tuple[float, str]] = WeakKeyDictionary()
+        self.is_needed = False
 
     def mixed(
         self, mixture: Ref, refs: Sequence[Ref], weights: Sequence[float], now_ns: int
@@ -152,12 +103,13 @@ class MixingCheck:
             Virtual time [ns].
         """
         noted = self._noted
-        if noted:
+        if self.is_needed:
             masses = [noted[ref.cell][0] if ref.cell in noted else 1.0 for ref in refs]
             total = math.fsum(w * m for w, m in zip(weights, masses, strict=True))
         else:
             total = math.fsum(weights)
         if abs(total - 1.0) > TOLERANCE and all(ref.architecture is not None for ref in refs):
+            self.is_needed = True
             noted[mixture.cell] = (
                 total,
                 f"node {mixture.owner} at {to_s(now_ns):g} s{calling_line()}: the weights of a "
@@ -166,7 +118,7 @@ class MixingCheck:
 
     def used(self, ref: Ref, how: str) -> None:
         """A value is used as a model; `how` says what for."""
-        if self._noted and (found := self._noted.get(ref.cell)) is not None:
+        if (found := self._noted.get(ref.cell)) is not None:
             self._warnings.once("mixing weights", f"{found[1]}, and it is {how}")
 
 

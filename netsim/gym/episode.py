@@ -1,0 +1,112 @@
+"""One episode: a run that pauses wherever a node asks for a decision.
+
+The run plays in a thread of its own, of which and of the caller's only one goes on at a time: it
+plays from one decision to the next while the caller waits.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from queue import SimpleQueue
+from typing import Any
+
+from netsim.node.decisions import Agent, Decision, Totals
+
+
+class Abandoned(BaseException):
+    """The caller has given the episode up: the run ends where it waits."""
+
+
+class Episode:
+    """A run that is played decision by decision.
+
+    Parameters
+    ----------
+    play : callable
+        (agent) -> anything; plays the run, and asks `agent` for decisions.
+
+    Attributes
+    ----------
+    decision : Decision or None
+        The one that waits for an answer; None once the run has ended.
+    totals : Totals
+        At this decision, or at the end of the run.
+    """
+
+    def __init__(self, play: Callable[[Agent], object]) -> None:
+        self.decision: Decision | None = None
+        self.totals = Totals(0.0, 0.0, 0.0, 0.0, 1.0)
+        self._play = play
+        self._questions: SimpleQueue[Decision | BaseException | None] = SimpleQueue()
+        self._answers: SimpleQueue[Any] = SimpleQueue()
+        self._thread = threading.Thread(target=self._in_thread, name="netsim episode", daemon=True)
+        self._thread.start()
+        self._next()
+
+    def _in_thread(self) -> None:
+        try:
+            self._play(_Pausing(self))
+        except Abandoned:
+            pass
+        except BaseException as error:
+            self._questions.put(error)
+            return
+        self._questions.put(None)
+
+    def ask(self, decision: Decision) -> Any:
+        """Wait, in the run's thread, for the answer to a decision.
+
+        Raises
+        ------
+        Abandoned
+            If nobody is going to answer.
+        """
+        self._questions.put(decision)
+        answer = self._answers.get()
+        if answer is Abandoned:
+            raise Abandoned
+        return answer
+
+    def _next(self) -> None:
+        found = self._questions.get()
+        if isinstance(found, BaseException):
+            self.decision = None
+            self._thread.join()
+            raise found
+        self.decision = found
+        if found is not None:
+            self.totals = found.totals
+
+    def answer(self, action: Any) -> None:
+        """Play on with an action, to the next decision or to the end.
+
+        Raises
+        ------
+        NetsimError
+            If the run fails.
+        """
+        self._answers.put(action)
+        self._next()
+
+    def close(self) -> None:
+        """End the run where it is; nothing happens if it has ended."""
+        if self.decision is not None:
+            self._answers.put(Abandoned)
+            self.decision = None
+            self._questions.get()
+        self._thread.join()
+
+
+class _Pausing:
+    """The agent of a run that pauses at each decision."""
+
+    def __init__(self, episode: Episode) -> None:
+        self._episode = episode
+
+    def __call__(self, decision: Decision) -> Any:
+        return self._episode.ask(decision)
+
+    def ended(self, totals: Totals) -> None:
+        """Keep what the run has come to."""
+        self._episode.totals = totals

@@ -1,0 +1,136 @@
+"""Episodes of a scenario: its method's decisions, worlds by seed, runs with or without a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from netsim import engine, world
+from netsim.errors import ScenarioError
+from netsim.gym.episode import Episode
+from netsim.node.decisions import Agent, Decides, Totals
+from netsim.python_api.playing import run
+from netsim.python_api.scenario import Scenario, as_scenario, kinds_for, parts
+from netsim.registry import did_you_mean
+from netsim.scenario import algorithm_files
+
+KEPT_WORLDS = 4
+"""Worlds of so many seeds are kept for further episodes."""
+
+
+class Source:
+    """Maker of the episodes of one scenario.
+
+    Parameters
+    ----------
+    scenario : Scenario, str or Path
+    algorithm : str or None
+        Name of the method in the scenario that leaves decisions to the agent; None: the only one
+        that does, or the first of those of one kind.
+    reward : mapping of str to float or None
+        Weight of the growth of each of `Totals`; None: the method's.
+    record : str, Path or None
+        Folder into which each episode is written as a run, `episode-00000` and so on.
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario has no such method.
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario | str | Path,
+        algorithm: str | None,
+        reward: Mapping[str, float] | None,
+        record: str | Path | None,
+    ) -> None:
+        self._scenario = as_scenario(scenario, None)
+        self._algorithm = self._chosen(algorithm)
+        self._scenario = self._scenario.replace(algorithm=[self._table()])
+        self._record, self._recorded = None if record is None else Path(record), 0
+        self._worlds: dict[int, world.World] = {}
+        self.seed = int(self._scenario.tables.seed)
+        self.decides = self._declared()
+        self.reward = dict(self.decides.reward if reward is None else reward)
+        for name in self.reward:
+            if name not in Totals._fields:
+                raise ScenarioError(
+                    f"reward: {name!r} must be one of {', '.join(Totals._fields)}"
+                    + did_you_mean(name, Totals._fields)
+                )
+
+    def _deciding(self) -> list[str]:
+        """Names of the methods that leave decisions to an agent."""
+        with kinds_for(self._scenario) as kinds:
+            return [
+                entry.name
+                for entry in self._scenario.tables.algorithm
+                if algorithm_files.leaves_decisions(kinds[entry.kind])
+            ]
+
+    def _chosen(self, algorithm: str | None) -> str:
+        deciding = self._deciding()
+        name = self._scenario.tables.name
+        if not deciding:
+            raise ScenarioError(
+                f"{name}: [algorithm]: none leaves decisions to an agent (node.decide); play "
+                '"client_selection", or a method of your own'
+            )
+        if algorithm is None:
+            return deciding[0]
+        if algorithm not in deciding:
+            raise ScenarioError(
+                f"{name}: algorithm {algorithm!r}: must be one of {', '.join(deciding)}"
+                + did_you_mean(algorithm, deciding)
+            )
+        return algorithm
+
+    def _table(self) -> dict[str, Any]:
+        """The chosen method's table, as the scenario's file has it."""
+        draft, _, _ = parts(self._scenario)
+        tables = draft.raw["algorithm"]
+        each = tables if isinstance(tables, list) else [tables]
+        return next(dict(t) for t in each if t.get("name", t.get("kind")) == self._algorithm)
+
+    def _declared(self) -> Decides:
+        tables = self._scenario.tables
+        (entry,) = tables.algorithm
+        with kinds_for(self._scenario) as kinds:
+            found = algorithm_files.decisions(
+                kinds[entry.kind], entry.params, tables.per_node("role")
+            )
+        assert found is not None
+        return found
+
+    def episode(self, seed: int) -> Episode:
+        """Begin an episode whose draws follow from a seed."""
+        seeded = self._scenario.replace(seed=seed)
+        if self._record is not None:
+            folder = self._record / f"episode-{self._recorded:05}"
+            self._recorded += 1
+
+            def recorded(agent: Agent) -> None:
+                run(seeded, out=folder, agent=agent)
+
+            return Episode(recorded)
+
+        def played(agent: Agent) -> None:
+            with kinds_for(seeded):
+                (entry,) = seeded.tables.algorithm
+                engine.play(self._world(seed, seeded), entry, None, agent=agent)
+
+        return Episode(played)
+
+    def _world(self, seed: int, seeded: Scenario) -> world.World:
+        if seed not in self._worlds:
+            while len(self._worlds) >= KEPT_WORLDS:
+                self._worlds.pop(next(iter(self._worlds)))
+            self._worlds[seed] = world.build(seeded.tables)
+        return self._worlds[seed]
+
+    def gained(self, before: Totals, now: Totals) -> float:
+        """The reward for what has happened from one instant to another."""
+        old, new = before._asdict(), now._asdict()
+        return float(sum(w * (new[name] - old[name]) for name, w in self.reward.items()))

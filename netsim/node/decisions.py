@@ -1,0 +1,354 @@
+"""Decisions that a method leaves to an agent: what the agent is told, and what it may answer.
+
+A method declares both (`@netsim.api.algorithm(decides=...)`) and asks by `node.decide`. The answer
+comes at the same instant of virtual time: from the agent that plays the run (`netsim.gym`,
+`netsim.run(..., agent=...)`), or else from the policy that the scenario names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from netsim.errors import ProtocolError
+
+Array = NDArray[Any]
+
+
+class Space(Protocol):
+    """Values that an observation or an action may have."""
+
+    def checked(self, value: Any) -> Any:
+        """Return a value in the form in which methods and agents get it.
+
+        Raises
+        ------
+        ProtocolError
+            If it is not in the space.
+        """
+
+    def nothing(self) -> Any:
+        """Return the value that stands for "not known yet"."""
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Real numbers within bounds.
+
+    Attributes
+    ----------
+    shape : tuple of int
+    low, high : float
+        Least and greatest of each.
+    """
+
+    shape: tuple[int, ...]
+    low: float = -np.inf
+    high: float = np.inf
+
+    def checked(self, value: ArrayLike) -> Array:
+        """As of `Space`; a float64 array of this shape."""
+        found = np.array(value, dtype=np.float64)
+        if found.shape != self.shape:
+            raise ProtocolError(f"has shape {found.shape}; {self.shape} is declared")
+        if not ((found >= self.low) & (found <= self.high)).all():
+            wrong = found[~((found >= self.low) & (found <= self.high))][0]
+            raise ProtocolError(f"{wrong:g} is not from {self.low:g} to {self.high:g}")
+        return found
+
+    def nothing(self) -> Array:
+        """As of `Space`: zeros, or the bound that is nearest to them."""
+        return np.full(self.shape, min(max(0.0, self.low), self.high))
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A whole number below `n`.
+
+    Attributes
+    ----------
+    n : int
+    """
+
+    n: int
+
+    def checked(self, value: Any) -> int:
+        """As of `Space`."""
+        return int(_whole(value, (), self.n))
+
+    def nothing(self) -> int:
+        """As of `Space`: 0."""
+        return 0
+
+
+@dataclass(frozen=True)
+class Choices:
+    """Several whole numbers, each below its own limit.
+
+    Attributes
+    ----------
+    sizes : tuple of int
+        Limits.
+    """
+
+    sizes: tuple[int, ...]
+
+    def checked(self, value: Any) -> tuple[int, ...]:
+        """As of `Space`."""
+        return tuple(map(int, _whole(value, (len(self.sizes),), np.array(self.sizes))))
+
+    def nothing(self) -> tuple[int, ...]:
+        """As of `Space`: zeros."""
+        return (0,) * len(self.sizes)
+
+
+@dataclass(frozen=True)
+class Subset:
+    """Some of the numbers below `n`, any many of them.
+
+    Agents give and get 0 or 1 for each number; methods get those chosen, ascending.
+
+    Attributes
+    ----------
+    n : int
+    """
+
+    n: int
+
+    def checked(self, value: Any) -> tuple[int, ...]:
+        """As of `Space`; `value` is (n,) of 0 and 1."""
+        return tuple(np.flatnonzero(_whole(value, (self.n,), 2)).tolist())
+
+    def nothing(self) -> tuple[int, ...]:
+        """As of `Space`: none of them."""
+        return ()
+
+
+@dataclass(frozen=True)
+class Best:
+    """As many as `count` of the numbers below `n`: those that an agent scores highest.
+
+    Methods get them ascending; of equal scores the lower number counts.
+
+    Attributes
+    ----------
+    n, count : int
+    """
+
+    n: int
+    count: int
+
+    def checked(self, value: ArrayLike) -> tuple[int, ...]:
+        """As of `Space`; `value` is (n,) scores from 0 to 1."""
+        scores = Numbers((self.n,), 0.0, 1.0).checked(value)
+        return tuple(sorted(np.argsort(-scores, kind="stable")[: self.count].tolist()))
+
+    def nothing(self) -> tuple[int, ...]:
+        """As of `Space`: the first ones."""
+        return tuple(range(self.count))
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Shares of a whole, one for each of `n`.
+
+    Agents give numbers from 0 to 1, which are divided by their sum; equal shares if all are 0.
+
+    Attributes
+    ----------
+    n : int
+    """
+
+    n: int
+
+    def checked(self, value: ArrayLike) -> Array:
+        """As of `Space`; float64 (n,), which sum to one."""
+        given = Numbers((self.n,), 0.0, 1.0).checked(value)
+        return given / given.sum() if given.sum() > 0 else self.nothing()
+
+    def nothing(self) -> Array:
+        """As of `Space`: equal shares."""
+        return np.full(self.n, 1.0 / self.n)
+
+
+def _whole(value: Any, shape: tuple[int, ...], below: Any) -> Array:
+    """Whole numbers from 0, each below its limit."""
+    found = np.asarray(value)
+    if found.shape != shape:
+        raise ProtocolError(f"has shape {found.shape}; {shape} is declared")
+    is_real = np.issubdtype(found.dtype, np.number) or found.dtype == np.bool_
+    if not is_real or (found != np.round(found)).any():
+        raise ProtocolError(f"{value!r} is no whole number")
+    if (found < 0).any() or (found >= below).any():
+        raise ProtocolError(f"{value!r} is not from 0 to below {below}")
+    return found.astype(np.int64)
+
+
+class Totals(NamedTuple):
+    """Counts of the whole run so far, from which rewards are made.
+
+    Attributes
+    ----------
+    time_s : float
+        Virtual time [s].
+    energy_j : float
+        Energy that all nodes have drawn [J].
+    megabytes : float
+        Data that all nodes have transmitted [MB].
+    score : float
+        Mean over nodes of the main metric at the last evaluation; 0 before the first.
+    fairness : float
+        Jain's index of the nodes' main metric, (sum x)^2 / (n sum x^2); 1 before the first.
+        Source: Jain, Chiu and Hawe 1984.
+    """
+
+    time_s: float
+    energy_j: float
+    megabytes: float
+    score: float
+    fairness: float
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """A decision that a node asks for.
+
+    Attributes
+    ----------
+    node : int
+        Node that asks.
+    observation : mapping of str to array or number
+        As declared.
+    action : Space
+        The space of the answer.
+    totals : Totals
+        At this instant.
+    count : int
+        Decisions that the node has asked for before.
+    draw : callable
+        n -> n uniform numbers in [0, 1) of the node's own, for policies that draw.
+    """
+
+    node: int
+    observation: Mapping[str, Any]
+    action: Space
+    totals: Totals
+    count: int
+    draw: Callable[[int], list[float]]
+
+
+Agent = Callable[[Decision], Any]
+"""Decision -> an action of its space. One with a method `ended` is told the `Totals` at the end."""
+
+
+@dataclass(frozen=True, eq=False)
+class Decides:
+    """A method's declaration of the decisions that it leaves to an agent.
+
+    Attributes
+    ----------
+    deciders : tuple of int
+        The nodes that ask.
+    observation : mapping of str to Space
+        By name what the agent is told at each decision.
+    action : Space
+        Of the answers.
+    reward : mapping of str to float
+        By name of `Totals` the weight of its growth from one decision to the next.
+    policy : callable
+        Decision -> action, where no agent plays the run.
+    """
+
+    deciders: tuple[int, ...]
+    observation: Mapping[str, Space]
+    action: Space
+    policy: Agent
+    reward: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        unknown = [name for name in self.reward if name not in Totals._fields]
+        if unknown:
+            raise ProtocolError(
+                f"Decides: reward {unknown[0]!r}: must be one of {', '.join(Totals._fields)}"
+            )
+
+
+class Decisions:
+    """Whom the nodes of one run ask.
+
+    Parameters
+    ----------
+    decides : Decides or None
+        Of the method; None: it has declared nothing.
+    agent : callable or None
+        Decision -> action; None: the method's policy answers.
+    totals : callable
+        () -> Totals of this instant.
+    """
+
+    def __init__(
+        self, decides: Decides | None, agent: Agent | None, totals: Callable[[], Totals]
+    ) -> None:
+        self._decides, self._totals = decides, totals
+        self._agent = agent or (None if decides is None else decides.policy)
+        self._asked: dict[int, int] = {}
+
+    def ask(
+        self, node: int, observation: Mapping[str, Any], draw: Callable[[int], list[float]]
+    ) -> Any:
+        """Return the action that the agent takes.
+
+        Parameters
+        ----------
+        node : int
+            Node that asks.
+        observation : mapping of str to array_like
+        draw : callable
+            n -> uniform numbers.
+
+        Raises
+        ------
+        ProtocolError
+            If the method has not declared that it asks, or observation or action are not as
+            declared.
+        """
+        declared = self._decides
+        if declared is None or self._agent is None:
+            raise ProtocolError(
+                "decide: the method has not declared what it asks; write "
+                "@netsim.api.algorithm(decides=...) above processes"
+            )
+        if node not in declared.deciders:
+            raise ProtocolError(f"decide: node {node} is none of the declared deciders")
+        if observation.keys() != declared.observation.keys():
+            raise ProtocolError(
+                f"decide: the observation has {', '.join(observation) or 'nothing'}; declared is "
+                f"{', '.join(declared.observation)}"
+            )
+        told = {
+            name: _checked(f"decide: observation {name}", space, observation[name])
+            for name, space in declared.observation.items()
+        }
+        count = self._asked.get(node, 0)
+        self._asked[node] = count + 1
+        asked = Decision(node, told, declared.action, self._totals(), count, draw)
+        return _checked("decide: the agent's action", declared.action, self._agent(asked))
+
+    def end(self) -> None:
+        """Tell the agent what the run has come to, if it wants to know."""
+        ended = getattr(self._agent, "ended", None)
+        if callable(ended):
+            ended(self._totals())
+
+
+def _checked(where: str, space: Space, value: Any) -> Any:
+    try:
+        return space.checked(value)
+    except ProtocolError as error:
+        raise ProtocolError(f"{where}: {error}") from None
+    except (TypeError, ValueError) as error:
+        raise ProtocolError(f"{where}: {error}") from error
