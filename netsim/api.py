@@ -127,6 +127,7 @@ from netsim.protocols.discounts import StalenessParams, discounted, staleness_fa
 from netsim.protocols.downloads import DownloadParams, Downloads
 from netsim.protocols.edges import Edges, mixing_shares
 from netsim.protocols.error_feedback import ErrorFeedback
+from netsim.protocols.flower import FlowerParams, flower_processes
 from netsim.protocols.inbox import AbsenceParams, Inbox, drop_late
 from netsim.protocols.learning_rates import Rate
 from netsim.protocols.learning_rates.constant import ConstantRate
@@ -222,6 +223,7 @@ __all__ = [
     "FallingRate",
     "FilePath",
     "Finite",
+    "FlowerParams",
     "Fraction",
     "Heard",
     "Held",
@@ -286,6 +288,7 @@ __all__ = [
     "crop_and_flip",
     "discounted",
     "drop_late",
+    "flower_processes",
     "gradient_at",
     "greedy_collaborators",
     "loss",

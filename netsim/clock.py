@@ -218,9 +218,9 @@ class Clock(simpy.Environment):
         call = _Call(self, action, arguments)
         heappush(self._queue, (self._now + delay_ns, NORMAL, next(self._eid), call))
 
-    def at_last(self, action: Callable[..., object]) -> None:
-        """Call a function at the end of this instant, at the rank `LAST`."""
-        heappush(self._queue, (self._now, LAST, next(self._eid), _Call(self, action, ())))
+    def at_last(self, action: Callable[..., object], rank: EventPriority = LAST) -> None:
+        """Call a function at the end of this instant, or after what is planned at its `rank`."""
+        heappush(self._queue, (self._now, rank, next(self._eid), _Call(self, action, ())))
 
 
 def then(event: simpy.Event, action: Callable[[simpy.Event], object]) -> simpy.Event:

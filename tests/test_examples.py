@@ -17,6 +17,8 @@ from netsim.scenario.kinds import kinds_of
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "examples"
 README = (EXAMPLES / "README.md").read_text(encoding="utf-8")
+ELSEWHERE = EXAMPLES / "flower"
+"""Needs flwr; `tests/test_flower_page.py` plays it."""
 COMMANDS = re.findall(r"^    (.+)$", README, flags=re.MULTILINE)
 ROWS = re.findall(r"^\| `(\S+)` \|.*\| (\d*) \|$", README, flags=re.MULTILINE)
 
@@ -115,12 +117,12 @@ def scenario_of(arguments):
 
 def test_every_scenario_has_its_command():
     played_by_commands = {ROOT / shlex.split(command)[2] for command in COMMANDS}
-    assert played_by_commands == set(EXAMPLES.rglob("*.toml"))
+    assert played_by_commands == {p for p in EXAMPLES.rglob("*.toml") if ELSEWHERE not in p.parents}
 
 
 def test_the_readme_has_every_file_with_its_lines():
     files = {p for end in ("*.py", "*.toml", "*.ipynb") for p in EXAMPLES.rglob(end)}
-    files = {p for p in files if ".ipynb_checkpoints" not in p.parts}
+    files = {p for p in files if ".ipynb_checkpoints" not in p.parts and ELSEWHERE not in p.parents}
     assert {name for name, _ in ROWS} == {p.relative_to(EXAMPLES).as_posix() for p in files}
     lines = {
         name: str(len((EXAMPLES / name).read_text(encoding="utf-8").splitlines()))

@@ -12,6 +12,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, Literal, NamedTuple
 
 import torch
+from torch import nn
 
 from netsim.backends.parameter_store import padded
 from netsim.backends.route import PURPOSES, Purpose, Route, Way, natively
@@ -26,6 +27,12 @@ FEWEST_LANES = 8
 
 MOST_LANES = 128
 """Nodes per call at most on a CPU; on a GPU its memory alone is the limit."""
+
+MOST_SPLIT = 2_000_000
+"""Parameters of a model up to which the kernel may compute features and PyTorch the rest."""
+
+FEWEST_STACKED = 32
+"""Nodes with a dense model from which it pays to differentiate a loss for many of them at once."""
 
 GPU_SHARE = 0.25
 """Share of a GPU's memory for what nodes that train in one call need: a limit, not an optimum."""
@@ -43,12 +50,15 @@ class Choice(NamedTuple):
         Where the route comes from.
     advice : str
         What the user should know of it; empty: nothing.
+    nodes : int
+        How many nodes have the model.
     """
 
     signature: str
     route: Route
     source: str
     advice: str = ""
+    nodes: int = 1
 
 
 class Routes:
@@ -75,7 +85,10 @@ class Routes:
 
     def stacks(self, architecture: Architecture, purpose: Purpose) -> bool:
         """Return whether jobs of this purpose, if PyTorch runs them, run for many nodes at once."""
-        return self.way(architecture, purpose) != "sequential"
+        way = self.way(architecture, purpose)
+        if purpose == "loss" and way == "native":
+            way = self.unknown_losses(architecture)
+        return way != "sequential"
 
     def native_variants(self) -> dict[int, str]:
         """The instruction set of each architecture, by its `id`, that runs natively."""
@@ -85,6 +98,21 @@ class Routes:
             for way in _ways(choice.route)
             if way.startswith("native/")
         }
+
+    def unknown_losses(self, architecture: Architecture) -> str:
+        """The backend that trains by losses that the kernel does not know, where `loss` is native.
+
+        `native`: it computes features, and PyTorch the rest. That pays with convolutions of a
+        moderate size, stacking with many small models (benchmarks/own_losses.py);
+        `[run] backend = "native"` has features everywhere.
+        """
+        choice = self._by_architecture[id(architecture)]
+        has_maps = any(isinstance(m, nn.Conv2d) for m in architecture.module.modules())
+        if choice.source == "[run] backend":
+            return "native"
+        if has_maps:
+            return "native" if architecture.num_parameters <= MOST_SPLIT else "sequential"
+        return "stacked" if choice.nodes >= FEWEST_STACKED else "sequential"
 
     def lanes(self, architecture: Architecture, activations: int) -> int:
         """Most nodes that train in one call.
@@ -219,7 +247,7 @@ def choose(
                 route, source = natively(route), "[run] backend"
             if name in measured:
                 advice = _outdated(measured[name].native, variant)
-        found[id(architecture)] = Choice(name, _pinned(route, variant), source, advice)
+        found[id(architecture)] = Choice(name, _pinned(route, variant), source, advice, count)
     # On a CPU gathering the inputs of a small function takes longer than running it; on a GPU
     # launching one kernel per node does.
     on_gpu = any(a.device.type == "cuda" for a in nodes)

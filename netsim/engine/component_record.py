@@ -10,11 +10,12 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from netsim.errors import FolderError, ScenarioError, one_line
+from netsim.protocols.flower.apps import PROJECT, is_app
 from netsim.recording import checksums
 from netsim.recording.whole_files import Digests, write_text
 from netsim.traces import bounded
@@ -109,7 +110,14 @@ def _digests(folders: Sequence[Path]) -> Digests:
     """The SHA-256 of every Python file in some folders, by its path."""
     found = {}
     for folder in folders:
-        for path in sorted(folder.glob("*.py")):
+        for path in sorted(_files(folder)):
             with suppress(OSError, ScenarioError):
                 found[str(path)] = checksums.sha256(path)
     return found
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """The files of a folder that say what its code does."""
+    if is_app(folder):  # its modules may lie in folders of their own
+        return (p for p in folder.rglob("*") if p.suffix == ".py" or p.name == PROJECT)
+    return folder.glob("*.py")

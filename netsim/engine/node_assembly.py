@@ -157,7 +157,7 @@ class NodeAssembly:
             self._recorder.ages,
             adversary,
         )
-        requests = RequestReply(i, role, clock, link, outbox, availability, counts)
+        requests = RequestReply(i, role, clock, link, outbox, availability, counts, world.streams)
         neighbourhood = self._neighbourhood(i, requests)
         mailbox, latest = Mailbox(i, clock, world.streams), LatestMessages(i)
         inbox = Inbox(

@@ -139,13 +139,44 @@ def all_seeded(seed: int) -> Iterator[int]:
 
     Their earlier states come back afterwards.
     """
-    with ALONE, torch.random.fork_rng(devices=[]):
-        python, numpy = random.getstate(), np.random.get_state()  # noqa: NPY002
-        torch.default_generator.manual_seed(seed)
-        random.seed(seed)
-        np.random.seed(seed & 0xFFFFFFFF)  # noqa: NPY002
-        try:
-            yield seed
-        finally:
-            random.setstate(python)
-            np.random.set_state(numpy)  # noqa: NPY002
+    with KeptGenerators(seed).in_force():
+        yield seed
+
+
+class KeptGenerators:
+    """States of the three global generators that go on from one use to the next.
+
+    Parameters
+    ----------
+    seed : int
+        What they begin from.
+    """
+
+    def __init__(self, seed: int) -> None:
+        numpy = np.random.RandomState(seed & 0xFFFFFFFF).get_state()
+        torch_begin = torch.Generator().manual_seed(seed).get_state()
+        self._states: tuple[Any, Any, Any] = random.Random(seed).getstate(), numpy, torch_begin
+
+    @contextmanager
+    def in_force(self) -> Iterator[None]:
+        """Let the global generators have these states; their earlier ones come back afterwards."""
+        with ALONE:
+            before = _all_states()
+            _set_all_states(self._states)
+            try:
+                yield
+            finally:
+                self._states = _all_states()
+                _set_all_states(before)
+
+
+def _all_states() -> tuple[Any, Any, Any]:
+    """The states of the global generators of Python, NumPy and torch."""
+    return random.getstate(), np.random.get_state(), torch.default_generator.get_state()  # noqa: NPY002
+
+
+def _set_all_states(states: tuple[Any, Any, Any]) -> None:
+    python, numpy, of_torch = states
+    random.setstate(python)
+    np.random.set_state(numpy)  # noqa: NPY002
+    torch.default_generator.set_state(of_torch)

@@ -12,7 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
-from netsim.clock import Clock
+from simpy.events import EventPriority
+
+from netsim.clock import LAST, Clock
 from netsim.rng import Streams
 
 T = TypeVar("T")
@@ -34,10 +36,19 @@ class Arrivals(Generic[T]):
         Draws "order of one instant".
     served : callable
         Called with each of them at the end of the instant.
+    rank : EventPriority
+        Rank at which that is: `LAST`, or `NORMAL` where what follows belongs to the instant.
     """
 
-    def __init__(self, env: Clock, streams: Streams, served: Callable[[T], None]) -> None:
+    def __init__(
+        self,
+        env: Clock,
+        streams: Streams,
+        served: Callable[[T], None],
+        rank: EventPriority = LAST,
+    ) -> None:
         self._env, self._streams, self._served = env, streams, served
+        self._rank = rank
         self._come: list[_Arrival[T]] = []
 
     def add(self, src: int, needs: Iterable[Hashable], item: T) -> None:
@@ -53,7 +64,7 @@ class Arrivals(Generic[T]):
             What `served` is called with.
         """
         if not self._come:
-            self._env.at_last(self._serve)
+            self._env.at_last(self._serve, self._rank)
         self._come.append(_Arrival(src, tuple(needs), item))
 
     def of(self, src: int) -> list[T]:

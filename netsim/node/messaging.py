@@ -4,7 +4,8 @@
 arrives to whoever waits for it: a request or a reply to the pending requests, a message of an
 exchange to the barrier or, under schedules without one, to the latest messages of that exchange,
 everything else to the mailbox. `RequestReply` asks peers and answers them; a reply carries its
-request's number, so a late one can't be taken for the answer to a new one.
+request's number, so a late one can't be taken for the answer to a new one. Requests of one instant
+are answered in a random order.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ from typing import Any
 
 import simpy
 
-from netsim.clock import Clock, Event, then
+from netsim.clock import NORMAL, Clock, Event, then
 from netsim.devices.availability import Availability
 from netsim.errors import ProtocolError
+from netsim.links.arrivals import Arrivals
 from netsim.links.link import ARRIVED, Delivery, Link, Sending, Transmission
 from netsim.messaging.barrier import Barrier
 from netsim.messaging.latest import LatestMessages
@@ -29,6 +31,7 @@ from netsim.node.adversary import Adversary
 from netsim.node.process_guard import guarded_process, located_error, process_name
 from netsim.node.wakeups import Wakeups
 from netsim.recording.uses import Ages, Arrival, Uses
+from netsim.rng import Streams
 from netsim.units import to_ns, to_s
 
 PATIENCE = 4
@@ -180,6 +183,7 @@ class RequestReply:
         A node that is off asks nobody; its handlers pause.
     counts : Counter
         Where late replies are counted.
+    streams : Streams
     """
 
     def __init__(
@@ -191,8 +195,10 @@ class RequestReply:
         outbox: Outbox,
         availability: Availability,
         counts: Counter[str],
+        streams: Streams,
     ) -> None:
         self._id, self._role = node_id, role
+        self._requests = Arrivals(clock, streams, self._answer, NORMAL)
         self._clock, self._link, self._outbox = clock, link, outbox
         self._availability, self._counts = availability, counts
         self._handlers: dict[type, Callable[[Any], Any]] = {}
@@ -268,7 +274,7 @@ class RequestReply:
         assert envelope.request is not None
         number, src = envelope.request[1], envelope.src
         if not envelope.reply:
-            self._answer(envelope)
+            self._requests.add(src, (self._id,), envelope)
         elif number in self._pending and src not in self._pending[number].got:
             pending = self._pending[number]
             if not isinstance(envelope.message, pending.reply):

@@ -803,7 +803,8 @@ class Node:
         -------
         object
             The same for every node of the run; at once, under every schedule. If it has a method
-            `close()`, that is called when the run has ended, however it has.
+            `close()`, that is called when the run has ended, however it has; a method `ended()` is
+            called before the summary of a run that has come to its end.
 
         Examples
         --------

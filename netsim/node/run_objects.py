@@ -32,6 +32,13 @@ class RunObjects:
         found: T = self._made[make]
         return found
 
+    def ended(self) -> None:
+        """Call `ended()` of each object that has one: nothing more will happen in the run."""
+        for one in self._made.values():
+            told = getattr(one, "ended", None)
+            if callable(told):
+                told()
+
     def close(self) -> None:
         """Call `close()` of each object that has one, the last one made first.
 

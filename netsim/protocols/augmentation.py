@@ -17,6 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from netsim.backends.native import views as native
 from netsim.learning.shards import Batch
 from netsim.registry import Fraction, Positive, Table
 
@@ -105,9 +106,19 @@ def view(
     sizes, corner, flip, jitter, order, strengths, grey = torch.split(
         uniforms, [2 * TRIES, 2, 1, 1, 4, 4, 1], dim=1
     )
+    boxes = crop_boxes(sizes, corner, (x.shape[-2], x.shape[-1]), how)
+    if native.is_possible(x):
+        means, deviations = (x.new_tensor(s).expand(x.shape[1]) for s in scale or ((0.0,), (1.0,)))
+        chosen = [flip < how.flip, jitter < how.jitter, grey < how.grayscale]
+        order, amount = (
+            order.argsort(dim=1),
+            (2.0 * strengths - 1.0)
+            * strengths.new_tensor([how.brightness, how.contrast, how.saturation, how.hue]),
+        )
+        columns = [torch.stack(boxes, dim=1), *chosen, order, amount.gather(1, order)]
+        return native.views(x, torch.cat([c.to(x.dtype) for c in columns], 1), means, deviations)
     mean, deviation = (x.new_tensor(s).view(-1, 1, 1) for s in scale or ((0.0,), (1.0,)))
-    pixels = x * deviation + mean
-    pixels = cropped(pixels, *crop_boxes(sizes, corner, (x.shape[-2], x.shape[-1]), how))
+    pixels = cropped(x * deviation + mean, *boxes)
     if how.flip:
         pixels = torch.where(_column(flip < how.flip), pixels.flip(-1), pixels)
     if how.jitter:

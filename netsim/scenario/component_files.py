@@ -19,6 +19,7 @@ from pathlib import Path
 from types import ModuleType
 
 from netsim.errors import ProtocolError, ScenarioError
+from netsim.protocols.flower import apps
 from netsim.registry import Component, family_of, in_force, shipped_family, tag_of
 from netsim.scenario.algorithm_contract import contract_problems, is_algorithm, with_own_params
 from netsim.scenario.shipped import CHECKOUT_NAME, INSTALLED_NAME, algorithms_package
@@ -92,6 +93,9 @@ def add_folder(found: Found, folder: Path) -> None:
     """
     if not folder.is_dir():
         raise ScenarioError(f"--components {folder}: is not a folder")
+    if apps.is_app(folder):  # a Flower app, imported where a run plays it
+        apps.add_folder(folder)
+        return
     digest = hashlib.blake2b(str(folder.resolve()).encode(), digest_size=4).hexdigest()
     name = f"{PREFIX}{digest}"
     if name not in sys.modules:

@@ -244,10 +244,10 @@ def test_lanes_that_train_at_once_do_not_show_in_the_results(netsim, table, sign
 @pytest.mark.parametrize(
     ("nodes", "model", "backend", "way"),
     [
-        (6, {"kind": "mlp"}, "auto", "sequential"),
-        (6, {"kind": "mlp"}, "native", "native/plain"),
-        (6, {"kind": "lenet"}, "auto", "native/plain"),
-        (3, {"kind": "lenet"}, "auto", "sequential"),
+        (2, {"kind": "mlp", "hidden": [16]}, "auto", "sequential"),
+        (2, {"kind": "mlp", "hidden": [16]}, "native", "native/plain"),
+        (3, {"kind": "mlp", "hidden": [16]}, "auto", "native/plain"),
+        (1, {"kind": "lenet"}, "auto", "native/plain"),
         (6, {"kind": "alexnet_small", "latent": 2000}, "auto", "sequential"),
     ],
 )
@@ -266,3 +266,23 @@ def test_a_route_of_an_earlier_version_is_read():
     assert Route.model_validate({"train": "native", "look": "sequential"}).infer == "sequential"
     with pytest.raises(ValidationError, match="look and infer are one key; state infer alone"):
         Route.model_validate({"infer": "stacked", "look": "sequential"})
+
+
+@pytest.mark.parametrize(
+    ("nodes", "model", "backend", "way"),
+    [
+        (6, {"kind": "mlp"}, "auto", "sequential"),
+        (40, {"kind": "mlp"}, "auto", "stacked"),
+        (6, {"kind": "mlp"}, "native", "native"),
+        (6, {"kind": "lenet"}, "auto", "native"),
+        (6, {"kind": "alexnet_small", "latent": 2000}, "auto", "sequential"),
+    ],
+)
+def test_losses_that_the_kernel_does_not_know_take_the_way_that_pays(
+    nodes, model, backend, way, table
+):
+    kind = family("netsim.models")[model["kind"]].model_validate(model)
+    module = kind.build((1, 28, 28), 10)
+    layout = build_architecture("m", module, torch.device("cpu"), torch.float32, 10)
+    routes = choose({layout: nodes}, 10, backend, {}, {layout: "plain"})
+    assert routes.unknown_losses(layout) == way

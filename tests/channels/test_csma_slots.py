@@ -10,13 +10,16 @@ from netsim.channels.mac._dcf.stations import Stations
 from netsim.channels.mac.csma import ContentionProblem, Csma, Hidden, Sender
 
 ACK_S, NO_ANSWER_S = 44e-6, 45e-6  # SIFS, a slot and a preamble
+NOTICED_S = 4e-6  # by then another one that has begun is noticed
 
 
-def simulated(mac, n, frame_s, limit, seconds, error=0.0, seed=0):
+def simulated(mac, n, frame_s, limit, seconds, error=0.0, seed=0, hold=0.0, held_s=60e-6):
     """Successes [1/s] and share of attempts that fail.
 
     A sender counts idle slots from a DIFS after the medium has become idle, or after it has missed
-    the answer to its own packet; a count stands still while the medium is busy.
+    the answer to its own packet; a count stands still while the medium is busy. After a collision
+    it waits longer than a DIFS, by `held_s`, with the probability `hold`, and after a packet that
+    is lost alone by the answer that it understood to come.
     """
     draw = random.Random(seed)
     stage, failures = [0] * n, [0] * n
@@ -25,7 +28,7 @@ def simulated(mac, n, frame_s, limit, seconds, error=0.0, seed=0):
     now_s, through, tries = 0.0, 0, 0
     while now_s < seconds:
         begins_s = min(a + k * mac.slot_s for a, k in zip(from_s, left, strict=True))
-        sending = [i for i in range(n) if from_s[i] + left[i] * mac.slot_s < begins_s + 1e-9]
+        sending = [i for i in range(n) if from_s[i] + left[i] * mac.slot_s < begins_s + NOTICED_S]
         for i in range(n):
             if i not in sending:
                 counted = int((begins_s - from_s[i]) / mac.slot_s + 1e-6)
@@ -37,6 +40,10 @@ def simulated(mac, n, frame_s, limit, seconds, error=0.0, seed=0):
             ends_s += mac.sifs_s + ACK_S
             through += 1
         from_s = [ends_s + mac.difs_s] * n
+        if len(sending) == 1 and not heard:
+            from_s = [ends_s + mac.sifs_s + ACK_S + mac.difs_s] * n
+        elif not heard and hold:
+            from_s = [idle_s + (held_s if draw.random() < hold else 0.0) for idle_s in from_s]
         for i in sending:
             if heard or failures[i] == limit:
                 failures[i] = stage[i] = 0
@@ -44,17 +51,40 @@ def simulated(mac, n, frame_s, limit, seconds, error=0.0, seed=0):
                 failures[i] += 1
                 stage[i] = min(stage[i] + 1, mac.stages)
             if not heard:
-                from_s[i] += NO_ANSWER_S
+                from_s[i] = ends_s + mac.difs_s + NO_ANSWER_S
             left[i] = draw.randrange(mac.cw_min << stage[i])
         now_s = ends_s
     return through / now_s, 1.0 - through / tries
 
 
-def domain(n, frame_s, limit, error=0.0):
+def domain(n, frame_s, limit, error=0.0, hold=0.0, held_s=60e-6):
     """A problem of equal senders that all hear each other."""
     one = Sender(frame_s, ACK_S, False, limit, error)
     heard = tuple(tuple(j for j in range(n) if j != i) for i in range(n))
-    return ContentionProblem((one,) * n, heard, (), (((),),) * n)
+    return ContentionProblem((one,) * n, heard, (), (((),),) * n, ((hold, held_s),) * n)
+
+
+@pytest.mark.parametrize(
+    ("n", "hold", "error"),
+    [
+        (5, 0.5, 0.0),
+        (5, 0.0, 0.3),
+        *(
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in ((3, 1.0, 0.0), (10, 0.5, 0.0), (10, 1.0, 0.0), (20, 0.5, 0.0))
+        ),
+        *(pytest.param(n, 0.0, 0.3, marks=pytest.mark.slow) for n in (2, 10, 20)),
+    ],
+)
+def test_who_has_found_a_preamble_waits_longer_than_the_others(n, hold, error):
+    """After a collision, for an EIFS or for an answer that never comes; after a lone loss all."""
+    mac, frame_s = Csma(), 0.25e-3
+    found = mac.access(domain(n, frame_s, 7, error, hold))
+    seconds = (8_000 if n < 10 else 20_000) * frame_s
+    true_hz, fails = simulated(mac, n, frame_s, 7, seconds, error, hold=hold)
+    got_hz = sum((1.0 - one.losses[0]) * (1.0 - error) / one.attempt_s for one in found)
+    assert got_hz == pytest.approx(true_hz, rel=0.02)
+    assert 1 - (1 - found[0].losses[0]) * (1 - error) == pytest.approx(fails, abs=0.02)
 
 
 @pytest.mark.parametrize("cw_min", [16, pytest.param(8, marks=pytest.mark.slow)])

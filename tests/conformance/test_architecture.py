@@ -48,7 +48,7 @@ FLOORS = [
     {"campaign"},
     {"testing"},
     {"console", "python_api"},
-    {"gym"},
+    {"flower", "gym"},
     {"__main__"},
 ]
 """Rooms from the bottom up; a module imports its own room and those of lower floors only."""

@@ -9,7 +9,8 @@ import math
 import numpy as np
 import pytest
 
-from netsim.channels.mac._dcf import fixed_point
+from netsim.channels.mac._dcf import fixed_point, two_hidden_senders
+from netsim.channels.mac.csma import ContentionProblem, Csma, Hidden, Sender
 
 from .bianchi import throughput_bps
 from .media import FAMILY, MEDIA, named, of_cells, radio, to_one
@@ -89,12 +90,15 @@ def test_saturated_senders_carry_as_much_frame_by_frame(ether, senders, limit, m
     assert one == pytest.approx(each, rel=0.03)
 
 
-@pytest.mark.parametrize("senders", [1, 2, pytest.param(5, marks=pytest.mark.slow)])
-def test_radios_listen_for_as_long(ether, senders):
+@pytest.mark.parametrize("eifs_s", [None, 94e-6])
+@pytest.mark.parametrize(
+    "senders", [1, 2, *(pytest.param(n, marks=pytest.mark.slow) for n in (5, 20))]
+)
+def test_radios_listen_for_as_long(ether, senders, eifs_s):
     """Packets that collide are found by none, and answers are sent and heard, at both levels."""
-    found = []
+    found, mac = [], {"kind": "csma", "eifs_s": eifs_s}
     for fidelity, seconds in zip(BOTH, (20.0, 5.0), strict=True):
-        e = ether(dcf(6, 7, fidelity, ttl_s=seconds), nodes=senders + 1)
+        e = ether(dcf(6, 7, fidelity, ttl_s=seconds, mac=mac), nodes=senders + 1)
         for node in range(1, senders + 1):
             e.send(node, 0, round(500 * seconds) * 12_000, parts=True)
         e.run()
@@ -102,6 +106,54 @@ def test_radios_listen_for_as_long(ether, senders):
         hears = np.add(spent.receiving_ns, spent.overheard_ns) / seconds
         found.append((hears[0], hears[1:].mean(), spent.sending_ns[0] / seconds))
     assert found[0] == pytest.approx(found[1], rel=0.04)
+
+
+def apart_m(one, other, time_ns):
+    """Two senders around node 2, out of each other's range."""
+    return 1.0 if 2 in (one, other) else 5.0
+
+
+HIDDEN = {"mac": {"kind": "csma", "carrier_sense_m": 2.0}, "packet_error": {"kind": "outage"}}
+
+
+def test_who_hears_no_carrier_overhears_nothing(ether):
+    """Beyond the range of the carrier sense: of a hidden sender only the answers are heard."""
+    found = []
+    for fidelity, seconds in zip(BOTH, (20.0, 10.0), strict=True):
+        e = ether(dcf(6, 7, fidelity, ttl_s=seconds, **HIDDEN), nodes=3, distance_m=apart_m)
+        for node in (0, 1):
+            e.send(node, 2, round(500 * seconds) * 12_000, parts=True)
+        e.run()
+        spent = e.spent
+        hears = np.add(spent.receiving_ns, spent.overheard_ns) / seconds / 1e9
+        found.append((hears[2], np.mean(spent.sending_ns[:2]) / seconds / 1e9, hears[:2].mean()))
+    (packets, sent, answers), each = found
+    assert packets == pytest.approx(each[0], rel=0.08)  # the chain's throughput is within 5 %
+    assert sent == pytest.approx(each[1], rel=0.02)
+    assert answers == pytest.approx(each[2], rel=0.2)  # 5 ms of a second, by some 90 packets
+
+
+def test_hidden_senders_of_single_packets_carry_what_their_chain_says(ether):
+    """Messages that follow each other at once change nothing for the other sender's attempt."""
+    e = ether(dcf(6, 7, "message", **HIDDEN), nodes=3, distance_m=apart_m)
+
+    def goes_on(tx, outcome, arrived):
+        done(tx, outcome, arrived)
+        if e.env.now < 20 * S:
+            e.env.after(0, e.send, tx.src, 2, 12_000)  # after the other one has been told
+
+    done, e._done = e._done, goes_on
+    e.send(0, 2, 12_000)
+    e.send(1, 2, 12_000, at_ns=1_300_000)
+    ended = e.run()
+    rate_hz = sum(x.attempts for x in ended) / 20
+    fails = 1 - sum(x.outcome == "delivered" for x in ended) / sum(x.attempts for x in ended)
+    one = Sender(20e-6 + 1540 * 8 / 6e6, 44e-6, False, 7, 0.0)
+    hidden = tuple(((Hidden(1 - k, 1.0, 1.0, False),),) for k in (0, 1))
+    access = Csma().access(ContentionProblem((one, one), ((), ()), (), hidden))[0]
+    assert rate_hz == pytest.approx(2 / access.attempt_s, rel=0.01)
+    error = math.sqrt(fails * (1 - fails) / (20 * rate_hz))
+    assert abs(fails - access.losses[0]) < 0.005 + 4 * error
 
 
 def test_answers_collide_where_both_packets_are_received(ether):
@@ -114,11 +166,26 @@ def test_answers_collide_where_both_packets_are_received(ether):
         e = ether(keys, mean_snr=1e8 / apart_m**3, nodes=4)
         e.send(0, 1, 5_000 * 12_000, parts=True)
         e.send(3, 2, 5_000 * 12_000, parts=True)
-        tried = {x.src: x.attempts / x.arrived.sum() for x in e.run()}
-        found.append((tried[0], tried[3]))
-    (one, other), each = found
+        packets = {x.src: (x.attempts, x.arrived.sum()) for x in e.run()}
+        found.append([packets[0], packets[3]])
+    (one, other), each = ([tried / came for tried, came in level] for level in found)
     assert one > 1.05 > 1.001 > other
-    assert found[0] == pytest.approx(each, abs=0.04)  # four standard errors of 2,200 packets
+    for got, want, of in zip((one, other), each, zip(*found, strict=True), strict=True):
+        # Attempts at a packet have the variance p / (1 - p)^2, if each fails with p.
+        error = math.sqrt(sum((want - 1.0) * want / came for _, came in of))
+        assert abs(got - want) < 4 * error + 1e-3
+
+
+def test_a_run_says_that_a_chain_of_two_hidden_senders_was_not_solved(ether, monkeypatch):
+    for steps, told in ((1, 1), (two_hidden_senders.MOST_STEPS, 0)):
+        monkeypatch.setattr(two_hidden_senders, "MOST_STEPS", steps)
+        fixed_point.solve.cache_clear()
+        e = ether(dcf(6, 7, "message", **HIDDEN), nodes=3, distance_m=apart_m)
+        for node in (0, 1):
+            e.send(node, 2, 120_000)
+        e.run()
+        fixed_point.solve.cache_clear()
+        assert len(e.recorder.warnings.texts) == told
 
 
 @pytest.mark.parametrize("fidelity", BOTH)

@@ -1,6 +1,8 @@
 """Messages of one instant: nobody's is received first because of a number."""
 
+from collections import Counter
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from scipy import stats
 from netsim.clock import Clock
 from netsim.messaging.mailbox import Mailbox
 from netsim.messaging.message import Envelope, Message
+from netsim.node.messaging import RequestReply
 from netsim.rng import Streams
 
 MS = 1_000_000
@@ -70,3 +73,39 @@ def test_messages_of_different_instants_keep_their_order():
     came = [(src, 0, MS + 7 - src) for src in SENDERS]
     assert received(3, came) == [(src, 0) for src in reversed(SENDERS)]
     assert received(3, came, since_ns=5 * MS) == [(src, 0) for src in reversed(SENDERS)]
+
+
+def answered(seed, came):
+    """Return (sender, value) in the order of answering; `came`: (sender, value, time in ns)."""
+    env, found = Clock(), []
+    nobody, at_work = SimpleNamespace(transmissions=lambda *_, **__: ()), SimpleNamespace(off=set())
+    requests = RequestReply(
+        0, "server", env, SimpleNamespace(), nobody, at_work, Counter(), Streams(seed)
+    )
+    requests.serve(Number, lambda asked: found.append((asked.sender, asked.msg.value)))
+    for src, value, at_ns in came:
+        envelope = Envelope(Number(value), src, 1, 0, 0, None, request=(src, value))
+        env.after(at_ns, requests.arrived, envelope)
+    env.run(until=10 * MS)
+    assert sorted(found) == sorted((src, value) for src, value, _ in came)
+    return found
+
+
+def test_nobody_s_request_is_answered_first_by_its_number():
+    """As with messages: requests that come at one instant in order of ids, over 24 seeds."""
+    places = []
+    for seed in range(24):
+        order = answered(seed, [(src, 0, MS) for src in SENDERS])
+        places.append([order.index((src, 0)) for src in SENDERS])
+    assert (np.ptp(places, axis=0) > 0).all()
+    assert stats.friedmanchisquare(*np.transpose(places)).pvalue > 1e-4
+
+
+def test_requests_of_one_sender_and_of_different_instants_keep_their_order():
+    came = [(src, value, MS) for value in range(3) for src in SENDERS]
+    for seed in range(12):
+        order = answered(seed, came)
+        for src in SENDERS:
+            assert [value for who, value in order if who == src] == [0, 1, 2]
+    apart = [(src, 0, MS + 7 - src) for src in SENDERS]
+    assert answered(3, apart) == [(src, 0) for src in reversed(SENDERS)]

@@ -111,7 +111,11 @@ def rates_of(monkeypatch, kind, schedule):
 
 @pytest.mark.parametrize(
     "kind",
-    [name if name == "dpsgd" else pytest.param(name, marks=pytest.mark.slow) for name in MODULES],
+    [
+        name if name == "dpsgd" else pytest.param(name, marks=pytest.mark.slow)
+        for name, module in MODULES.items()
+        if not algorithm_files.learns_itself(module)
+    ],
 )
 def test_every_method_trains_by_the_scenarios_schedule(monkeypatch, kind):
     """Rates that a method sets itself (DPFL's fall, pFedMe's inner one) are multiplied, too."""

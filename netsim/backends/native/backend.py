@@ -6,7 +6,7 @@ What its kernel does not know runs stacked or one by one, as the model's route s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from torch import Tensor
 
@@ -25,11 +25,14 @@ from netsim.backends.job_types.loss import Loss
 from netsim.backends.job_types.outputs import Outputs
 from netsim.backends.job_types.select import Select
 from netsim.backends.job_types.train import Train
-from netsim.backends.native.cross_entropy import CrossEntropyOf
+from netsim.backends.native.cross_entropy import is_cross_entropy
 from netsim.backends.native.graph import UnsupportedError
 from netsim.backends.native.library import Library
+from netsim.backends.native.own_loss_training import OwnLossTraining
 from netsim.backends.native.resources import NativeResources
+from netsim.backends.native.samples import ChangedSamples
 from netsim.backends.stacked.backend import Stacked
+from netsim.backends.stacked.loss_training import LossTraining
 from netsim.learning.architecture import Architecture
 from netsim.learning.functions import frozen, uniforms_of
 from netsim.learning.jobs import Job
@@ -64,7 +67,7 @@ class Native:
         self._stacked, self._routes = stacked, routes
         self.store, self.divergences = stacked.store, stacked.divergences
         self._resources = NativeResources(
-            stacked.resources, library, routes.native_variants(), threads
+            stacked.resources, library, routes.native_variants(), threads, stacked.plain
         )
         self._declined: dict[str, str] = {}
         self._groups = GroupedExecution(
@@ -128,10 +131,14 @@ def _signature(job: Job[Train], resources: NativeResources) -> Signature | Decli
     )
     if is_default:
         return common
-    try:
-        resources.feature_training(ref)
-    except UnsupportedError as error:
-        return Declined(str(error))
+    if (
+        _own_loss(job, resources) is None
+        and resources.routes.unknown_losses(architecture) == "native"
+    ):
+        try:
+            resources.feature_training(ref)
+        except UnsupportedError as error:
+            return Declined(str(error))
     return (*common, work.loss, frozen(work.given), work.learn, tuple(r.shape for r in job.inputs))
 
 
@@ -141,24 +148,66 @@ def _prepare(key: Signature, jobs: Sequence[Job[Train]], resources: NativeResour
     if work.loss is None and not work.learn:
         training = resources.training(ref)
         return Call(lambda some, width: training.run(some, key, width), JOBS_AT_ONCE)
-    loss = _cross_entropy(jobs[0], resources)
-    if loss is not None:
-        training = resources.training(ref, loss)
+    changed = _cross_entropy(jobs[0], resources)
+    if changed is not None:
+        training = resources.training(ref, changed.samples)
         return Call(lambda some, width: training.run(some, key, width), JOBS_AT_ONCE)
+    own = _own_loss(jobs[0], resources)
+    if own is not None:
+        run = own.run
+        return Call(lambda some, width: run(some, key, width), JOBS_AT_ONCE)
+    architecture = ref.architecture
+    assert architecture is not None
+    way = resources.routes.unknown_losses(architecture)
+    if way == "sequential" or (way == "stacked" and architecture.is_random):
+        return Call(lambda some, _: _one_by_one(some, resources), 1)
+    if way == "stacked":
+        stacked = LossTraining(
+            architecture, resources.shards, resources.store, resources.divergences
+        )
+        return Call(lambda some, _: resources.fill(some, stacked.run(some)), resources.lanes(ref))
     trainer = resources.feature_training(ref)
     return Call(lambda some, _: resources.fill(some, trainer.run(some)), resources.lanes(ref))
 
 
-def _cross_entropy(job: Job[Train], resources: NativeResources) -> CrossEntropyOf | None:
-    """The loss of a job, if it is the cross-entropy of changed samples plus terms."""
+def _own_loss(job: Job[Train], resources: NativeResources) -> OwnLossTraining | None:
+    """Training by the loss of a job, if the kernel can do what it does."""
+    if job.work.anchor_strength is not None and job.work.learn:
+        return None  # an anchor is of parameters alone
+    try:
+        return resources.own_loss_training(job)
+    except UnsupportedError:
+        return None
+
+
+def _one_by_one(jobs: Sequence[Job[Train]], resources: NativeResources) -> None:
+    resources.plain.execute(jobs)
+
+
+class _CrossEntropy(NamedTuple):
+    """A cross-entropy of the model, and how it changes samples, if it does."""
+
+    samples: ChangedSamples | None
+
+
+def _cross_entropy(job: Job[Train], resources: NativeResources) -> _CrossEntropy | None:
+    """The loss of a job, if it is the cross-entropy of samples that it may change."""
     work, shards, architecture = job.work, resources.shards, job.inputs[0].architecture
     assert architecture is not None
-    try:
-        (example,) = shards.batches([next(work.batches.keys())], uniforms_of(work.loss))
-        given = [ref.tensor() for ref in job.inputs[1 : 1 + work.num_given]]
-        return CrossEntropyOf(architecture, work, shards.scale, example, given)
-    except Exception:  # whatever a loss may raise; where it trains, that is told
+    (example,) = shards.batches([next(work.batches.keys())], uniforms_of(work.loss))
+    given = [ref.tensor() for ref in job.inputs[1 : 1 + work.num_given]]
+    found = is_cross_entropy(architecture, work, example, given)
+    if found is None:
         return None
+    function, changes = found
+    if not changes:
+        return _CrossEntropy(None)
+    return _CrossEntropy(
+        ChangedSamples(
+            function, work, {}, shards.scale, shards.task, architecture.dtype,
+            resources.variant(job.inputs[0]),
+        )
+    )  # fmt: skip
 
 
 offer_kernel(Train, Native.name, GroupKernel(_signature, _prepare))

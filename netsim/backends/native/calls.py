@@ -12,7 +12,8 @@ from torch import Tensor
 from netsim.backends.native.data import Data, Numbers, Rows, Sums
 from netsim.backends.native.graph import Graph
 from netsim.backends.native.library import Variant
-from netsim.backends.native.packing import Packing
+from netsim.backends.native.loss_call import LossCall
+from netsim.backends.native.packing import Packing, up
 from netsim.backends.native.plan import Table
 from netsim.backends.native.records import STATUS, Call, Loss
 from netsim.backends.native.records import Table as TableRecord
@@ -231,6 +232,18 @@ class Run:
         self.numbers("step_start", starts)
         self.numbers("index", index)
 
+    def programs(self, call: LossCall) -> None:
+        """Set the fields of programs by which a loss is computed; after the steps are set."""
+        c = self.call
+        c.programs = self._hold(call.records)
+        self._held.append(call.operations)
+        self.numbers("step_program", call.of_step)
+        self.tensor("loss_constants", call.constants, call.constants.numel())
+        self.tensor("loss_inputs", call.inputs, call.inputs.numel())
+        c.loss_inputs_pitch = call.inputs.shape[1]
+        c.loss_work = up(self._room, 16)
+        self._room = c.loss_work + call.size
+
     def go(self, loss: Loss) -> None:
         """Run it."""
         c, plans, y = self.call, self._plans, self._data.y
@@ -253,7 +266,10 @@ class Run:
             if y is None or y.dtype != self._dtype or y[0].numel() != outputs:
                 raise ValueError(f"targets are {outputs} values a sample")
             c.targets = y.data_ptr()
-        elif loss is Loss.GIVEN_GRADIENT and not c.given:
+        elif c.programs and y is not None:
+            self._check(y)
+            setattr(c, "labels" if y.dtype == torch.int64 else "targets", y.data_ptr())
+        elif loss is Loss.GIVEN_GRADIENT and not (c.given or c.programs):
             raise ValueError("this loss needs gradients by the outputs")
         c.tables = self._hold(np.frombuffer(plans.records, dtype=np.int64))
         c.offsets = plans.offsets.ctypes.data

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from netsim.backends.native.data import Data, Rows, Steps, Sums
+from netsim.backends.native.loss_call import LossCall
 from netsim.backends.native.passes import Passes
 from netsim.backends.native.records import Loss, Mode
 from netsim.learning.jobs import Optimizer
@@ -35,7 +36,7 @@ class Kernel(Passes):
         anchor_strength: float = 0.0,
         masks: Tensor | None = None,
         output_gradients: Tensor | None = None,
-        added_gradients: Tensor | None = None,
+        own_loss: LossCall | None = None,
     ) -> NDArray[np.float64]:
         """Train n models, each by its own minibatches.
 
@@ -63,9 +64,8 @@ class Kernel(Passes):
             dropout (size, *shape), then those of the second, without gaps; 0 or 1 / (1 - p).
         output_gradients : torch.Tensor, optional
             (n, S, B, L) of the loss by the outputs.
-        added_gradients : torch.Tensor, optional
-            (n, P) of what the loss has beside its dependence on outputs, by the parameters; it is
-            added in each step.
+        own_loss : LossCall, optional
+            Programs by which the gradients come; `loss` is then `GIVEN_GRADIENT`.
 
         Returns
         -------
@@ -102,9 +102,8 @@ class Kernel(Passes):
         if output_gradients is not None:
             run.tensor("given", output_gradients, n * most * size * self.graph.export_width)
             run.numbers("step_export", starts[taken])
-        if added_gradients is not None:
-            run.tensor("added", added_gradients, n * length)
-            run.call.added_pitch = length
+        if own_loss is not None:
+            run.programs(own_loss)
         run.reals("learning_rate", learning_rate)
         c = run.call
         c.mode, c.loss, c.updates_buffers = Mode.TRAIN, loss, 1

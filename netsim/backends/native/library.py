@@ -75,6 +75,7 @@ class Library:
             ("workspace_scalars", integer, [pointer]),
             ("run", None, [pointer, pointer, integer, integer]),
             ("crop_and_flip", None, [*[pointer] * 4, *[integer] * 6]),
+            ("views", None, [pointer, integer, integer]),
         ):
             function = getattr(loaded, f"netsim_{name}", None)
             if function is None:
@@ -87,6 +88,7 @@ class Library:
             raise LibraryMissingError(f"{path} was built from other sources; {again}")
         self.run = loaded.netsim_run
         self.crop_and_flip = loaded.netsim_crop_and_flip
+        self.views = loaded.netsim_views
         self.workspace_scalars = loaded.netsim_workspace_scalars
         found, number = [], 0
         while name := loaded.netsim_variant(number):

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from netsim.backends.native.calls import Plans, Run
 from netsim.backends.native.data import Data, Numbers, Rows
 from netsim.backends.native.library import Library, load
+from netsim.backends.native.packing import Packing
 from netsim.backends.native.records import Loss, Mode
 from netsim.backends.native.trace import Entry, trace
 from netsim.backends.native.workers import Workers
@@ -84,6 +85,11 @@ class Passes:
     def num_values(self) -> int:
         """Length of a row: parameters and buffers."""
         return self.graph.num_values
+
+    @property
+    def packing(self) -> Packing:
+        """Layout of a row while it is trained."""
+        return self._plans[True, True].packing
 
     @property
     def mask_shapes(self) -> tuple[tuple[tuple[int, ...], float], ...]:

@@ -1,7 +1,7 @@
 """Local steps in portions: what a call of the kernel needs beside rows of the data set.
 
-Masks of dropout, samples that a loss changes, gradients of its terms: PyTorch makes them for some
-steps of some jobs, the kernel takes these steps, and so on.
+Masks of dropout and samples that a loss changes: PyTorch makes them for some steps of some jobs,
+the kernel takes these steps, and so on.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from netsim.backends.native.cross_entropy import CrossEntropyOf
 from netsim.backends.native.data import Data, Numbers, Steps
 from netsim.backends.native.masks import MaskShapes, draw, values_of
+from netsim.backends.native.samples import ChangedSamples
 from netsim.backends.stacked.loss_training import LossSteps
 from netsim.learning.functions import uniforms_of
 from netsim.learning.global_draws import generator, mask_seed
@@ -34,21 +34,21 @@ class Portion(NamedTuple):
     ----------
     active : (k,) int64
         Which jobs take part.
+    minibatches : Steps
+        Of these jobs, before a loss changes samples.
     data : Data
         Where the minibatches' samples are.
     steps : Steps
-        Of these jobs.
+        Of these jobs, in `data`.
     masks : torch.Tensor or None
         (k, S, B x mask values)
-    added_gradients : torch.Tensor or None
-        (k, P)
     """
 
     active: Numbers
+    minibatches: Steps
     data: Data
     steps: Steps
     masks: Tensor | None
-    added_gradients: Tensor | None
 
 
 class Portions:
@@ -64,8 +64,8 @@ class Portions:
         Of the model's dropout.
     dtype : torch.dtype
         Of masks and draws.
-    loss : CrossEntropyOf or None
-        The loss, unless it is the default one.
+    changed : ChangedSamples or None
+        How the loss changes samples, if it does.
     """
 
     def __init__(
@@ -74,18 +74,18 @@ class Portions:
         streams: Streams,
         mask_shapes: MaskShapes,
         dtype: torch.dtype,
-        loss: CrossEntropyOf | None,
+        changed: ChangedSamples | None,
     ) -> None:
         self._dtype = dtype
         self._shards, self._streams = shards, streams
-        self._mask_shapes, self._loss = mask_shapes, loss
+        self._mask_shapes, self._changes = mask_shapes, changed
 
     @property
     def are_needed(self) -> bool:
         """Return whether the kernel needs more than rows of the data set."""
-        return self._loss is not None or bool(self._mask_shapes)
+        return self._changes is not None or bool(self._mask_shapes)
 
-    def of(self, jobs: Sequence[Job[LossSteps]], steps: Steps, models: Tensor) -> Iterator[Portion]:
+    def of(self, jobs: Sequence[Job[LossSteps]], steps: Steps) -> Iterator[Portion]:
         """The portions of a training, in order.
 
         Parameters
@@ -94,8 +94,6 @@ class Portions:
             n of them.
         steps : Steps
             All that they take.
-        models : torch.Tensor
-            (n, P or more) where they are while they train.
 
         Yields
         ------
@@ -113,24 +111,21 @@ class Portions:
                 np.minimum(steps.counts[active] - first, stop - first),
             )
             works = [jobs[i].work for i in active.tolist()]
-            masks = self._masks(works, part, first) if self._mask_shapes else None
-            data, added = Data(self._shards.x, self._shards.y), None
-            if self._loss is not None:
+            data, taken = Data(self._shards.x, self._shards.y), part
+            if self._changes is not None:
                 given = self._given([jobs[i] for i in active.tolist()])
-                rows = models if len(active) == len(models) else models[torch.from_numpy(active)]
-                data, part, added = self._changed(self._loss, works, given, part, first, rows)
-            yield Portion(active, data, part, masks, added)
+                data, taken = self._changed(self._changes, works, given, part, first)
+            masks = self._masks(works, taken, first) if self._mask_shapes else None
+            yield Portion(active, part, data, taken, masks)
             first = stop
 
     def _length(self, samples: int) -> int:
         """Steps of a portion of so many samples a step."""
-        if self._loss is not None and self._loss.has_terms:
-            return 1
         x = self._shards.x
         each = values_of(self._mask_shapes) * 4
-        if self._loss is not None:
+        if self._changes is not None:
             each += x[0].numel() * x.element_size()
-        return max(1, PORTION_BYTES // (samples * each))
+        return max(1, PORTION_BYTES // max(1, samples * each))
 
     def _masks(self, works: Sequence[LossSteps], steps: Steps, first: int) -> Tensor:
         n, most, size = steps.index.shape
@@ -149,18 +144,19 @@ class Portions:
 
     def _changed(
         self,
-        loss: CrossEntropyOf,
+        changes: ChangedSamples,
         works: Sequence[LossSteps],
         given: Sequence[Tensor],
         steps: Steps,
         first: int,
-        rows: Tensor,
-    ) -> tuple[Data, Steps, Tensor | None]:
-        """Samples as a loss changes them, where they are, and the gradient of its terms.
+    ) -> tuple[Data, Steps]:
+        """Samples as a loss changes them, and where they are.
+
+        There may be several for each sample of a minibatch: labels are of the first ones.
 
         Parameters
         ----------
-        loss : CrossEntropyOf
+        changes : ChangedSamples
         works : sequence of LossSteps
             n of them.
         given : sequence of torch.Tensor
@@ -168,40 +164,35 @@ class Portions:
         steps : Steps
         first : int
             Number of the first of these steps.
-        rows : torch.Tensor
-            (n, P or more) the models.
         """
         shards, (n, most, size) = self._shards, steps.index.shape
         is_taken = np.arange(most) < steps.counts[:, None]
-        new, added = None, None
-        for samples in np.unique(steps.sizes[is_taken]).tolist():
+        new, labels, views = None, None, 1
+        sizes = steps.sizes.copy()
+        for samples in sorted(np.unique(steps.sizes[is_taken]).tolist(), reverse=True):
             jobs, at = np.nonzero(is_taken & (steps.sizes == samples))
             where = torch.from_numpy(steps.index[jobs, at, :samples])
-            of_jobs = torch.from_numpy(jobs)
-            batch = shards.x[where], shards.y[where]
+            of_jobs, of_steps = torch.from_numpy(jobs), torch.from_numpy(at)
+            x, y = shards.x[where], shards.y[where]
             draws = self._draws(works, jobs, first + at, samples)
-            values = [g[of_jobs] for g in given]
-            if loss.has_terms:
-                changed, gradient = loss.samples_and_terms(rows[of_jobs], *batch, draws, *values)
-                if len(jobs) == n:
-                    added = gradient
-                else:
-                    added = gradient.new_empty((n, gradient.shape[1])) if added is None else added
-                    added[of_jobs] = gradient
+            changed = changes.samples(x, y, draws, *(g[of_jobs] for g in given))
+            count = changed.shape[1]
+            sizes[jobs, at] = count
+            if new is None:
+                views = -(-count // samples)
+                new = changed.new_empty((n, most, size * views, *changed.shape[2:]))
+                labels = y.new_zeros((n, most, size * views, *y.shape[2:]))
+            assert labels is not None
+            labels[of_jobs, of_steps, :samples] = y
+            if len(jobs) == n * most and count == size * views:
+                new = changed.reshape(new.shape)
             else:
-                changed = loss.samples(*batch, draws, *values)
-            if len(jobs) == n * most and samples == size:
-                new = changed.flatten(0, 1)
-            else:
-                if new is None:
-                    new = changed.new_empty((n * most * size, *changed.shape[2:]))
-                here = new.view(n, most, size, *changed.shape[2:])
-                here[of_jobs, torch.from_numpy(at), :samples] = changed
+                new[of_jobs, of_steps, :count] = changed
         assert new is not None
-        places = np.arange(n * most * size).reshape(n, most, size)
-        y = shards.y[torch.from_numpy(steps.index.reshape(-1))]
-        data = Data(new.contiguous(), y)
-        return data, Steps(places, steps.sizes, steps.counts), added
+        assert labels is not None
+        places = np.arange(n * most * size * views).reshape(n, most, size * views)
+        data = Data(new.flatten(0, 2).contiguous(), labels.flatten(0, 2).contiguous())
+        return data, Steps(places, sizes, steps.counts)
 
     def _draws(
         self, works: Sequence[LossSteps], jobs: Numbers, numbers: Numbers, samples: int

@@ -137,8 +137,12 @@ class Call(ctypes.Structure):
         ("exports", _POINTER),
         ("given", _POINTER),
         ("export_width", _INTEGER),
-        ("added", _POINTER),
-        ("added_pitch", _INTEGER),
+        ("programs", _POINTER),
+        ("step_program", _POINTER),
+        ("loss_work", _INTEGER),
+        ("loss_constants", _POINTER),
+        ("loss_inputs", _POINTER),
+        ("loss_inputs_pitch", _INTEGER),
         ("rows", _POINTER),
         ("rows_pitch", _INTEGER),
         ("source", _POINTER),
@@ -177,6 +181,7 @@ RECORD_BYTES = (
     ctypes.sizeof(Table),
     8 * len(SEGMENT_FIELDS),
     ctypes.sizeof(Call),
+    8 * 33,
 )
 """Sizes of an op, a table, a segment and a call, which the library must agree with."""
 

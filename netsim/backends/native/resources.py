@@ -7,19 +7,24 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from netsim.backends.native.cross_entropy import CrossEntropyOf
 from netsim.backends.native.feature_training import FeatureTraining
 from netsim.backends.native.features import Features, parts_of
 from netsim.backends.native.graph import UnsupportedError
 from netsim.backends.native.inference import NativeInference
 from netsim.backends.native.kernel import Kernel
-from netsim.backends.native.library import Library
+from netsim.backends.native.library import Library, Variant
+from netsim.backends.native.own_loss import OwnLoss
+from netsim.backends.native.own_loss_training import OwnLossTraining
 from netsim.backends.native.portions import Portions
+from netsim.backends.native.samples import ChangedSamples
 from netsim.backends.native.training import NativeTraining
 from netsim.backends.native.workers import Workers
 from netsim.backends.parameter_store import ParameterStore
+from netsim.backends.sequential import Sequential
 from netsim.backends.stacked.resources import Resources
 from netsim.learning.architecture import Architecture
+from netsim.learning.divergence import Divergences
+from netsim.learning.functions import frozen
 from netsim.learning.jobs import Job
 from netsim.learning.refs import Ref
 from netsim.learning.shards import Shards
@@ -37,6 +42,8 @@ class NativeResources:
         The instruction set of each architecture that runs here, by its `id`.
     threads : int
         Cores that share a call.
+    plain : Sequential
+        Runs jobs one after another.
     """
 
     def __init__(
@@ -45,7 +52,9 @@ class NativeResources:
         library: Library,
         variants: dict[int, str],
         threads: int,
+        plain: Sequential,
     ) -> None:
+        self.plain = plain
         self.shards: Shards = stacked.shards
         self.routes, self._stacked = stacked.routes, stacked
         self._library, self._variants = library, variants
@@ -57,9 +66,18 @@ class NativeResources:
         """Store of the models."""
         return self._stacked.store
 
+    @property
+    def divergences(self) -> Divergences:
+        """To be told of every training."""
+        return self._stacked.divergences
+
     def infers(self, ref: Ref) -> bool:
         """Return whether the kernel supports the architecture of a model."""
         return id(ref.architecture) in self._variants
+
+    def variant(self, ref: Ref) -> Variant:
+        """Instruction set on which models of this architecture run."""
+        return self._library.variant(self._variants[id(ref.architecture)])
 
     def inference(self, ref: Ref) -> NativeInference:
         """Passes in evaluation mode over models of one architecture."""
@@ -69,20 +87,69 @@ class NativeResources:
             lambda: NativeInference(kernel, self.shards, self.store),
         )
 
-    def training(self, ref: Ref, loss: CrossEntropyOf | None = None) -> NativeTraining:
-        """Training of models of one architecture, by the default loss or one like it."""
+    def training(self, ref: Ref, changed: ChangedSamples | None = None) -> NativeTraining:
+        """Training by the default loss, of samples as they are or as a loss changes them."""
         kernel, streams = self._kernel(ref), self._stacked.streams
 
         def make() -> NativeTraining:
             shapes = kernel.mask_shapes
-            portions = Portions(self.shards, streams, shapes, kernel.dtype, loss)
-            return NativeTraining(
-                kernel, self.shards, self.store, self._stacked.divergences, portions
-            )
+            portions = Portions(self.shards, streams, shapes, kernel.dtype, changed)
+            return NativeTraining(kernel, self.shards, self.store, self.divergences, portions)
 
-        if loss is not None:
+        if changed is not None:
             return make()
         return self._stacked.made_once((NativeTraining, id(kernel)), make)
+
+    def own_loss_training(self, job: Job[Any]) -> OwnLossTraining:
+        """Training of models of one architecture by a loss of a method's own.
+
+        Raises
+        ------
+        UnsupportedError
+            If the kernel can't do what the loss does.
+        """
+        work, architecture = job.work, job.inputs[0].architecture
+        assert architecture is not None
+        shapes = tuple(ref.shape for ref in job.inputs)
+        key = OwnLossTraining, id(architecture), work.loss, frozen(work.given), work.learn, shapes
+
+        def make() -> OwnLossTraining | UnsupportedError:
+            count = work.num_given
+            try:
+                loss = OwnLoss(
+                    architecture,
+                    self.shards,
+                    work,
+                    [ref.tensor() for ref in job.inputs[1 : 1 + count]],
+                    shapes[1 + count : 1 + count + len(work.learn)],
+                    self._variants[id(architecture)],
+                    self._library,
+                    self._workers,
+                )
+            except UnsupportedError as error:
+                return error
+            except Exception as error:  # whatever a loss may raise; where it trains, that is told
+                return UnsupportedError(str(error))
+            masks = loss.kernel.mask_shapes
+            portions = Portions(
+                self.shards, self._stacked.streams, masks, architecture.dtype, loss.samples
+            )
+            return OwnLossTraining(
+                architecture,
+                loss,
+                self.shards,
+                self.store,
+                self.divergences,
+                portions,
+            )
+
+        try:
+            found = self._stacked.made_once(key, make)
+        except TypeError as error:
+            raise UnsupportedError("a loss that is given what can't be compared") from error
+        if isinstance(found, UnsupportedError):
+            raise found
+        return found
 
     def feature_training(self, ref: Ref) -> FeatureTraining:
         """Training of models of one architecture by any loss.
@@ -109,7 +176,7 @@ class NativeResources:
                 architecture,
                 self.shards,
                 self.store,
-                self._stacked.divergences,
+                self.divergences,
                 self._stacked.streams,
                 found,
             )

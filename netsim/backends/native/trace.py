@@ -38,8 +38,8 @@ class _Entered(nn.Module):
         return self._entry(self.module, x)
 
 
-_READS = {"item", "tolist", "numpy", "equal", "allclose", "is_nonzero", "__array__", "__contains__"}
-_READS |= {f"__{kind}__" for kind in ("bool", "int", "float", "index", "complex")}
+READS = {"item", "tolist", "numpy", "equal", "allclose", "is_nonzero", "__array__", "__contains__"}
+READS |= {f"__{kind}__" for kind in ("bool", "int", "float", "index", "complex")}
 """Functions that hand Python a value of a tensor, upon which a forward pass may branch."""
 
 
@@ -49,7 +49,7 @@ class _NoReads(TorchFunctionMode):
     def __torch_function__(
         self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        if getattr(func, "__name__", "") in _READS:
+        if getattr(func, "__name__", "") in READS:
             raise TypeError("it takes values out of tensors")
         return func(*args, **(kwargs or {}))
 

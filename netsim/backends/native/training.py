@@ -83,7 +83,7 @@ class NativeTraining:
         first, store = works[0], self._store
         states = anchors = None
         if first.has_state:
-            states = _stored(store, jobs, -1)
+            states = stored(store, jobs, -1)
             with_states = True
         if first.anchor_strength is not None:
             anchors = self._anchors(jobs, -2 if first.has_state else -1)
@@ -94,12 +94,12 @@ class NativeTraining:
         index, sizes = self._shards.minibatches.table(
             [work.batches for work in works], int(counts.max())
         )
-        out = _Results(store.slab(self._kernel.num_values), [job.outputs[0] for job in jobs])
+        out = Results(store.slab(self._kernel.num_values), [job.outputs[0] for job in jobs])
         kept = [job.outputs[-1] for job in jobs]
         after = None
         if with_states and any(cell is not None for cell in kept):
             size = optimizers.state_size(first.optimizer.kind, self._kernel.graph.num_parameters)
-            after = _Results(store.slab(size), kept)
+            after = Results(store.slab(size), kept)
         steps, rates = Steps(index, sizes, counts), np.array([work.rate for work in works])
         how = _How(first.optimizer, rates, anchors, first.anchor_strength or 0.0)
         states_out = None if after is None else after.rows
@@ -167,8 +167,8 @@ class NativeTraining:
         between = Rows(torch.empty((n, padded(size)), dtype=models.dtype), everyone)
         if states_out is not None:
             between = states_out
-        for portion in self._portions.of(jobs, steps, models):
-            active, after = portion.active, _some(between, portion.active)
+        for portion in self._portions.of(jobs, steps):
+            active, after = portion.active, some_rows(between, portion.active)
             sums[active] = kernel.train(
                 portion.data,
                 Rows(models, active),
@@ -177,12 +177,11 @@ class NativeTraining:
                 c,
                 how.rates[active],
                 loss=self._loss,
-                states=None if states is None else _some(states, active),
+                states=None if states is None else some_rows(states, active),
                 states_out=after,
-                anchors=None if how.anchors is None else _some(how.anchors, active),
+                anchors=None if how.anchors is None else some_rows(how.anchors, active),
                 anchor_strength=how.anchor_strength,
                 masks=portion.masks,
-                added_gradients=portion.added_gradients,
             )
             states = between
         return sums
@@ -202,7 +201,7 @@ class NativeTraining:
         """Parameters towards which models are drawn: whole models, or their parameters."""
         refs = [job.inputs[position] for job in jobs]
         if all(ref.ranges is None for ref in refs):
-            return _stored(self._store, jobs, position)
+            return stored(self._store, jobs, position)
         shape = len(refs), padded(refs[0].num_values)
         rows = torch.empty(shape, device=self._store.device, dtype=self._store.dtype)
         self._store.gather(refs, rows)
@@ -218,17 +217,26 @@ class _How(NamedTuple):
     anchor_strength: float
 
 
-def _some(rows: Rows, which: Numbers) -> Rows:
+def some_rows(rows: Rows, which: Numbers) -> Rows:
+    """Rows of some jobs."""
     return Rows(rows.storage, which if rows.at is None else rows.at[which])
 
 
-def _stored(store: ParameterStore, jobs: Sequence[Job[Any]], position: int) -> Rows:
-    """One input of each job where it lies in the store."""
+def stored(store: ParameterStore, jobs: Sequence[Job[Any]], position: int) -> Rows:
+    """One input of each job where it lies in the store.
+
+    Parameters
+    ----------
+    store : ParameterStore
+    jobs : sequence of Job
+    position : int
+        Of the input.
+    """
     slab, numbers = store.rows_of([job.inputs[position] for job in jobs])
     return Rows(slab.storage, np.array(numbers, dtype=np.int64))
 
 
-class _Results:
+class Results:
     """Rows that the kernel writes to, of which those that somebody holds are handed over.
 
     Parameters

@@ -21,8 +21,8 @@ senders lose packets. What is not acknowledged (broadcasts, `arq = "none"`) is s
 first window.
 
 Payload within 1.3 % of a simulation slot by slot and of ns-3's up to 20 saturated senders in one
-domain (4 % below ns-3's with 50), within 5 % with four saturated hidden senders and with RTS/CTS;
-5 % below with two saturated hidden senders, some three tenths below with four hidden ones that just
+domain, within 5 % with four saturated hidden senders and with RTS/CTS; 5 to 9 % below with two
+saturated hidden senders, some three tenths below with four hidden ones that just
 fill their receiver; mean delays in networks full of hidden senders within 5 %: see
 `docs/fidelity.md`.
 

@@ -51,6 +51,7 @@ from netsim.links.radio.mac.admission import QueuedMessage, RadioQueue, Receiver
 from netsim.links.radio.mac.cells import Cells
 from netsim.links.radio.mac.changing_contention import ChangingContention
 from netsim.links.radio.mac.channel_access import interference_of, rejoin
+from netsim.links.radio.mac.contention import Contention
 from netsim.links.radio.mac.flight import Flight, Reception
 from netsim.links.radio.mac.frame_level.sampler import FrameLevelSampler
 from netsim.links.radio.mac.interference import Interference
@@ -498,13 +499,15 @@ class RadioLink(PhysicalLink):
             reports, bits = rounds.after(flight, reports, bits, cut)
             missed = ()
         if self._overhears:
-            noticing = self._channel.noticing(
+            contention = self._interference
+            of = contention if isinstance(contention, Contention) else self._channel
+            noticing = of.noticing(
                 flight.src, range(self._nodes), flight.begins_ns, flight.power_now
             )
             self._accounting.overheard(flight, noticing, self._flights if self._exclusive else None)
             if flight.answered_ns:
                 dst = flight.receptions[0].tx.dst
-                noticing = self._channel.noticing(dst, range(self._nodes), flight.begins_ns)
+                noticing = of.noticing(dst, range(self._nodes), flight.begins_ns)
                 self._accounting.overheard_answers(flight, noticing)
         interference = self._interference
         if interference is not None:

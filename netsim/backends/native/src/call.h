@@ -48,6 +48,38 @@ enum Loss : int64_t { kNoLoss, kCrossEntropy, kMeanSquared, kGivenGradient };
 enum OptimizerKind : int64_t { kSgd, kAdam };
 enum Status : int64_t { kFine, kBadSample, kBadLabel };
 
+/* Operands of a loss of an algorithm's own, see loss_program.h: a strided view of one of these. */
+enum LossBase : int64_t {
+  kLossWork, kLossWeights, kLossGradient, kLossConstants, kLossInputs, kNumBases,
+};
+struct LossView {
+  int64_t base, offset, strides[4];
+};
+
+enum LossKind : int64_t {
+  kLossMap, kLossReduce, kLossMultiply, kLossRows, kLossLabels, kLossTargets, kLossCheck,
+};
+enum LossFunction : int64_t {
+  kCopy, kPlus, kMinus, kTimes, kOver, kPlusTimes, kScaled, kLess, kLessEqual, kEqual, kUnequal,
+  kWhere, kMaximum, kMinimum, kExp, kLog, kSqrt, kTanhOf, kAbs, kSign, kPower,
+};
+
+/* One operation of a loss; what `dims` are is said where the operation is. */
+struct LossOp {
+  int64_t kind, function, num_in, scratch;
+  int64_t dims[4];
+  LossView out, in[3];
+  double real;
+};
+
+/* A loss on minibatches of one size: operations between the forward and the backward pass, then
+   those that add to the gradient of parameters. The exports of the layers, and the gradients by
+   them, are in its workspace. */
+struct LossProgram {
+  const LossOp* ops;
+  int64_t num_before, num_ops, exports, gradients;
+};
+
 struct Call {
   const Table* tables;
   const Segment* segments;
@@ -72,8 +104,13 @@ struct Call {
   void* exports;               // (rows, export_width), written by the forward pass
   const void* given;           // (rows, export_width), gradients by the exports
   int64_t export_width;
-  const void* added;           // (jobs, parameters), added to the gradient of each step
-  int64_t added_pitch;
+
+  const LossProgram* programs; // null: the loss is one of `Loss`
+  const int64_t* step_program; // (steps,) into `programs`
+  int64_t loss_work;           // where a program's workspace is, from the start of the values
+  const void* loss_constants;
+  const void* loss_inputs;     // (jobs, ...) values that the loss of a job is given
+  int64_t loss_inputs_pitch;
 
   const void* rows;            // models: job j reads row source[j]
   int64_t rows_pitch;
@@ -102,6 +139,19 @@ struct Call {
 
 using Run = void (*)(const Call*, void* workspace);
 
+/* Images (n, channels, height, width) and what becomes of each: a row of `how`, whose columns are
+   named below. All but the sizes are of the scalar type. */
+struct Views {
+  const void *x, *how, *means, *deviations;
+  void *out, *room;            // room: 2 rows, and a row of int32
+  int64_t n, channels, height, width;
+};
+enum ViewColumn : int64_t {
+  kTop, kLeft, kHeight, kWidth, kFlipped, kJittered, kGrey, kTurns, kAmounts = kTurns + 4,
+  kViewColumns = kAmounts + 4,
+};
+using MakeViews = void (*)(const Views*);
+
 /* Room before the values of a workspace: a note of the table that it was last used for, the packed
    model and what the optimiser needs, each `at` so many scalars. -1: not needed. */
 struct Layout {
@@ -112,7 +162,7 @@ constexpr int64_t kHeaderBytes = 64;
 /* With momentum alone, weights move as soon as a layer's gradient is known. */
 inline bool is_fused(const Call& c) {
   return c.mode == kTrain && c.optimizer == kSgd && c.weight_decay == 0 && c.clip_norm <= 0 &&
-         !c.anchors && !c.added;
+         !c.anchors && !c.programs;
 }
 
 inline Layout layout_of(const Call& c) {

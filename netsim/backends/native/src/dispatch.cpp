@@ -15,15 +15,23 @@
 namespace netsim {
 
 void run_plain_float(const Call*, void*);
+void views_plain_float(const Views*);
 void run_plain_double(const Call*, void*);
+void views_plain_double(const Views*);
 #if defined(__x86_64__)
 void run_avx2_float(const Call*, void*);
+void views_avx2_float(const Views*);
 void run_avx2_double(const Call*, void*);
+void views_avx2_double(const Views*);
 void run_avx512_float(const Call*, void*);
+void views_avx512_float(const Views*);
 void run_avx512_double(const Call*, void*);
+void views_avx512_double(const Views*);
 #elif defined(__aarch64__)
 void run_neon_float(const Call*, void*);
+void views_neon_float(const Views*);
 void run_neon_double(const Call*, void*);
+void views_neon_double(const Views*);
 #endif
 
 namespace {
@@ -33,6 +41,7 @@ struct Variant {
   int64_t vector_bytes;
   bool (*runs)();
   Run with_float, with_double;
+  MakeViews views_float, views_double;
 };
 
 bool always() { return true; }
@@ -60,12 +69,12 @@ bool has_avx512() { return has(kV3First, kV3Seventh | kV4Seventh, kLzcnt, 0xe6);
 /* The best first. */
 const Variant kVariants[] = {
 #if defined(__x86_64__)
-    {"avx512", 64, has_avx512, run_avx512_float, run_avx512_double},
-    {"avx2", 32, has_avx2, run_avx2_float, run_avx2_double},
+    {"avx512", 64, has_avx512, run_avx512_float, run_avx512_double, views_avx512_float, views_avx512_double},
+    {"avx2", 32, has_avx2, run_avx2_float, run_avx2_double, views_avx2_float, views_avx2_double},
 #elif defined(__aarch64__)
-    {"neon", 16, always, run_neon_float, run_neon_double},
+    {"neon", 16, always, run_neon_float, run_neon_double, views_neon_float, views_neon_double},
 #endif
-    {"plain", 16, always, run_plain_float, run_plain_double},
+    {"plain", 16, always, run_plain_float, run_plain_double, views_plain_float, views_plain_double},
 };
 constexpr int64_t kNumVariants = sizeof kVariants / sizeof *kVariants;
 
@@ -82,8 +91,8 @@ NETSIM_EXPORT const char* netsim_sources() { return NETSIM_SOURCES; }
 
 /* Sizes of the records, so that Python and the library can't disagree unnoticed. */
 NETSIM_EXPORT int64_t netsim_record_bytes(int64_t which) {
-  const int64_t sizes[] = {sizeof(Op), sizeof(Table), sizeof(Segment), sizeof(Call)};
-  return which >= 0 && which < 4 ? sizes[which] : 0;
+  const int64_t sizes[] = {sizeof(Op), sizeof(Table), sizeof(Segment), sizeof(Call), sizeof(LossOp)};
+  return which >= 0 && which < 5 ? sizes[which] : 0;
 }
 
 /* Instruction sets by number, the best one first; null behind the last. */
@@ -115,4 +124,10 @@ NETSIM_EXPORT void netsim_crop_and_flip(const void* x, const void* draws, const 
                   pad);
   };
   scalar == 8 ? run(double()) : run(float());
+}
+
+/* Views of images, see views.h. */
+NETSIM_EXPORT void netsim_views(const Views* call, int64_t variant, int64_t scalar) {
+  const Variant& v = kVariants[variant];
+  (scalar == 8 ? v.views_double : v.views_float)(call);
 }

@@ -5,6 +5,7 @@
 #include "dense.h"
 #include "elementwise.h"
 #include "loss.h"
+#include "loss_program.h"
 #include "normalization.h"
 #include "optimizer.h"
 #include "pooling.h"
@@ -121,19 +122,6 @@ template <class T> void pack_sum(const Call& c, T* packed, Index job) {
   }
 }
 
-/* Adds a row of parameters to a packed row. */
-template <class T> void add(const Call& c, T* packed, const T* row) {
-  for (Index s = 0; s < c.num_segments; ++s) {
-    const Segment& g = c.segments[s];
-    if (g.row_offset >= c.num_parameters) return;
-    for (Index r = 0; r < g.rows; ++r) {
-      T* to = packed + g.packed_offset + r * g.pitch;
-      const T* from = row + g.row_offset + r * g.columns;
-      for (Index i = 0; i < g.columns; ++i) to[i] += from[i];
-    }
-  }
-}
-
 template <class T> class Worker {
  public:
   Worker(const Call& call, void* workspace)
@@ -180,12 +168,11 @@ template <class T> class Worker {
         m.keeps = true;
       }
       const Index divisor = c.mode == kTrain ? table.samples : all;
-      loss += minibatch(table, s, m, 1 / static_cast<T>(divisor));
+      loss += minibatch(table, job, s, m, 1 / static_cast<T>(divisor));
       if (m.status != kFine) {
         c.status[job] = m.status;
         return;
       }
-      if (c.added) add(c, m.gradient, static_cast<const T*>(c.added) + job * c.added_pitch);
       if (c.mode == kTrain && !m.fused) optimizer_step(m, memory, rate);
     }
     if (c.losses) c.losses[job] = loss / static_cast<double>(all);
@@ -194,7 +181,7 @@ template <class T> class Worker {
   }
 
   /* One pass through the layers and, unless models are only looked at, back. */
-  double minibatch(const Table& table, Index step, Machine<T>& m, T share) {
+  double minibatch(const Table& table, Index job, Index step, Machine<T>& m, T share) {
     const Call& c = call_;
     if (used_for_[0] != table.id || used_for_[1] != layout_.values) {
       zero(m.values, table.num_values);  // what another layout left behind rows is not zero
@@ -211,14 +198,30 @@ template <class T> class Worker {
     for (Index b = 0; b < m.samples; ++b)
       if (m.index[b] < 0 || m.index[b] >= c.num_samples) m.status = kBadSample;
     if (m.status != kFine) return 0;
+    const LossProgram* program = c.programs ? c.programs + c.step_program[step] : nullptr;
+    LossMemory<T> memory{};
+    if (program) {
+      T* work = m.values + c.loss_work;
+      m.exported = work + program->exports;
+      m.given = work + program->gradients;
+      memory.at[kLossWork] = work;
+      memory.at[kLossWeights] = m.weights;
+      memory.at[kLossGradient] = m.gradient;
+      // Only read; a view of what is written is of the workspace or the gradient.
+      memory.at[kLossConstants] = const_cast<T*>(static_cast<const T*>(c.loss_constants));
+      memory.at[kLossInputs] =
+          const_cast<T*>(static_cast<const T*>(c.loss_inputs)) + job * c.loss_inputs_pitch;
+    }
     for (Index q = 0; q < table.num_ops; ++q) forward_op(table.ops[q], m);
     const Op& last = table.ops[table.num_ops - 1];
     const bool learns = c.mode != kLook && last.din >= 0;
     double loss = 0;
     if (c.loss == kCrossEntropy) loss = cross_entropy(last, m, share, learns, c.losses != nullptr);
     if (c.loss == kMeanSquared) loss = mean_squared(last, m, share, learns);
+    if (program) run_loss(*program, 0, program->num_before, memory, m);
     if (c.mode != kLook && m.status == kFine)
       for (Index q = table.num_ops - 1; q >= 0; --q) backward_op(table.ops[q], m);
+    if (program) run_loss(*program, program->num_before, program->num_ops, memory, m);
     return loss;
   }
 

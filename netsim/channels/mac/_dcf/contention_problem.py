@@ -113,12 +113,16 @@ class ContentionProblem(NamedTuple):
         c: by reception of each sender and by contender; () where all are 1.
     hidden : tuple of tuple of tuple of Hidden
         By reception of each sender. A unicast has one reception.
+    held : tuple of (float, float)
+        How likely each waits longer than a DIFS after a collision of others that it hears, as it
+        finds one of their preambles, and for how much longer [s]; () where none does.
     """
 
     senders: tuple[Sender, ...]
     contenders: tuple[tuple[int, ...], ...]
     lost: tuple[tuple[tuple[float, ...], ...], ...]
     hidden: tuple[tuple[tuple[Hidden, ...], ...], ...]
+    held: tuple[tuple[float, float], ...] = ()
 
 
 class Access(NamedTuple):
@@ -139,6 +143,9 @@ class Access(NamedTuple):
         By contender: probability that an attempt meets one that begins in the same slot.
     settled : bool
         Whether the iteration has converged; if not, these are its last values.
+    late : float or None
+        Share of attempts that begin while the one sender that is hidden is on the air; None: as
+        large as that one's share of the time.
     """
 
     attempt_s: float
@@ -147,3 +154,4 @@ class Access(NamedTuple):
     by_attempt: tuple[float, ...] | None = None
     meets: tuple[float, ...] = ()
     settled: bool = True
+    late: float | None = None

@@ -39,8 +39,15 @@ attempt fails of which no contender's began in the same slot, and all per attemp
   X_i (1 + m_i (1 - s_i)) + m_i s_i F_i + (1 - m_i s_i) slot, F_i being a failed one.
 - Who has failed knows it SIFS, a slot and a preamble after its packet's end (10.3.2.11), and then
   waits for a DIFS, while the others count h = (SIFS + slot + preamble + DIFS - gap) / slot - 1
-  slots (gap: DIFS or EIFS) unless one of them begins meanwhile: its backoff is longer by the mean
-  of the slots that go by, q (1 - q^h) / (1 - q), q being the probability that it finds a slot idle.
+  slots unless one of them begins meanwhile: its backoff is longer by the mean of the slots that go
+  by, q (1 - q^h) / (1 - q), q being the probability that it finds a slot idle. Where h < 0, it
+  begins before the others count if it draws less than -h.
+- The gap of the others is a DIFS where no preamble was found, as in most collisions of packets that
+  are received alike. After a packet that no other collided with they wait for the answer that it
+  announced (10.3.4.3: NAV); after a collision of which a listener finds one preamble it waits so,
+  or for an EIFS. Of the listeners a share Q does (`ContentionProblem.held`). Unless all do, those
+  that don't contend with fewer for a time, and those that do lose the slots that go by:
+  a mixture of slots with all of the others, and with a share (1 - Q) of them.
 
 For one sender alone this gives X + slot (W - 1) / 2 again, and where nobody is heard it changes
 nothing. Beside a simulation slot by slot of 1 to 100 senders, payload at 6 Mb/s is

@@ -52,7 +52,8 @@ class Others:
         """Probability that an attempt is lost to others, by reception."""
         stations, me, other, groups = self.stations, self.me, self.other, len(self.of_group)
         begins = stations.tau * stations.counts[self.senders]
-        alone = np.exp(np.log1p(-np.minimum(self.lost * begins, SURE)).sum(1))
+        logs = np.log1p(-np.minimum(self.lost * begins, SURE)).sum(1)
+        alone = stations.spares(logs, self.senders)
         self.collided: Floats = 1.0 - alone
         if not len(me):
             return np.asarray(self.collided)

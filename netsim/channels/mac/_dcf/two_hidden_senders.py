@@ -155,7 +155,7 @@ class _Chain:
             if k:
                 self._learn()
             self._build()
-            self._settle()
+            self.settled = self._settle()
 
     def _build(self) -> None:
         """Probabilities of going from state to state, and what happens on the way."""
@@ -165,6 +165,7 @@ class _Chain:
         self.lasts_s = np.zeros(states)
         self.tries = [np.zeros((states, side.stages)) for side in self.sides]
         self.fails = [np.zeros((states, side.stages)) for side in self.sides]
+        self.late = [np.zeros(states) for _ in self.sides]  # begun while the other is on the air
         self._visits(0)
         if self.sides[0].same == self.sides[1].same:
             first, second = slice(self.half), slice(self.half, None)
@@ -173,17 +174,19 @@ class _Chain:
             self.lasts_s[second] = self.lasts_s[first]
             for counts in (self.tries, self.fails):
                 counts[0][second], counts[1][second] = counts[1][first], counts[0][first]
+            self.late[0][second], self.late[1][second] = self.late[1][first], self.late[0][first]
         else:
             self._visits(1)
 
-    def _settle(self) -> None:
-        """The share of visits to each state."""
+    def _settle(self) -> bool:
+        """Find the share of visits to each state; return whether that converged."""
         onward = sparse.csr_array(self.moves[0].T)
         for _ in range(MOST_STEPS):
             change = onward @ self.shares - self.shares
             self.shares = self.shares + 0.5 * change  # not all of it: visits may alternate
             if np.abs(change).sum() < CLOSE:
-                break
+                return True
+        return False
 
     def _learn(self) -> None:
         """The law of U and the share of locked receivers, from the last round's moves."""
@@ -208,7 +211,11 @@ class _Chain:
             by_attempt = tuple(np.clip(1.0 - (1.0 - found) / spared, 0.0, 1.0).tolist())
         loss = 1.0 - (1.0 - float(fails.sum() / tries.sum())) / spared
         attempt_s = float(self.shares @ self.lasts_s / tries.sum())
-        return Access(attempt_s, (min(1.0, max(0.0, loss)),), side.air_s, by_attempt)
+        late = float(self.shares @ self.late[k] / tries.sum())
+        losses = (min(1.0, max(0.0, loss)),)
+        return Access(
+            attempt_s, losses, side.air_s, by_attempt, settled=self.settled, late=min(1.0, late)
+        )
 
     # -- what follows a visit ----------------------------------------------------------------------
 
@@ -238,6 +245,7 @@ class _Chain:
         lost_y = np.where(lost, 1.0, y.later)
         p = weight.sum(1)
         self._count(who, src, i, p, lost_x)
+        self.late[who][src] += p
         self.fails[1 - who][src, j] += p * np.where(lost, 0.0, y.later)
         x_ends = a_s + x.air_s <= u_s
         ends_s = np.where(x_ends, a_s + x.air_s, u_s)
@@ -271,6 +279,7 @@ class _Chain:
             found = [(weight * of).sum(1) for of in (p, left_s, left2)]
             self._count(who, src, i, found[0], lost_x)
             self._count(1 - who, src, j, found[0], lost_y)
+            self.late[1 - who if x_begins else who][src] += found[0]
             self.lasts_s[src] += (weight * ends_s).sum(1)
             locked = float(x_begins != x_ends)
             if x_ends:
@@ -327,6 +336,7 @@ class _Chain:
                 lost_other = other.lost(other.earlier if begins else other.later)
                 self._count(alone, src, i, q, lost)
                 self._count(1 - alone, src, j, q, lost_other)
+                self.late[1 - alone if begins else alone][src] += q
                 self.lasts_s[src] += q * lasts_s
                 squares = (low_s**2 + low_s * high_s + high_s**2) / 3.0
                 found = [q, q * 0.5 * (low_s + high_s), q * squares]

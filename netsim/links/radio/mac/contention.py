@@ -35,7 +35,7 @@ from netsim.links.radio.mac.interference import Changed, Interference, in_order
 from netsim.links.radio.phy.channel import RadioChannel
 from netsim.links.radio.table import Radio
 from netsim.recording.run_warnings import RunWarnings
-from netsim.units import NS_PER_S
+from netsim.units import NS_PER_S, db_to_linear
 
 HARMLESS = 1.0 / 32.0
 """Probability of spoiling a packet up to which a hidden sender is left out."""
@@ -87,6 +87,9 @@ class Contention(Interference):
         self._error = lru_cache(maxsize=1 << 14)(channel.error)
         self._access = lru_cache(maxsize=4096)(self._csma.access)
         self._alone = lru_cache(maxsize=256)(self._access_alone)
+        self._half = lru_cache(maxsize=256)(self._half_lost)
+        # By node, its packets and whom it hears with which power; see `_hold`.
+        self._holds: dict[tuple[object, ...], tuple[float, float]] = {}
         self._found: dict[Flight, tuple[Sender, Access]] = {}  # of those on the air
         self._on_air: dict[Flight, None] = {}
         self._unsolved: dict[Flight, None] = {}
@@ -330,11 +333,64 @@ class Contention(Interference):
             tuple(contenders),
             lost,
             tuple([_hidden(one, index) for one in together]),
+            self._holding(senders, now_ns),
         )
         found = list(zip(senders.items(), self._access(problem), strict=True))
         self._found |= {one: (sender, access) for (one, sender), access in found}
         for (one, sender), access in found:
             self._take(one, sender, access)
+
+    def _holding(
+        self, senders: Mapping[Flight, Sender], now_ns: int
+    ) -> tuple[tuple[float, float], ...]:
+        """Waits after collisions of others: see `ContentionProblem.held`."""
+        mac = self._csma
+        eifs_s = 0.0 if mac.eifs_s is None else max(0.0, mac.eifs_s - mac.difs_s)
+        if len(senders) < 3 or not (mac.capture or eifs_s):
+            return ()
+        return tuple([self._hold(one, sender, eifs_s, now_ns) for one, sender in senders.items()])
+
+    def _hold(
+        self, flight: Flight, sender: Sender, eifs_s: float, now_ns: int
+    ) -> tuple[float, float]:
+        """Return how likely a sender finds one of two that collide, and its wait then [s].
+
+        It waits for an EIFS where it does not decode that packet, and for its answer where it
+        does, by mean SNRs and as if packets were its own.
+        """
+        others, mac = [(other.src, other.power_now) for other in flight.contenders], self._csma
+        pairs = len(others) * (len(others) - 1) / 2
+        if not pairs:
+            return 0.0, 0.0
+        key = flight.src, sender, frozenset(others)
+        known = self._holds.get(key)
+        if known is None:
+            nodes, powers = (np.array(of) for of in zip(*others, strict=True))
+            loud = np.sort(self._channel.loudness.at_all(flight.src, nodes, now_ns) * powers)
+            found = _stronger(loud, PREAMBLE_SNR)
+            decoded = 0
+            if mac.capture:
+                _, rate_bps = self._snr_and_rate(flight, now_ns)
+                needed = self._half(flight.packet_bits, rate_bps)
+                decoded = _stronger(loud, max(PREAMBLE_SNR, needed))
+            answer_s = mac.sifs_s + (sender.ack_s or 0.0)
+            longer = decoded + (found - decoded if eifs_s else 0)
+            total_s = decoded * answer_s + (found - decoded) * eifs_s
+            known = 0.0, 0.0
+            if longer:
+                known = round(longer / pairs * STEPS) / STEPS, round(total_s / longer, 7)
+            if not self._channel.moving:
+                self._holds[key] = known
+        return known
+
+    def _half_lost(self, bits: int, rate_bps: float) -> float:
+        """The SNR, linear, at which half of the packets are lost."""
+        low_db, high_db = -20.0, 60.0
+        for _ in range(20):
+            at_db = 0.5 * (low_db + high_db)
+            lost = self._error(db_to_linear(at_db), bits, rate_bps) > 0.5
+            low_db, high_db = (at_db, high_db) if lost else (low_db, at_db)
+        return db_to_linear(high_db)
 
     def _access_alone(self, sender: Sender, receptions: int) -> Access:
         """Return the access of a sender that has neither contenders nor hidden ones."""
@@ -463,7 +519,8 @@ class Contention(Interference):
             found *= 1.0 - chance * self._not_found(flight, other)[0]
         for other in flight.hidden:
             _, theirs = self._found[other]
-            on_air = min(1.0, theirs.sent_s / theirs.attempt_s)
+            share = min(1.0, theirs.sent_s / theirs.attempt_s)
+            on_air = share if access.late is None else access.late
             found *= 1.0 - on_air * self._not_found(flight, other)[1]
         flight.found, flight.answers = found, 0.0
         if sender.ack_s is not None and access.sent_s > 0.0:  # else its link has no rate now
@@ -494,7 +551,7 @@ class Contention(Interference):
             together[other.src] = True
             later = together.copy()
             nodes = range(len(self._all))
-            later[channel.noticing(other.src, nodes, now_ns, other.power_now)] = True
+            later[self.noticing(other.src, nodes, now_ns, other.power_now)] = True
             known = together, later
             if not channel.moving:
                 self._drowned[key] = known
@@ -509,6 +566,11 @@ def _hidden(flight: Flight, index: Mapping[Flight, int]) -> tuple[tuple[Hidden, 
             for reception in flight.receptions
         ]
     )
+
+
+def _stronger(loud: NDArray[np.float64], ratio: float) -> int:
+    """Pairs of powers over noise, ascending, of which one is so many times the other and noise."""
+    return int((loud.size - np.searchsorted(loud, ratio * (1.0 + loud))).sum())
 
 
 def _each(access: Access, loss: float) -> tuple[float, ...] | None:

@@ -156,6 +156,26 @@ class Interference:
             flight.told_medium = flight.medium
         return changed
 
+    def noticing(
+        self, src: int, others: Sequence[int], time_ns: int, power: float = 1.0
+    ) -> list[int]:
+        """Return the nodes that notice a sender, within the range of the carrier sense.
+
+        Parameters
+        ----------
+        src : int
+        others : sequence of int
+            Whom to consider.
+        time_ns : int
+        power : float
+            Transmit power over the sender's full one.
+        """
+        found = self._channel.noticing(src, others, time_ns, power)
+        if self._distance_m is None:
+            return found
+        when_ns = time_ns if self._channel.moving else 0
+        return [j for j in found if self._near(min(src, j), max(src, j), when_ns)]
+
     # -- contention ------------------------------------------------------------------------------
 
     def _in_range(self, src: int, other: int, time_ns: int) -> bool:

@@ -52,6 +52,9 @@ AHEAD = 256
 HOPELESS_PER = 1.0 - 1e-9
 """In a block with a higher packet error rate than this, nothing is expected to get through."""
 
+ROUNDING = 1e-9
+"""Difference of probabilities that are the same but for the order in which they were summed up."""
+
 UNREPEATED = NoArq()
 """The packets of a broadcast are sent once."""
 
@@ -117,6 +120,7 @@ class MessageLevelSampler:
         self._sampling: dict[Flight, _Sampling] = {}
         self._radio, self._channel, self._limit = radio, channel, radio.arq.limit
         self._follows = radio.mac.interferes and channel.constant
+        self._senses = radio.mac.senses
         self._worsens_current = not (radio.mac.contends or radio.arq.combines)
         by_snr = radio.rate.kind != "fixed" and not radio.rate.adapts
         self._rates_follow = self._worsens_current and by_snr
@@ -185,6 +189,8 @@ class MessageLevelSampler:
             old, new = flight.sampled_medium, flight.medium
             alone_ns = (position.attempt_ns - old.wait_ns) / old.slowdown
             attempt_ns = alone_ns * new.slowdown + new.wait_ns
+            if holds and self._senses:  # as if it had got through, its fate and its end stand
+                attempt_ns = position.attempt_ns
             if now < flight.at_once_ends_ns:
                 flight.set_first_attempt(holds)
             else:
@@ -248,10 +254,23 @@ class MessageLevelSampler:
     def _met_worse(self, flight: Flight) -> bool:
         """Return whether the last attempt under way met at least the present noise everywhere.
 
-        Both with the gains that hold where it began.
+        Both with the gains that hold where it began. Where others contend that spoil more, what
+        has got through is lost with what that adds.
         """
+        if self._senses:
+            more = {one: _added_loss(one) for one in flight.receptions}
+            if not all(one.blocks for one in more):
+                return False
+            if max(more.values(), default=1.0) > ROUNDING:
+                for reception, loss in more.items():
+                    sending = reception.sending
+                    if sending is not None and sending.delivered == sending.packets:
+                        reception.first_loss = loss, flight.leg + 1
+                return False
         for reception in flight.receptions:
-            if reception.medium != reception.sampled_medium or not reception.blocks:
+            if not reception.blocks:
+                return False
+            if not self._senses and reception.medium != reception.sampled_medium:
                 return False
             met = reception.blocks[-1]
             began_ns = max(0, flight.ends_ns - round(met.attempt_ns))
@@ -410,6 +429,12 @@ class MessageLevelSampler:
         reception.leg_start = reception.sending = sending
         reception.rng, reception.held_attempts = rng, done
         reception.close_leg(reception.clearer(self._env.now))
+
+
+def _added_loss(reception: Reception) -> float:
+    """Probability that other senders spoil now what they have spared as the leg was sampled."""
+    met, new = reception.sampled_medium.collision, reception.medium.collision
+    return max(0.0, 1.0 - (1.0 - new) / (1.0 - met)) if met < 1.0 else 0.0
 
 
 def _true_ns(flight: Flight, passed_ns: int) -> int:

@@ -1,0 +1,1 @@
+"""A Flower app: handwritten digits, split by label among the clients."""

@@ -1,0 +1,37 @@
+"""Programs of losses as arguments of a call of the kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class LossCall:
+    """Arguments of a call of the kernel that trains by programs.
+
+    Attributes
+    ----------
+    records : (programs, fields) int64
+        The programs, which point into `operations`.
+    operations : sequence of arrays
+        Held while the call runs.
+    of_step : (steps of all jobs,) int64
+        Which program each step takes.
+    constants : torch.Tensor
+    inputs : torch.Tensor
+        (n, values that the loss of a job is given)
+    size : int
+        Scalars of the largest workspace.
+    """
+
+    records: NDArray[np.int64]
+    operations: Sequence[NDArray[np.int64]]
+    of_step: NDArray[np.int64]
+    constants: Tensor
+    inputs: Tensor
+    size: int

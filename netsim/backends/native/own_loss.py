@@ -1,0 +1,206 @@
+"""Losses of a method's own as the kernel trains by them: layers, and a program of what follows.
+
+The kernel takes a whole step by itself: the layers that the loss calls, the loss's own operations
+and their way back, the optimiser's step on parameters and on what is learned beside them. PyTorch
+only changes samples, where a loss does that.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from netsim.backends.native.data import Steps
+from netsim.backends.native.graph import UnsupportedError
+from netsim.backends.native.kernel import Kernel
+from netsim.backends.native.library import Library
+from netsim.backends.native.loss_call import LossCall
+from netsim.backends.native.loss_program import Base
+from netsim.backends.native.loss_trace import Calls, Example, Followed, Place, follow
+from netsim.backends.native.samples import ChangedSamples
+from netsim.backends.native.workers import Workers
+from netsim.backends.stacked.functional import ModelFunction
+from netsim.backends.stacked.loss_training import LossSteps
+from netsim.learning.architecture import Architecture
+from netsim.learning.functions import fill, uniforms_of
+from netsim.learning.shards import Batch, Shards
+
+
+class Together(nn.Module):
+    """A model, and what is learned beside it: its row has parameters, these values, buffers."""
+
+    def __init__(self, model: nn.Module, shapes: Sequence[tuple[int, ...]], like: Tensor) -> None:
+        super().__init__()
+        self.model = model
+        self.learned = nn.ParameterList(like.new_zeros(shape) for shape in shapes)
+
+
+class OwnLoss:
+    """A loss of a method's own for models of one architecture, with one sort of arguments.
+
+    Parameters
+    ----------
+    architecture : Architecture
+    shards : Shards
+        The samples of all nodes.
+    work : LossSteps
+        A training by it.
+    given : sequence of torch.Tensor
+        What that training's loss is given.
+    shapes : sequence of tuple of int
+        Of what is learned beside the model.
+    variant : str
+        Instruction set.
+    library, workers
+        Of the run's kernels.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        Of the layers; its rows have what is learned behind the parameters.
+    num_learned : int
+        Values that are learned beside the model.
+    samples : ChangedSamples or None
+        How the loss changes samples, if it does.
+
+    Raises
+    ------
+    UnsupportedError
+        If the kernel can't do what the loss does; the message says why not.
+    """
+
+    def __init__(
+        self,
+        architecture: Architecture,
+        shards: Shards,
+        work: LossSteps,
+        given: Sequence[Tensor],
+        shapes: Sequence[tuple[int, ...]],
+        variant: str,
+        library: Library,
+        workers: Workers,
+    ) -> None:
+        assert work.loss is not None
+        self._architecture, self._shards, self._work = architecture, shards, work
+        self._given, self._shapes = [t.detach().clone() for t in given], list(shapes)
+        self._function = ModelFunction(architecture.module, work.loss)
+        self._blank = copy.deepcopy(architecture.module).to("meta")
+        self.num_learned = sum(int(np.prod(shape)) for shape in shapes)
+        self._vector = library.variant(variant).vector_bytes // architecture.dtype.itemsize
+        architecture.module.train(True)
+        first = follow(self._example(shards.minibatches.columns), self._vector)
+        like = torch.empty((), dtype=architecture.dtype)
+        self._layout = first.layout
+        self.kernel = Kernel(
+            Together(architecture.module, self._shapes, like),
+            tuple(shards.x.shape[1:]),
+            architecture.dtype,
+            entry=Calls(first.calls, first.layout.calls),
+            variant=variant,
+            library=library,
+            workers=workers,
+        )
+        self._first = first
+        self.samples = None
+        if first.is_changed:
+            self.samples = ChangedSamples(
+                self._function, work, dict(zip(work.learn, self._shapes, strict=True)),
+                shards.scale, shards.task, architecture.dtype, self.kernel.variant,
+            )  # fmt: skip
+        self._programs: dict[int, Followed] = {}
+
+    def call(self, steps: Steps, taken: NDArray[np.bool_], inputs: Tensor) -> LossCall:
+        """Programs and their memories for a call of the kernel with some minibatches.
+
+        Parameters
+        ----------
+        steps : Steps
+            With the sizes that minibatches had before the loss changed them.
+        taken : (n, S) bool
+            The steps that are taken.
+        inputs : torch.Tensor
+            (n, ...) what the loss of each job is given.
+        """
+        sizes = steps.sizes[taken]
+        wanted, of_step = np.unique(sizes, return_inverse=True)
+        found = [self._program(size) for size in wanted.tolist()]
+        constants = [f.program.constants() for f in found]
+        starts = np.cumsum([0, *(len(c) for c in constants)])
+        operations = [_moved(f.operations, int(at)) for f, at in zip(found, starts, strict=False)]
+        records = np.array(
+            [
+                (o.ctypes.data, f.program.before, len(o), f.exports, f.gradients)
+                for f, o in zip(found, operations, strict=True)
+            ],
+            dtype=np.int64,
+        )
+        return LossCall(
+            records,
+            operations,
+            of_step.astype(np.int64),
+            torch.cat(constants),
+            inputs,
+            max(f.program.size for f in found),
+        )
+
+    def samples_of(self, size: int) -> int:
+        """Samples that the model is called with for a minibatch of some size."""
+        first = self._first
+        return size * (first.samples // self._shards.minibatches.columns)
+
+    def _program(self, size: int) -> Followed:
+        if size not in self._programs:
+            module = self._architecture.module
+            module.train(True)
+            found = follow(self._example(size), self._vector, self._places(), self._layout)
+            if (found.calls, found.layout) != (self._first.calls, self._first.layout):
+                raise UnsupportedError("a loss that does other things in smaller minibatches")
+            if found.samples != self.samples_of(size):
+                raise UnsupportedError("a loss whose number of samples does not follow the batch")
+            self._programs[size] = found
+        return self._programs[size]
+
+    def _places(self) -> dict[str, Place]:
+        packing = self.kernel.packing
+        names = {f"learned.{k}": name for k, name in enumerate(self._work.learn)}
+        found = {}
+        for part in self.kernel.graph.slices:
+            at, pitch = packing.places[part.name]
+            is_matrix = len(part.shape) == 2 and packing.lengths[part.name] == part.shape[0] * pitch
+            name = names.get(part.name, part.name)
+            found[name] = Place(at, pitch if is_matrix and part.shape[0] > 1 else 0)
+        return found
+
+    def _example(self, size: int) -> Example:
+        """A call of the loss with a minibatch of some size; its values do not matter."""
+        shards, work = self._shards, self._work
+        rows = torch.arange(size) % len(shards.x)
+        x, y = shards.x[rows], shards.y[rows]
+        count = uniforms_of(work.loss)
+        draws = torch.full((size, count), 0.5, dtype=self._architecture.dtype) if count else None
+        batch = Batch(x, y, draws, shards.scale, shards.task)
+        given = [t.clone() for t in self._given]
+        return Example(
+            self._function,
+            self._blank,
+            self._architecture.dtype,
+            batch,
+            fill(work.given, given),
+            given,
+            dict(zip(work.learn, self._shapes, strict=True)),
+        )
+
+
+def _moved(operations: NDArray[np.int64], by: int) -> NDArray[np.int64]:
+    """Operations whose constants begin somewhere else."""
+    moved = np.ascontiguousarray(operations)
+    if by:
+        moved = moved.copy()
+        for start in (8, 14, 20, 26):  # the views of an operation: base, offset, strides
+            moved[moved[:, start] == Base.CONSTANTS, start + 1] += by
+    return moved

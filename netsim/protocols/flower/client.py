@@ -1,0 +1,130 @@
+"""A node that runs a ClientApp."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from flwr.app import Context, Error, RecordDict
+from flwr.app import Message as FlowerMessage
+from flwr.common.constant import ErrorCode
+
+from netsim.node.node import Node, Process
+from netsim.protocols.flower.apps import FlowerApp, count_of
+from netsim.protocols.flower.grid import RUN_ID
+from netsim.protocols.flower.messages import FIRST_ID, Instruction, Reply
+from netsim.protocols.flower.metrics import numbers_of
+from netsim.protocols.flower.params import FlowerParams
+from netsim.protocols.flower.run import FlowerRun
+from netsim.units import to_ns, to_s
+
+LEARNING = ("train", "evaluate")
+"""Message types that take a client's processor."""
+
+
+def processes(node: Node, params: FlowerParams, app: FlowerApp) -> list[Process]:
+    """One process, which answers one message after another."""
+    return [Client(node, params, app).main()]
+
+
+class Client:
+    """A ClientApp on one node.
+
+    Parameters
+    ----------
+    node : Node
+    params : FlowerParams
+    app : FlowerApp
+    """
+
+    def __init__(self, node: Node, params: FlowerParams, app: FlowerApp) -> None:
+        self._node, self._params, self._app = node, params, app
+        self._batch_size, self._epochs = (
+            count_of(params, app, key) for key in ("batch_size", "epochs")
+        )
+
+    def main(self) -> Process:
+        """Answer the server's messages."""
+        node, params = self._node, self._params
+        run = node.once(FlowerRun, node, params, self._app)
+        others = [i for i in range(node.num_nodes) if i not in node.servers]
+        where = {"partition-id": others.index(node.id), "num-partitions": len(others)}
+        context = Context(RUN_ID, FIRST_ID + node.id, where, RecordDict(), dict(run.config))
+        (server,) = node.servers
+        while True:
+            received = yield node.receive(Instruction, timeout_s=None)
+            message = received.msg.content.value
+            if run.expires_ns(message, to_ns(node.now_s)) <= to_ns(node.now_s):
+                continue  # nobody waits for the answer any more: Flower does not hand it out
+            reply, slept_ns = self._answered(run, message, context)
+            yield node.work(steps=self._steps(message, reply))
+            if slept_ns:
+                yield node.work(seconds=to_s(slept_ns))
+            self._record(run, message, reply)
+            packed = run.packed(reply)
+            for _ in range(params.tries):
+                outcome = yield node.send(server, Reply(packed))
+                if outcome in ("delivered", None):
+                    break
+
+    def _answered(
+        self, run: FlowerRun, message: FlowerMessage, context: Context
+    ) -> tuple[FlowerMessage, int]:
+        """The app's reply, and how long it slept [ns]; of an app that raises, Flower's error."""
+        node = self._node
+        with node.seeded("flower"), run.time.working() as slept_ns:
+            try:
+                reply = run.client_app(message, context)
+            except Exception as error:
+                node.warn(
+                    "the ClientApp raised",
+                    f"the ClientApp raised {type(error).__name__}: {error}{run.place_of(error)}; "
+                    "the server got Flower's error reply",
+                )
+                reason = f"{type(error)}:<'{error}'>"
+                failed = Error(ErrorCode.CLIENT_APP_RAISED_EXCEPTION, reason)
+                reply = FlowerMessage(failed, reply_to=message)
+            return reply, slept_ns()
+
+    def _steps(self, message: FlowerMessage, reply: FlowerMessage) -> int:
+        """Local steps that a reply tells of."""
+        params, kind = self._params, _kind(message)
+        if reply.has_error() or kind not in LEARNING:
+            return 0
+        named = dict(_metrics(reply))
+        if params.steps_key:
+            steps = named.get(params.steps_key)
+        else:
+            legacy = named.get("num_examples")  # of a NumPyClient
+            examples = named.get(params.examples_key, legacy)
+            epochs = self._epochs if kind == "train" else 1
+            steps = None if examples is None else math.ceil(examples / self._batch_size) * epochs
+        if steps is None or not steps >= 0:
+            key = params.steps_key or params.examples_key
+            self._node.warn(
+                "replies without examples",
+                f"a reply to a {kind} message has no metric {key} of 0 or more, so its work takes "
+                "no time; name the one that has it: examples_key or steps_key of [algorithm]",
+            )
+            return 0
+        if kind == "evaluate" and steps:
+            return max(1, round(steps * params.evaluate_share)) if params.evaluate_share else 0
+        return math.ceil(steps)
+
+    def _record(self, run: FlowerRun, message: FlowerMessage, reply: FlowerMessage) -> None:
+        part = f"client_{_kind(message)}"
+        for key, value in _metrics(reply):
+            self._node.record(run.names(part, key), value)
+
+
+def _kind(message: FlowerMessage) -> str:
+    """The first part of a message's type: `train`, `evaluate`, `query`."""
+    return str(message.metadata.message_type.partition(".")[0])
+
+
+def _metrics(reply: FlowerMessage) -> Iterator[tuple[str, float]]:
+    """The numbers that a reply reports."""
+    records: Any = () if reply.has_error() else reply.content.metric_records.values()
+    for record in records:
+        yield from numbers_of(record).items()

@@ -1,0 +1,112 @@
+"""Numbers that Flower reports, as metrics of the run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from flwr.server.history import History
+from flwr.serverapp.strategy.result import Result
+
+from netsim.errors import ProtocolError
+from netsim.protocols.flower.virtual_time import Changes
+
+PREFIX = "flower_"
+
+Tell = Callable[[str, float], None]
+"""Takes a name and a number."""
+
+
+class Names:
+    """Names of recorded numbers, made of those that the app has."""
+
+    def __init__(self) -> None:
+        self._given: dict[str, tuple[str, str]] = {}
+
+    def __call__(self, part: str, key: str) -> str:
+        """`flower_PART_KEY`, of letters, digits and underscores.
+
+        Raises
+        ------
+        ProtocolError
+            If another name of the app's becomes the same.
+        """
+        name = PREFIX + re.sub(r"\W", "_", f"{part}_{key}" if part else key, flags=re.ASCII)
+        if self._given.setdefault(name, (part, key)) != (part, key):
+            was = "_".join(filter(None, self._given[name]))
+            raise ProtocolError(
+                f'the app reports "{was}" and "{"_".join(filter(None, (part, key)))}", which both '
+                f"become {name}; rename one of them"
+            )
+        return name
+
+
+def numbers_of(record: Mapping[str, Any]) -> dict[str, float]:
+    """The single numbers of a MetricRecord, or of a dict of a legacy strategy."""
+    return {
+        str(key): float(value)
+        for key, value in record.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    }
+
+
+class Recording(dict[int, Any]):
+    """A strategy's metrics by round, each told when it is set."""
+
+    def __init__(self, part: str, tell: Callable[[str, Mapping[str, Any]], None]) -> None:
+        super().__init__()
+        self._part, self._tell = part, tell
+
+    def __setitem__(self, number: int, record: Any) -> None:
+        super().__setitem__(number, record)
+        self._tell(self._part, record)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return dict, (dict(self),)
+
+
+def listen_to_strategies(changes: Changes, names: Names, tell: Tell) -> None:
+    """Tell each number that a strategy puts into Flower's `Result`, or a legacy one's `History`.
+
+    Parameters
+    ----------
+    changes : Changes
+        Through which Flower's classes are changed.
+    names : Names
+    tell : callable
+        Called as `tell(name, number)`.
+    """
+
+    def tell_all(part: str, record: Mapping[str, Any]) -> None:
+        for key, value in numbers_of(record).items():
+            tell(names(part, key), value)
+
+    begin = Result.__init__
+
+    def begun(result: Any, *given: Any, **named: Any) -> None:
+        begin(result, *given, **named)
+        result.train_metrics_clientapp = Recording("train", tell_all)
+        result.evaluate_metrics_clientapp = Recording("evaluate", tell_all)
+        result.evaluate_metrics_serverapp = Recording("server", tell_all)
+
+    changes.set(Result, "__init__", begun)
+    for method, part in (
+        ("add_loss_distributed", "evaluate"),
+        ("add_loss_centralized", "server"),
+        ("add_metrics_distributed_fit", "train"),
+        ("add_metrics_distributed", "evaluate"),
+        ("add_metrics_centralized", "server"),
+    ):
+        changes.set(History, method, _also_told(getattr(History, method), part, tell_all))
+
+
+def _also_told(
+    add: Callable[..., None], part: str, tell_all: Callable[[str, Mapping[str, Any]], None]
+) -> Callable[..., None]:
+    def added(history: Any, server_round: int, value: Any = None, **named: Any) -> None:
+        value = next(iter(named.values()), value)
+        add(history, server_round, value)
+        tell_all(part, value if isinstance(value, Mapping) else {"loss": value})
+
+    return added

@@ -1,0 +1,247 @@
+"""The node that runs a ServerApp."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable
+from functools import partial
+from typing import Any
+
+from flwr.app import Context, Error, RecordDict
+from flwr.app import Message as FlowerMessage
+from flwr.common.constant import SUPERLINK_NODE_ID, ErrorCode
+
+from netsim.errors import NetsimError, ProtocolError
+from netsim.node.node import Node, Process
+from netsim.protocols.flower.app_thread import (
+    AppThread,
+    NodeIds,
+    Pull,
+    Push,
+    Request,
+    Sleep,
+    Wait,
+)
+from netsim.protocols.flower.apps import FlowerApp
+from netsim.protocols.flower.grid import RUN_ID, SimulatedGrid, adapt_legacy_server
+from netsim.protocols.flower.messages import FIRST_ID, Instruction, Reply
+from netsim.protocols.flower.metrics import listen_to_strategies
+from netsim.protocols.flower.params import FlowerParams
+from netsim.protocols.flower.run import FlowerRun
+from netsim.units import FOREVER_NS, to_ns, to_s
+
+
+def processes(node: Node, params: FlowerParams, app: FlowerApp) -> list[Process]:
+    """The app, a listener, and whoever sends."""
+    server = Server(node, params, app)
+    return [server.main(), server.listen()]
+
+
+class Server:
+    """A ServerApp on one node.
+
+    Parameters
+    ----------
+    node : Node
+    params : FlowerParams
+    app : FlowerApp
+    """
+
+    def __init__(self, node: Node, params: FlowerParams, app: FlowerApp) -> None:
+        self._node, self._params, self._app = node, params, app
+        self._heard = node.condition()
+        self._sent: dict[str, FlowerMessage] = {}
+        self._expires_ns: dict[str, int] = {}
+        self._replies: dict[str, FlowerMessage] = {}
+        self._told: list[tuple[str, float]] = []
+        self._count = self._late = 0
+
+    @property
+    def _now_ns(self) -> int:
+        return to_ns(self._node.now_s)
+
+    def main(self) -> Process:
+        """Run the app: answer what it asks, and let time pass where it waits."""
+        run = self._run = self._node.once(FlowerRun, self._node, self._params, self._app)
+        poll_s, grids = self._params.poll_s, list[SimulatedGrid]()
+        context = Context(RUN_ID, SUPERLINK_NODE_ID, {}, RecordDict(), run.config)
+        thread = run.thread = AppThread(
+            lambda: run.server_app(grids[0], context), run.time, run.generators
+        )
+        run.server = self._node
+        grids.append(SimulatedGrid(thread, run.time, poll_s))
+        adapt_legacy_server(run.changes, thread, run.time, poll_s)
+        listen_to_strategies(run.changes, run.names, lambda *told: self._told.append(told))
+        request = self._next(thread, None)
+        while request is not None:
+            answer = yield from self._answer(request)
+            request = self._next(thread, answer)
+        self._node.record("flower_done_s", self._node.now_s)
+
+    def _next(self, thread: AppThread, answer: object) -> Request | None:
+        """Let the app go on, and record what it has reported."""
+        try:
+            request = thread.go_on(answer)
+        except NetsimError:
+            raise
+        except BaseException as error:
+            place = self._run.place_of(error)
+            raise ProtocolError(
+                f"the ServerApp raised {type(error).__name__}: {error}{place}"
+            ) from error
+        finally:
+            for name, value in self._told:
+                self._node.record(name, value)
+            self._told.clear()
+        return request
+
+    def _answer(self, request: Request) -> Generator[Any, Any, Any]:
+        """Do what the app has asked for."""
+        node = self._node
+        if isinstance(request, Sleep):
+            yield node.sleep(to_s(request.duration_ns))
+            return None
+        if isinstance(request, NodeIds):
+            there = yield node.reachable()
+            return [FIRST_ID + i for i in there]
+        if isinstance(request, Push):
+            return [self._push(message) for message in request.messages]
+        if isinstance(request, Pull):
+            found = self._pull(request.ids)
+            if not found:
+                until_ns = self._now_ns + to_ns(self._params.poll_s)
+                ids = set(request.ids)
+                yield from self._until(lambda: bool(self._ended(ids)), until_ns, ids)
+                found = self._pull(request.ids)
+            return found
+        if isinstance(request, Wait):
+            return (yield from self._round(request))
+        return (yield from self._first_ended(request.waits))
+
+    def _round(self, wait: Wait) -> Generator[Any, Any, list[FlowerMessage]]:
+        """One `send_and_receive`."""
+        began_ns, ids = self._now_ns, set(wait.ids)
+        until_ns = FOREVER_NS if wait.until_ns is None else wait.until_ns
+        yield from self._until(lambda: len(self._ended(ids)) == len(ids), until_ns, ids)
+        found = self._pull(wait.ids)
+        self._end_round(wait.ids, found, began_ns)
+        return found
+
+    def _end_round(self, ids: list[str], found: list[FlowerMessage], began_ns: int) -> None:
+        """Record a round, and forget what nobody can pull any more."""
+        for name in ids:
+            self._forget(name)
+        errors = sum(message.has_error() for message in found)
+        numbers = {
+            "sent": len(ids),
+            "replies": len(found) - errors,
+            "errors": errors,
+            "late": self._late,
+            "round_s": to_s(self._now_ns - began_ns),
+        }
+        for name, value in numbers.items() if ids else ():
+            self._node.record(self._run.names("", name), value)
+
+    def _first_ended(self, waits: list[Wait]) -> Generator[Any, Any, dict[int, Any]]:
+        """Wait for the first of several waits; the replies of each that has ended, by its place."""
+        sets = [set(wait.ids) for wait in waits]
+        ends = [FOREVER_NS if wait.until_ns is None else wait.until_ns for wait in waits]
+
+        def over() -> list[int]:
+            now_ns = self._now_ns
+            return [
+                place
+                for place, (ids, end_ns) in enumerate(zip(sets, ends, strict=True))
+                if end_ns <= now_ns or len(self._ended(ids)) == len(ids)
+            ]
+
+        yield from self._until(lambda: bool(over()), min(ends), set().union(*sets))
+        found = {}
+        for place in over():
+            found[place] = self._pull(waits[place].ids)
+            for name in waits[place].ids:
+                self._forget(name)
+        return found
+
+    def _until(self, holds: Any, until_ns: int, ids: set[str]) -> Process:
+        """Wait until something holds of these messages, or a time has come."""
+        timers: dict[int, Any] = {}
+        while not holds() and self._now_ns < until_ns:
+            live = [self._expires_ns[name] for name in ids if name in self._expires_ns]
+            due = [at for at in live if at > self._now_ns]
+            wake_ns = min([until_ns, *due])
+            if wake_ns >= FOREVER_NS:
+                yield self._heard.wait()
+                continue
+            if wake_ns not in timers:
+                timers[wake_ns] = self._node.sleep(to_s(wake_ns - self._now_ns))
+            yield self._heard.wait() | timers[wake_ns]
+
+    def _ended(self, ids: Iterable[str]) -> list[str]:
+        """The messages that are answered or have expired, and those that nobody knows."""
+        now_ns = self._now_ns
+        return [
+            name
+            for name in ids
+            if name in self._replies or self._expires_ns.get(name, -1) <= now_ns
+        ]
+
+    # -- messages --------------------------------------------------------------------------------
+
+    def _push(self, message: FlowerMessage) -> str:
+        node, number = self._node, int(message.metadata.dst_node_id) - FIRST_ID
+        if number not in node.neighbours:
+            raise ProtocolError(
+                f"the ServerApp sends to node {message.metadata.dst_node_id}, which there is not; "
+                "Grid.get_node_ids() gives those in reach"
+            )
+        self._count += 1
+        name = f"{self._count:064x}"
+        message.metadata.__dict__["_message_id"] = name
+        packed = self._run.packed(message)
+        self._sent[name] = message
+        self._expires_ns[name] = self._run.expires_ns(message, self._now_ns)
+        outcome = node.send(number, Instruction(packed))
+        self._again(outcome, number, packed, name, 1)
+        return name
+
+    def _again(self, outcome: Any, number: int, packed: Any, name: str, tries: int) -> None:
+        """Send a message again when it is known not to have come through."""
+        if tries < self._params.tries:
+            outcome.callbacks.append(partial(self._heard_of, number, packed, name, tries))
+
+    def _heard_of(self, number: int, packed: Any, name: str, tries: int, event: Any) -> None:
+        lost = event.value not in ("delivered", None)
+        if lost and self._expires_ns.get(name, -1) > self._now_ns:
+            outcome = self._node.send(number, Instruction(packed))
+            self._again(outcome, number, packed, name, tries + 1)
+
+    def listen(self) -> Process:
+        """Take replies in."""
+        while True:
+            received = yield self._node.receive(Reply, timeout_s=None)
+            message = received.msg.content.value
+            name = message.metadata.reply_to_message_id
+            if self._expires_ns.get(name, -1) > self._now_ns:
+                self._replies[name] = message
+                self._heard.notify()
+            else:
+                self._late += 1
+
+    def _pull(self, ids: list[str]) -> list[FlowerMessage]:
+        """Replies and errors, in the order in which their messages were sent."""
+        found = []
+        for name in dict.fromkeys(sorted(self._ended(ids))):
+            if name in self._replies:
+                found.append(self._replies[name])
+            elif name in self._sent:
+                error = Error(ErrorCode.REPLY_MESSAGE_UNAVAILABLE, "the message has expired")
+                found.append(FlowerMessage(error, reply_to=self._sent[name]))
+            else:
+                error = Error(ErrorCode.MESSAGE_UNAVAILABLE, f"there is no message {name}")
+                continue
+            self._forget(name)
+        return found
+
+    def _forget(self, name: str) -> None:
+        for table in (self._sent, self._expires_ns, self._replies):
+            table.pop(name, None)

@@ -1,0 +1,252 @@
+"""Losses written down for the kernel: numbers are PyTorch's, and what can't be is left to it."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from netsim.api import VIEW_DRAWS, Augmentation, loss, supervised_contrastive_loss, two_views
+from netsim.backends.native.feature_training import FeatureTraining
+from netsim.backends.native.library import load, why_missing
+from netsim.backends.native.views import natively
+from netsim.protocols.augmentation import view
+
+pytestmark = pytest.mark.skipif(why_missing() is not None, reason=str(why_missing()))
+
+
+class Small(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.features = nn.Sequential(
+            nn.Conv2d(1, 3, 3), nn.ReLU(), nn.Flatten(), nn.Linear(108, 9)
+        )
+        self.head = nn.Linear(9, 10)
+
+    def forward(self, x):
+        return self.head(self.features(x))
+
+
+def table_of(like):
+    draws = torch.Generator().manual_seed(3)
+    return torch.randn(10, 9, generator=draws, dtype=torch.float64).to(like)
+
+
+def elementwise(z, y, table, model):
+    u, v = z.tanh(), z.sigmoid()
+    w = torch.where(u > 0.1, u, v.square()) + F.relu(z - 0.2) + z.clamp(-0.5, 0.4) + z.abs()
+    r = (2 - 0.5 * z).exp().sqrt() + (1 + z.square()).rsqrt() + (1.5 + v).log() + (1 + v) ** 1.7
+    s = torch.maximum(u, v) * torch.minimum(z, u) - z.sign() * v / (1 + v) + 1 / (2 + v)
+    return (w + r + s + torch.rsub(z, 3, alpha=2)).mean()
+
+
+def reductions(z, y, table, model):
+    a = z.sum(0).square().mean() + z.mean(1, keepdim=True).square().sum()
+    b = z.logsumexp(1).mean() + z.amax(1).sum() + torch.linalg.vector_norm(z, dim=1).sum()
+    return a + b + z.view(len(z), 3, 3).sum(2).square().mean() + z.norm() + z.abs().sum()
+
+
+def shapes(z, y, table, model):
+    twice = torch.cat([z, 2 * z]).repeat(1, 2)
+    parts = torch.stack([z[:, 0], z[:, 3], z[:, -1]], dim=1)
+    first, second = z.split([4, 5], dim=1)
+    apart = parts.t().square().sum() + (first[:, 1:].T @ second).square().sum()
+    return twice.square().mean() + apart + z[::2].sum() ** 2
+
+
+def products(z, y, table, model):
+    s = F.normalize(z, dim=-1)
+    similarity = s @ s.T / 0.7 + torch.bmm(z[None], table.T[None])[0].sum()
+    mask = ~torch.eye(len(z), dtype=torch.bool) & (y[:, None] == y)
+    return (
+        similarity.masked_fill(~mask, 0.0).exp().mean()
+        + torch.dot(z[0], z[1])
+        + (z @ table[0]).sum()
+    )
+
+
+def by_label(z, y, table, model):
+    pulled = F.mse_loss(z, table[y]) + (z - torch.index_select(table, 0, y)).square().mean()
+    logits = model.head(z)
+    chosen = logits.gather(1, y[:, None]).square().mean() + F.embedding(y, table).mul(z).sum() / 7
+    weight = model.head.weight
+    return pulled + chosen + weight[y].square().mean() + F.nll_loss(logits.log_softmax(1), y)
+
+
+def distilled(z, y, table, model):
+    logits, soft = model.head(z), torch.softmax(z @ table.T, dim=1).detach()
+    near = F.kl_div(F.log_softmax(logits / 3, dim=1), soft, reduction="batchmean")
+    smooth = F.cross_entropy(logits, y, label_smoothing=0.1, reduction="sum")
+    return near + smooth + F.mse_loss(logits.softmax(1), soft, reduction="sum")
+
+
+def of_parameters(z, y, table, model):
+    theta = torch.cat([p.reshape(-1) for p in model.parameters()])
+    rest = sum(p.square().sum() for p in model.features.parameters())
+    cosine = F.cosine_similarity(theta[:90], table.reshape(-1)[:90], dim=0)
+    return F.cross_entropy(model.head(z), y) + 0.1 * cosine + 0.01 * rest + theta.norm()
+
+
+def held_back(z, y, table, model):
+    """Parts without a gradient, by `detach`."""
+    fixed = torch.func.functional_call(
+        model.head, {n: p.detach() for n, p in model.head.named_parameters()}, (z,)
+    )
+    return F.cross_entropy(fixed, y) + F.cross_entropy(model.head(z.detach()), y)
+
+
+def in_place(z, y, table, model):
+    total = torch.zeros_like(z)
+    total.add_(z).mul_(2)
+    return (total.square() + z.clone().add_(1)).mean()
+
+
+KINDS = [
+    elementwise, reductions, shapes, products, by_label, distilled,
+    of_parameters, held_back, in_place,
+]  # fmt: skip
+
+
+def whole(model, batch, learned, table, kind):
+    return KINDS[kind](model.features(batch.x), batch.y, table, model)
+
+
+@pytest.fixture
+def by_pytorch(monkeypatch):
+    """The numbers of jobs whose loss PyTorch differentiated."""
+    seen, run = [], FeatureTraining.run
+    monkeypatch.setattr(
+        FeatureTraining, "run", lambda self, jobs: (run(self, jobs), seen.append(len(jobs)))[0]
+    )
+    return seen
+
+
+def trained(node, keep, function, *given, steps=3, **keys):
+    table = node.compute(table_of, node.initial(), like=(10, 9))
+    found = yield node.train(
+        node.initial(), steps=steps, loss=function, given=(table, *given), **keys
+    )
+    keep("theta", found.theta)
+    for name, value in found.learned.items():
+        keep(name, value)
+
+
+@pytest.mark.thinned(3)
+@pytest.mark.parametrize("kind", range(len(KINDS)), ids=[f.__name__ for f in KINDS])
+def test_operations(kind, build, play, assert_equal_values, by_pytorch):
+    def program(node, keep):
+        yield from trained(node, keep, whole, kind)
+
+    built = build(Small(), training={"learning_rate": 0.01})
+    alone, native = (play(built, program, backend) for backend in ("sequential", "native"))
+    assert not native.backend.one_by_one
+    assert not by_pytorch
+    assert_equal_values(alone, native, 1e-9)
+
+
+def reads(model, batch, learned, table):
+    z = model.features(batch.x)
+    return F.cross_entropy(model.head(z), batch.y) * (2 if float(z.detach().sum()) > 0 else 1)
+
+
+def evaluated(model, batch, learned, table):
+    value = F.cross_entropy(model(batch.x), batch.y)
+    return value + model.features(-batch.x).square().mean()
+
+
+def of_samples(model, batch, learned, table):
+    """Reads samples beside the model."""
+    return F.cross_entropy(model(batch.x), batch.y) * batch.x.mean()
+
+
+def of_detached(model, batch, learned, table):
+    """Samples that depend on a parameter whose gradient is not wanted."""
+    x = batch.x * (1 + model.head.bias.detach().sum())
+    return F.cross_entropy(model(x), batch.y)
+
+
+def without_gradient(model, batch, learned, table):
+    with torch.no_grad():
+        z = model.features(batch.x)
+    return F.cross_entropy(model.head(z), batch.y)
+
+
+def views_of_one(model, batch, learned, table):
+    """Writes through one view what another reads."""
+    z = model.features(batch.x)
+    room = torch.zeros(len(z), 9, dtype=z.dtype)
+    room[:, :4].copy_(z[:, :4])
+    return F.cross_entropy(model.head(z), batch.y) + (room * z).mean()
+
+
+OTHERS = [reads, evaluated, of_samples, of_detached, without_gradient, views_of_one]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("function", OTHERS)
+def test_what_is_left_to_pytorch(function, build, play, assert_equal_values, monkeypatch):
+    """Losses of which a program could only be a wrong one."""
+    from netsim.backends.native import own_loss_training
+
+    seen = []
+    monkeypatch.setattr(
+        own_loss_training.OwnLossTraining, "run", lambda self, *args: seen.append(args)
+    )
+
+    def program(node, keep):
+        yield from trained(node, keep, function)
+
+    built = build(Small())
+    alone, native = (play(built, program, backend) for backend in ("sequential", "native"))
+    assert not seen
+    assert_equal_values(alone, native, 1e-9)
+
+
+@loss(uniforms=2 * VIEW_DRAWS)
+def contrast(model, batch, learned, table):
+    z, y = model.features(two_views(batch, Augmentation())), batch.y.repeat(2)
+    value = supervised_contrastive_loss(z, y, 0.5) + F.mse_loss(z, (table + learned["P"])[y])
+    return value + F.cross_entropy(model.head(z[: len(batch.y)]), batch.y)
+
+
+def contrasted(node, keep):
+    learn = {"P": node.compute(table_of, node.initial(), like=(10, 9))}
+    for _ in range(3):
+        yield from trained(node, keep, contrast, steps=3, learn=learn)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_bits_depend_neither_on_grouping_nor_on_threads(dtype, build, assert_bits_are_equal):
+    built = build(Small(), training={"optimizer": "adam", "learning_rate": 1e-3, "dtype": dtype})
+    found = [
+        assert_bits_are_equal(built, contrasted, threads, "native")[0].values
+        for threads in (1, 2, 3)
+    ]
+    for key, value in found[0].items():
+        assert torch.isfinite(value).all()
+        assert all(torch.equal(value, other[key]) for other in found)
+
+
+def test_two_views_and_what_is_learned(build, play, assert_equal_values, by_pytorch):
+    built = build(Small(), training={"optimizer": "adam", "learning_rate": 1e-3})
+    alone, native = (play(built, contrasted, backend) for backend in ("sequential", "native"))
+    assert not native.backend.one_by_one
+    assert not by_pytorch
+    assert_equal_values(alone, native, 1e-9)
+
+
+@pytest.mark.parametrize("shape", [(40, 3, 32, 32), (9, 1, 28, 28), (20, 3, 17, 23), (5, 2, 4, 5)])
+def test_views_are_those_of_pytorch(shape):
+    draws = torch.Generator().manual_seed(5)
+    x = torch.randn(shape, generator=draws, dtype=torch.float64)
+    uniforms = torch.rand(len(x), VIEW_DRAWS, generator=draws, dtype=torch.float64)
+    scale = (
+        tuple(0.4 + 0.1 * k for k in range(shape[1])),
+        tuple(0.2 + 0.1 * k for k in range(shape[1])),
+    )
+    how = Augmentation(hue=1.0)
+    wanted = view(x, uniforms, how, scale)
+    for variant in load().variants:
+        with natively(variant):
+            found = view(x, uniforms, how, scale)
+        assert (found - wanted).abs().max() < 1e-12
