@@ -45,7 +45,7 @@ take part, whether its course depends on computed values.
   `Augmentation`, and how many draws a sample they need: `CROP_FLIP_DRAWS`, `VIEW_DRAWS`;
   `supervised_contrastive_loss`, `prototype_loss`, `uniformity_loss`.
 - Code that brings its own learning: `Opaque` is a value of its own in a message, with its bits;
-  `@algorithm(learns=False)` needs neither data nor model.
+  `@algorithm(learns=False)` needs neither data nor model. `flower_processes` plays a Flower app.
 - Decisions that are left to an agent (`node.decide`): `Decides` declares them, with the spaces
   `Numbers`, `Choice`, `Choices`, `Subset`, `Best` and `Shares`; `Policy` is a type for Params whose
   `choose` answers where no agent plays (`RandomPolicy` for a default); `Decision` is what it gets.

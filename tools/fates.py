@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from netsim import engine, scenario, world
-from netsim.scenario.algorithm_files import algorithms, needs_server, schedules
+from netsim.scenario.algorithm_files import algorithms, learns_itself, needs_server, schedules
 from netsim.testing.algorithms import shortest
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "asynchrony.md"
@@ -145,7 +145,7 @@ def row(kind: str) -> str:
 
 def kinds() -> list[str]:
     """The methods that ship and exchange something."""
-    return [kind for kind in sorted(algorithms()) if kind != "local"]
+    return [k for k, m in sorted(algorithms().items()) if k != "local" and not learns_itself(m)]
 
 
 def written(text: str, rows: list[str]) -> str:

@@ -79,7 +79,7 @@ class SeveralAgents(AECEnv[str, dict[str, Any], Any]):  # type: ignore[misc] # i
         return self._action_spaces[agent]
 
     def observe(self, agent: str) -> dict[str, Any]:
-        """What an agent was told at its last decision."""
+        """Return the observation of an agent's last decision."""
         return self._observed[agent]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:

@@ -278,7 +278,7 @@ class Decides:
 
 
 class Decisions:
-    """Whom the nodes of one run ask.
+    """Questions of the nodes of one run, and the agent that answers them.
 
     Parameters
     ----------

@@ -121,9 +121,8 @@ class Outbox:
     def sendings(self, messages: Mapping[int, Message], **marks: Any) -> list[Sending]:
         """Messages as they leave this node, each with its receivers; as `transmissions` has it."""
         me, num_nodes = self._id, self._num_nodes
-        found: list[Sending] = []
+        found, receivers = list[Sending](), list[int]()
         last: Message | None = None
-        receivers: list[int] = []
         for to, msg in messages.items():
             if to == me or not 0 <= to < num_nodes:
                 raise ProtocolError(f"node {me} can't send to node {to}")
@@ -594,7 +593,7 @@ class MessagingVerbs:
             meeting.in_flight += len(messages)
             self._link.exchange(self._outbox.sendings(messages, tag=meeting), self._deliveries)
             return over
-        tag = (kind, phase)
+        tag, now_ns = (kind, phase), self._clock.now
         self._link.exchange(self._outbox.sendings(messages, tag=tag), self._deliveries)
         limit_ns = math.inf if math.isinf(max_age_s) else to_ns(max_age_s)
-        return self._clock.happened(self._latest.take(tag, senders, self._clock.now, limit_ns))
+        return self._clock.happened(self._latest.take(tag, senders, now_ns, limit_ns))

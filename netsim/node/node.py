@@ -825,7 +825,7 @@ class Node:
         context manager
             Within it the global generators draw from a seed that follows from the run's, the node,
             the purpose and the number of the call, which is its value, for generators of one's own.
-            Afterwards they are as before. No `yield` may stand within it.
+            Afterwards they are as before. No `yield` may stand within it; under every schedule.
 
         Examples
         --------

@@ -83,7 +83,15 @@ def leaves_decisions(module: ModuleType) -> bool:
 
 
 def decisions(module: ModuleType, params: Any, roles: tuple[str, ...]) -> Decides | None:
-    """Return the decisions that the algorithm leaves to an agent, among nodes of these roles."""
+    """Return the decisions that the algorithm leaves to an agent.
+
+    Parameters
+    ----------
+    module : module
+    params : Params
+    roles : tuple of str
+        Of the nodes.
+    """
     declared = declaration_of(module.processes).decides
     return None if declared is None else declared(params, roles)
 

@@ -8,9 +8,13 @@ import torch
 
 from netsim.errors import NetsimError
 from netsim.learning.refs import Ref
-from netsim.scenario.algorithm_files import algorithms
+from netsim.scenario.algorithm_files import algorithms, learns_itself
 
-FIELDS = {kind: module.Params.model_fields for kind, module in algorithms().items()}
+FIELDS = {
+    kind: module.Params.model_fields
+    for kind, module in algorithms().items()
+    if not learns_itself(module)
+}
 
 NODES = 4
 WORLD = {
@@ -116,6 +120,13 @@ OWN = {
         "nesterov": ({"nesterov": True}, {}),
         "margin": ({"margin": 0.5}, {}),
         "by_tensor": ({"by_tensor": True}, {}, {"local_epochs": 2}),
+    },
+    "client_selection": {
+        "per_round": ({"per_round": 1}, SERVED, {"per_round": 2}),
+        "epochs": ({"epochs": 2}, SERVED, {"per_round": 2}),
+        "timeout_s": ({"timeout_s": 0.005}, SERVED, {"per_round": 2}),
+        "rounds": ({"rounds": 1}, SERVED, {"per_round": 2}),
+        "policy": ({"policy": {"kind": "round_robin"}}, SERVED, {"per_round": 2}),
     },
     "dec_lora": {"rank": ({"rank": 2}, {}), "alpha": ({"alpha": 9.0}, {})},
     "deprl": {**HEADS, "base_learning_rate": ({"base_learning_rate": 0.1}, {})},

@@ -41,6 +41,7 @@ API = {
     *("send", "broadcast", "withdraw", "receive", "gather", "ask", "serve", "exchange"),
     *("initial", "train", "hold", "batch", "outputs", "loss", "gradient", "measure"),
     *("mix", "select", "pool", "compute", "value", "publish", "log_weights", "warn", "keep"),
+    *("work", "once", "seeded", "model", "decide"),
     *("superposed", "record", "local_steps", "batch_size"),
     *("uniform", "permutation"),
 }

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 from rich.text import Text
 
-from netsim.console import papers, terminal
+from netsim.console import papers
 from netsim.console.commands import list as listing
 from netsim.scenario import shipped
+from netsim.terminal import consoles
 
 ROOT = Path(__file__).resolve().parents[2]
 CONTROLS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -30,7 +31,7 @@ def narrow(monkeypatch):
 @pytest.mark.parametrize("width", [20, 33, 80, 200])
 @pytest.mark.parametrize("text", [LONG, f"  {LONG}\nb\n\n  {LONG} {LONG}", "", " ", "a"])
 def test_no_word_is_broken_and_none_is_lost(text, width):
-    lines = terminal._wrapped(Text(text), width).plain.splitlines()
+    lines = consoles._wrapped(Text(text), width).plain.splitlines()
     assert " ".join(lines).split() == text.split()
     for line in lines:
         assert len(line) <= width or len(line.split()) == 1, line

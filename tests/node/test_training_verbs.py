@@ -186,9 +186,11 @@ def test_what_is_learned_besides_is_trained_jointly(name, learn, fresh_model, ro
         lambda model, batch: to_prototypes(model, batch, learned, ones(10, 8)),
         name,
     )
-    torch.testing.assert_close(found.theta, row_of(model), **EXACT)
-    torch.testing.assert_close(found.prototypes, learned["prototypes"].detach(), **EXACT)
-    torch.testing.assert_close(found.scale, learned["scale"].detach(), **EXACT)
+    # Adam divides by |g| + 1e-8, so the rounding of a tiny gradient counts a hundred million fold.
+    near = EXACT if name != "adam" else {"rtol": 0.0, "atol": 1e-8}
+    torch.testing.assert_close(found.theta, row_of(model), **near)
+    torch.testing.assert_close(found.prototypes, learned["prototypes"].detach(), **near)
+    torch.testing.assert_close(found.scale, learned["scale"].detach(), **near)
 
 
 @pytest.mark.thinned(3)
@@ -332,7 +334,8 @@ def test_each_batch_has_a_mask_of_its_own(learn):
 
     SEEN.clear()
     learn(process, Dropping())
-    assert len({tuple(mask.flatten().tolist()) for mask in SEEN}) == 3
+    # before it trains, the native backend may call a loss to see what it does
+    assert len({tuple(mask.flatten().tolist()) for mask in SEEN[-3:]}) == 3
 
 
 def test_dropout_is_off_where_models_are_compared(learn):

@@ -40,14 +40,18 @@ def problems(tmp_path):
 
 def test_what_is_declared_is_found():
     declare = api.algorithm(schedules=["rounds"], knows_servers=False, needs_values=True)
-    assert declaration_of(declare(processes)) == Declaration(("rounds",), False, True)
+    assert declaration_of(declare(processes)) == Declaration(
+        schedules=("rounds",), knows_servers=False, needs_values=True
+    )
 
 
 def test_without_a_declaration_everything_is_allowed():
     def undeclared(node, params):
         return []
 
-    assert declaration_of(undeclared) == Declaration(None, True, False)
+    assert declaration_of(undeclared) == Declaration(
+        schedules=None, knows_servers=True, needs_values=False
+    )
 
 
 @pytest.mark.parametrize(

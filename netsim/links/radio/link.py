@@ -9,9 +9,8 @@ The life of a message, in the order of `RadioLink`'s methods:
    (`Mac.exclusive` is false), a message takes its sender's radio only.
 2. Flight (`_start`). `admission.Receivers` says who listens from when on,
    `interference.Interference` what it and the other flights do to each other.
-3. Attempts. `message_level`, `packet_level` or `frame_level` samples them, and calls `_end` when
-   the flight is over. Where other flights come or go meanwhile, it goes on under other conditions
-   (`_settle`); `frame_level` sees to that itself.
+3. Attempts. `message_level`, `packet_level` or `frame_level` samples them and calls `_end` at the
+   flight's end; where others come or go meanwhile, under other conditions (`_settle`).
 4. Outcome (`_end`): a `Report` for each receiver; its radios are free, and what waits starts.
 5. Accounting: airtime and bits, by `accounting.energy.EnergyAccounting`, whenever they are known.
 6. Delivery (`_deliver`): after its propagation `PhysicalLink.finish` logs it, and calls `done`.
@@ -568,11 +567,10 @@ class RadioLink(PhysicalLink):
 
     def _lose_contact(self, flight: Flight, reception: Reception, _: object) -> None:
         """End a reception whose two ends lose contact, if it has not ended."""
-        if flight not in self._flights or reception not in flight.receptions:
-            return
-        if flight.broadcast:
+        there = flight in self._flights and reception in flight.receptions
+        if there and flight.broadcast:
             self._drop_receiver(flight, reception, OUTAGE)
-        else:
+        elif there:
             self._cut(flight, OUTAGE)
 
     def _cut(self, flight: Flight, outcome: str) -> None:

@@ -440,7 +440,7 @@ def test_names_of_the_app_become_names_of_metrics():
 
 
 def test_a_message_is_as_it_was_when_it_was_sent():
-    """What the server changes while a message is on its way stays with the server."""
+    """A change that the server makes while a message is on its way stays with the server."""
     got = []
     app = ClientApp()
 
