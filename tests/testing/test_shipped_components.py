@@ -35,6 +35,8 @@ ELSEWHERE = {
     "walker", "plus_grid",
 }  # fmt: skip
 """They need files, or other data: larger images, more rows, another number of nodes."""
+NO_LEARNING = {("netsim.data.sets", "none"), ("netsim.models", "none")}
+"""Methods that learn refuse them; tests/engine/test_learning_from_outside.py plays them."""
 KEYS = {"class_mix": {"test_samples": 10}, "bipartite": {"links": 2}, "group_ring": {"links": 2}}
 TEXT = {"data": {"kind": "text", "length": 8, "partition": {"kind": "iid"}}}
 TABLES = {
@@ -56,7 +58,13 @@ def cases():
             keys = {k: v for k, v in known.items() if k in fields and fields[k].is_required()}
             keys |= KEYS.get(kind, {})
             missing = [k for k, f in fields.items() if f.is_required() and k not in keys]
-            if kind not in ELSEWHERE and not missing and not getattr(component, "needs_files", 0):
+            learns = (package, kind) not in NO_LEARNING
+            if (
+                learns
+                and kind not in ELSEWHERE
+                and not missing
+                and not getattr(component, "needs_files", 0)
+            ):
                 yield pytest.param(
                     ComponentCase(KINDS, package, kind, keys, tables=TABLES.get(kind, {})),
                     id=f"{package.removeprefix('netsim.')}.{kind}",

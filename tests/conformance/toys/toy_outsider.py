@@ -1,4 +1,4 @@
-"""Learning from outside: processor time, seeds, an object of the run, a model, an agent's choice."""
+"""Learning from outside: processor time, seeds, an object of a run, a model, an agent's choice."""
 
 import numpy as np
 
