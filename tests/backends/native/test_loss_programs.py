@@ -26,6 +26,23 @@ class Small(nn.Module):
         return self.head(self.features(x))
 
 
+class SmallMaps(nn.Module):
+    """Convolutions whose weights lie as a matrix a tap; the last one has taps that meet padding."""
+
+    def __init__(self):
+        super().__init__()
+        self.features = nn.Sequential(
+            *(nn.Conv2d(1, 16, 3, stride=2, padding=1), nn.ReLU()),
+            *(nn.Conv2d(16, 17, 3, stride=2, padding=1), nn.ReLU()),
+            *(nn.Conv2d(17, 18, 3, stride=2, padding=1), nn.ReLU()),
+            *(nn.Conv2d(18, 9, 3, padding=1), nn.Flatten()),
+        )
+        self.head = nn.Linear(9, 10)
+
+    def forward(self, x):
+        return self.head(self.features(x))
+
+
 def table_of(like):
     draws = torch.Generator().manual_seed(3)
     return torch.randn(10, 9, generator=draws, dtype=torch.float64).to(like)
@@ -141,6 +158,21 @@ def test_operations(kind, build, play, assert_equal_values, by_pytorch):
     assert not native.backend.one_by_one
     assert not by_pytorch
     assert_equal_values(alone, native, 1e-9)
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
+@pytest.mark.parametrize("kind", [of_parameters, held_back, distilled])
+def test_losses_read_parameters_wherever_they_lie(
+    kind, optimizer, build, play, assert_equal_values, by_pytorch
+):
+    def program(node, keep):
+        yield from trained(node, keep, whole, KINDS.index(kind))
+
+    built = build(SmallMaps(), training={"optimizer": optimizer, "learning_rate": 0.01})
+    alone, native = (play(built, program, backend) for backend in ("sequential", "native"))
+    assert not native.backend.one_by_one
+    assert not by_pytorch
+    assert_equal_values(alone, native, 1e-7 if optimizer == "adam" else 1e-9)
 
 
 def reads(model, batch, learned, table):
