@@ -114,7 +114,8 @@ class RunFolder:
             If it is not the folder of one.
         """
         run = RunFolder(folder)
-        if not (run.summary or run.status) or not is_file(folder / run_folder.NODES):
+        told = run.summary, run.status  # both are read, so that neither is broken in silence
+        if not any(told) or not is_file(folder / run_folder.NODES):
             raise ScenarioError(f"{one_line(folder)}: not the folder of a run that has begun")
         return run
 

@@ -50,6 +50,7 @@ HUB = {
     "radio": {"bandwidth_hz": 1e5, "fading": {"kind": "rayleigh", "coherence_s": 1e-3}},
 }
 AIR = {"radio": HUB["radio"]}
+SOME_REACH = {"radio": {"reachable": 1.5, "fading": {"kind": "rayleigh", "coherence_s": 10.0}}}
 HASTE = {"exchange": {"schedule": "rounds", "interval_s": 0.1}, "horizon_s": 1.0}
 SERVED = {"nodes": HUB["nodes"], "topology": HUB["topology"], **LATE}
 MUST = {"fedavg_plus": {"switch_s": 60.0}, "pfedsim": {"general_rounds": 1}}
@@ -148,7 +149,7 @@ OWN = {
         "period": ({"period": 3}, "many"),
         "absent": ({"absent": "self"}, "many, some lost"),
         "between": ({"between": "silent"}, {}, {"period": 3}),
-        "candidates": ({"candidates": "peers"}, LATE),
+        "candidates": ({"candidates": "peers"}, SOME_REACH),
         "optimizer": ({"optimizer": "fresh"}, "momentum"),
         "decay": ({"decay": 0.5, "decay_every": 1}, {}, {"decay_every": 1}),
         "decay_every": ({"decay_every": 2}, {}, {"decay": 0.5, "decay_every": 1}),
