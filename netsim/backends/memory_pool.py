@@ -45,6 +45,11 @@ def allocate(shape: tuple[int, ...], device: torch.device, dtype: torch.dtype) -
     Returns
     -------
     torch.Tensor
+
+    Raises
+    ------
+    torch.OutOfMemoryError
+        If the system does not give so much memory.
     """
     size = math.prod(shape) * dtype.itemsize
     if device.type != "cpu" or size < SMALLEST_BLOCK_BYTES:
@@ -74,7 +79,10 @@ def _new(size: int) -> Block:
     if not hasattr(mmap, "MADV_HUGEPAGE"):  # not Linux
         return np.empty(size, dtype=np.uint8)
     anonymous = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
-    memory = mmap.mmap(-1, size + LARGE_PAGE_BYTES, flags=anonymous)
+    try:
+        memory = mmap.mmap(-1, size + LARGE_PAGE_BYTES, flags=anonymous)
+    except (OSError, OverflowError) as error:
+        raise torch.OutOfMemoryError(f"can't allocate memory of {size:,} bytes: {error}") from error
     memory.madvise(mmap.MADV_HUGEPAGE)
     block = np.frombuffer(memory, dtype=np.uint8)
     start = -block.ctypes.data % LARGE_PAGE_BYTES  # large pages start at multiples of their size

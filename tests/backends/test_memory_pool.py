@@ -67,3 +67,9 @@ def test_little_is_asked_of_torch():
     some = allocate((10, 10), CPU, torch.float32)
     del some
     assert memory_pool._free == []
+
+
+def test_memory_that_is_not_there_is_told_as_torch_tells_it():
+    """So that many jobs are tried in halves before they are run one by one."""
+    with pytest.raises(torch.OutOfMemoryError, match="can't allocate memory"):
+        allocate((1 << 30, 1 << 16), CPU, torch.float32)

@@ -25,6 +25,9 @@ from netsim.learning.jobs import Job, Optimizer
 from netsim.learning.refs import Cell
 from netsim.learning.shards import Shards
 
+STARTS_AT_HAND_BYTES = 1 << 30
+"""Memory for models that jobs start from, which is asked for at once; more where jobs need more."""
+
 
 class NativeTraining:
     """Trainer of jobs of one architecture, each node whole by one core.
@@ -191,7 +194,8 @@ class NativeTraining:
         columns = padded(self._kernel.num_values)
         if self._starts is None or len(self._starts) < len(jobs):
             self._starts = None  # its memory is free before new memory is asked for
-            shape = max(width, len(jobs)), columns
+            at_hand = STARTS_AT_HAND_BYTES // (columns * self._store.dtype.itemsize)
+            shape = max(min(width, at_hand), len(jobs)), columns
             self._starts = allocate(shape, self._store.device, self._store.dtype)
         rows = self._starts[: len(jobs)]
         mixing.gather(self._store, [job.inputs[0] for job in jobs], rows)

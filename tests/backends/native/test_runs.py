@@ -136,3 +136,33 @@ def tables():
         "compute": {"kind": "fixed", "step_s": 0.1},
         "algorithm": {"kind": "local", "pace": "rounds", "local_steps": 2},
     }
+
+
+def test_a_few_jobs_of_a_large_model_ask_for_memory_of_their_own(build, play, monkeypatch):
+    """Rows at hand for later jobs are bounded in bytes, not in rows alone."""
+    from netsim.backends.native import training
+
+    asked, allocate = [], training.allocate
+    monkeypatch.setattr(
+        training, "allocate", lambda shape, *of: asked.append(shape) or allocate(shape, *of)
+    )
+
+    def mixed(node, keep):
+        theta = node.mix([node.initial(), node.initial()], [0.5, 0.5])
+        keep("once", node.compute(twice, (yield node.train(theta, steps=2)).theta))
+
+    model = Convolutions()
+    model.features.append(nn.Dropout(0.5))  # whose masks are made a few steps at a time
+    built = build(model)
+    plain = play(built, mixed, "native")
+    rows = max(shape[0] for shape in asked)
+    monkeypatch.setattr(training, "STARTS_AT_HAND_BYTES", 1)
+    asked.clear()
+    bounded = play(built, mixed, "native")
+    assert max(shape[0] for shape in asked) <= len(built.roles) < rows
+    for key, value in plain.values.items():
+        assert torch.equal(value, bounded.values[key])
+
+
+def twice(row):
+    return 2.0 * row
