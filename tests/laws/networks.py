@@ -30,6 +30,8 @@ VALUES = {
     "interference_m": 40.0, "satellites": 6, "altitude_m": 2e6, "inclination_deg": 60.0,
 }  # fmt: skip
 """By key; others keep their defaults, or are 1 where they have none."""
+OF_ORBITS = {"altitude_m"}
+"""Keys of which only those without a default have these values: drones fly lower."""
 BASE: dict[str, Any] = {
     "seed": 5,
     "horizon_s": 1.0,
@@ -79,7 +81,8 @@ def _kinds(package: str) -> Iterator[dict[str, Any]]:
         table = {tag: kind} | {
             k: VALUES.get(k, 1)
             for k, f in fields.items()
-            if f.is_required() or (k in VALUES and package != "netsim.channels.mac")
+            if f.is_required()
+            or (k in VALUES and k not in OF_ORBITS and package != "netsim.channels.mac")
         }
         yield table
         if package != "netsim.channels.mac":
