@@ -114,11 +114,6 @@ class Environment(gymnasium.Env[dict[str, Any], Any]):
         self.close()
         self._seed = self._seed + 1 if seed is None else seed
         self._episode = self._source.episode(self._seed)
-        if self._episode.decision is None:
-            raise ScenarioError(
-                f"the run of seed {self._seed} came to its end without a decision; give it a "
-                "longer horizon_s"
-            )
         self._look(self._episode)
         return self._observed, self._info(self._episode)
 

@@ -9,7 +9,6 @@ from typing import Any
 import gymnasium
 from pettingzoo import AECEnv
 
-from netsim.errors import ScenarioError
 from netsim.gym import spaces
 from netsim.gym.episode import Episode
 from netsim.gym.source import Source
@@ -63,7 +62,6 @@ class SeveralAgents(AECEnv[str, dict[str, Any], Any]):  # type: ignore[misc] # i
         self._episode: Episode | None = None
         self._seed = source.seed - 1
         self.possible_agents = [f"node_{i}" for i in self._declared.deciders]
-        self._observation_space = spaces.of_each(self._declared.observation)
         self._action_spaces = {a: spaces.of(self._declared.action) for a in self.possible_agents}
         self._observation_spaces = {
             a: spaces.of_each(self._declared.observation) for a in self.possible_agents
@@ -109,11 +107,6 @@ class SeveralAgents(AECEnv[str, dict[str, Any], Any]):  # type: ignore[misc] # i
         self._observed = dict.fromkeys(self.agents, nothing)
         self._decided: dict[str, Totals] = {}
         self._episode = self._source.episode(self._seed)
-        if self._episode.decision is None:
-            raise ScenarioError(
-                f"the run of seed {self._seed} came to its end without a decision; give it a "
-                "longer horizon_s"
-            )
         self._look(self._episode)
 
     def step(self, action: Any) -> None:

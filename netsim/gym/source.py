@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -105,7 +105,23 @@ class Source:
         return found
 
     def episode(self, seed: int) -> Episode:
-        """Begin an episode whose draws follow from a seed."""
+        """Begin an episode whose draws follow from a seed, up to its first decision.
+
+        Raises
+        ------
+        NetsimError
+            If the scenario can't be played, or nothing is decided before its end.
+        """
+        begun = Episode(self._player(seed))
+        if begun.decision is None:
+            raise ScenarioError(
+                f"the run of seed {seed} came to its end without a decision; give it a longer "
+                "horizon_s"
+            )
+        return begun
+
+    def _player(self, seed: int) -> Callable[[Agent], None]:
+        """Return a function that plays the run of a seed with an agent."""
         seeded = self._scenario.replace(seed=seed)
         if self._record is not None:
             folder = self._record / f"episode-{self._recorded:05}"
@@ -114,14 +130,14 @@ class Source:
             def recorded(agent: Agent) -> None:
                 run(seeded, out=folder, agent=agent)
 
-            return Episode(recorded)
+            return recorded
 
         def played(agent: Agent) -> None:
             with kinds_for(seeded):
                 (entry,) = seeded.tables.algorithm
                 engine.play(self._world(seed, seeded), entry, None, agent=agent)
 
-        return Episode(played)
+        return played
 
     def _world(self, seed: int, seeded: Scenario) -> world.World:
         if seed not in self._worlds:

@@ -238,3 +238,9 @@ def test_several_agents_decide_in_the_order_of_virtual_time(pace):
     ended = max(t for t, _ in asked)
     for agent, start_s in first.items():
         assert ended - start_s - 1e-9 <= -total[agent] <= 10.0 - start_s
+
+
+def test_an_episode_without_a_decision_is_told(pace):
+    env = netsim.gym.aec(pace.replace(horizon_s=1e-3))
+    with pytest.raises(ScenarioError, match="came to its end without a decision"):
+        env.reset(seed=0)
