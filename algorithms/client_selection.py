@@ -102,7 +102,10 @@ def decides(params: Params, roles: tuple[str, ...]) -> api.Decides:
 @api.algorithm(decides=decides, needs_server=True, tasks=("any",), common_parts=("parameters",))
 def processes(node: Node, params: Params) -> list[Process]:
     """A server that selects, and clients that train."""
-    return [on_server(node, params) if node.role == "server" else on_client(node, params)]
+    api.require_one_server(node)
+    if node.role == "server":
+        return [on_server(node, params)]
+    return [on_client(node, params)] if node.servers else []
 
 
 def on_server(node: Node, params: Params) -> Process:

@@ -15,7 +15,12 @@ import numpy as np
 from netsim import engine, world
 from netsim.errors import NetsimError, ScenarioError
 from netsim.scenario import Scenario, from_dict
-from netsim.scenario.algorithm_files import algorithms, needs_values
+from netsim.scenario.algorithm_files import (
+    algorithms,
+    learns_itself,
+    needs_server,
+    needs_values,
+)
 from netsim.world.builder import World
 
 NEED_PARAMS = {"fedavg_plus": {"switch_s": 1.0}, "pfedsim": {"general_rounds": 1}}
@@ -23,6 +28,9 @@ CHEAP = {"pfedgraph": {"steps": 3}, "dpfl": {"initial_epochs": 1, "local_epochs"
 
 
 FIXED, ONCE = {"kind": "fixed"}, {"kind": "once"}
+PLAYED = [k for k, m in algorithms().items() if not (learns_itself(m) or needs_server(m))]
+"""Methods that play in any world; others need a server, or a library."""
+
 UNFIT = (
     "choose another topology",
     "neither is a base station",
@@ -117,7 +125,7 @@ def tables(seed: int) -> dict[str, Any]:
     if d.chance(0.15):
         attack = d.one("gauss", "label_flip", "same_value", "shuffle", "sign_flip")
         found["attack"] = {"kind": attack, "runs_algorithm": d.chance(0.7)}
-    name = d.one(*algorithms())
+    name = d.one(*PLAYED)
     found["algorithm"] = [{"kind": name} | NEED_PARAMS.get(name, {}) | CHEAP.get(name, {})]
     if any("battery_j" in one for one in (found["energy"], *groups)):
         found["energy"] |= harvest(Draw(10**6 + seed))

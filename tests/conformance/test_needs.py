@@ -55,7 +55,11 @@ PLAYED_BY_ALL = {"one node", "one sample", "servers aside"}
 
 def cases(odd: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Yield every method with its shortest Params, and with keys that need more of the data."""
+    has_server = "groups" in ODD[odd].get("nodes", {})
     for kind, module in KINDS.items():
+        lacks_server = algorithm_files.needs_server(module) and not has_server
+        if algorithm_files.learns_itself(module) or lacks_server:
+            continue  # it needs no data, or is refused in any of these
         params = {} if kind == "pens" else shortest(module.Params)
         if odd in ("no images", "no validation"):
             more = {"augment": odd == "no images", "fine_tune_after": 1, "fine_tune": True}

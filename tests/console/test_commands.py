@@ -118,10 +118,11 @@ def interrupted(*_, **__):
 def test_an_interrupt_while_the_figures_are_drawn_loses_no_word_of_the_results(
     netsim, here, monkeypatch
 ):
+    from netsim.views import sweep
     from netsim.views.render import pictures as figures
 
     monkeypatch.setattr(figures, "draw", interrupted)
-    monkeypatch.setattr(figures, "of_sweep", interrupted)
+    monkeypatch.setattr(sweep, "gather", interrupted)
     result = netsim("run", "s.toml", "--out", "one", "--figures")
     assert result.exit_code == 130
     assert "interrupted: all events had happened" in result.stderr

@@ -42,6 +42,7 @@ def played(small, here, model, kind, backend, **more):
         algorithm=[{"kind": kind, **more}],
         run={"backend": backend},
         training={"batch_size": 5, "learning_rate": 0.1},
+        metrics={"keep": ["theta"]},
     )
     return netsim.run(scenario)
 
@@ -53,8 +54,13 @@ def test_a_head_that_is_named_is_the_head(small, here, kind, backend):
     more = {"general_rounds": 2} if kind == "pfedsim" else {}
     by_key = played(small, here, {"kind": Unnamed, "head": "fc"}, kind, backend, **more)
     in_parts = played(small, here, named, kind, backend, **more)
-    hashes = [r.summaries[kind]["parameters_sha256"] for r in (by_key, in_parts)]
-    assert hashes[0] == hashes[1]
+    if backend == "auto":  # the kernel may compute one form, and PyTorch the other
+        models = [np.load(r.folder / "kept" / "theta.npz") for r in (by_key, in_parts)]
+        for node, theta in models[0].items():
+            np.testing.assert_allclose(theta, models[1][node], rtol=0, atol=1e-4)
+    else:
+        hashes = [r.summaries[kind]["parameters_sha256"] for r in (by_key, in_parts)]
+        assert hashes[0] == hashes[1]
     by_key, in_parts = (r.summaries[kind]["messages"]["bits_offered"] for r in (by_key, in_parts))
     assert by_key == in_parts
 

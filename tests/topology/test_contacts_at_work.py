@@ -9,7 +9,11 @@ import pytest
 from netsim import engine, world
 from netsim.scenario import algorithm_files, from_dict
 
-MODULES = algorithm_files.algorithms()
+MODULES = {
+    kind: module
+    for kind, module in algorithm_files.algorithms().items()
+    if not (algorithm_files.learns_itself(module) or algorithm_files.needs_server(module))
+}
 SCHEDULES = {
     "star": {"schedule": "star", "slots_per_exchange": 2, "slot_s": 0.5},
     "rounds": {"schedule": "rounds", "interval_s": 2.0},
