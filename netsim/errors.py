@@ -94,3 +94,10 @@ class AlteredError(NetsimError):
 
 class InvariantError(NetsimError):
     """A run contradicts itself; the message names the fact, node, virtual time and both numbers."""
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Return whether an error says that Python, NumPy, PyTorch or Arrow could not get memory."""
+    text = str(error).lower()
+    said = ("allocate memory", "out of memory", "std::bad_alloc", "malloc of size", "alloc_cpu")
+    return isinstance(error, MemoryError) or any(words in text for words in said)

@@ -28,7 +28,7 @@ from netsim.backends.plain import looking
 from netsim.backends.rounding import beyond_rounding, stepwise
 from netsim.backends.route import Purpose
 from netsim.backends.sequential import Sequential
-from netsim.errors import ScenarioError, one_line
+from netsim.errors import ScenarioError, is_out_of_memory, one_line
 from netsim.learning import optimizers
 from netsim.learning.architecture import Architecture
 from netsim.learning.divergence import Divergences
@@ -236,6 +236,8 @@ class Comparison:
             except ScenarioError:
                 raise
             except Exception as error:  # whatever a pass may raise
+                if is_out_of_memory(error):
+                    raise
                 said = one_line((str(error).splitlines() or [""])[0])
                 raise ScenarioError(
                     f"[model] {self._architecture.name}: its first steps fail in a plain PyTorch "

@@ -15,7 +15,7 @@ from netsim.engine.checkpoints.replay import CheckpointReplay
 from netsim.engine.interruption import Interruption, asked_by_signals
 from netsim.engine.progress import Watcher
 from netsim.engine.simulation import Simulation
-from netsim.errors import AlteredError, NetsimError, ReplayError, ScenarioError
+from netsim.errors import AlteredError, NetsimError, ReplayError, ScenarioError, is_out_of_memory
 from netsim.node.decisions import Agent
 from netsim.recording import checksums, folder_lock, status
 from netsim.recording.observers import Observers
@@ -280,10 +280,3 @@ def failure_text(error: BaseException) -> str:
         text = f"out of memory: {text}"
     notes = getattr(error, "__notes__", [])
     return "\n".join([text, *([line] if line else []), *notes])
-
-
-def is_out_of_memory(error: BaseException) -> bool:
-    """Return whether an error says that Python, NumPy, PyTorch or Arrow could not get memory."""
-    text = str(error).lower()
-    said = ("allocate memory", "out of memory", "std::bad_alloc", "malloc of size", "alloc_cpu")
-    return isinstance(error, MemoryError) or any(words in text for words in said)
