@@ -5,6 +5,7 @@ commands are held against the command line and the scenarios that they name, tab
 scenario's, Python is run. `<!-- not executed: why -->` above a block excuses it.
 """
 
+import contextlib
 import json
 import re
 import shlex
@@ -161,7 +162,7 @@ def check_toml(text: str) -> None:
 
 @pytest.mark.thinned(3)
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_every_block_is_executed_or_excused(path: Path):
+def test_every_block_is_executed_or_excused(path: Path, tmp_path: Path):
     page = path.read_text(encoding="utf-8")
     found = blocks(page)
     if played := PLAYED.search(page):
@@ -185,7 +186,8 @@ def test_every_block_is_executed_or_excused(path: Path):
         elif block.word == "json":
             json.loads(block.text)
         elif block.word == "python":
-            exec(compile(block.text, str(path), "exec"), names)
+            with contextlib.chdir(tmp_path):
+                exec(compile(block.text, str(path), "exec"), names)
         elif block.word not in SHOWN and block.word != "indented":
             raise AssertionError(f"neither executed nor excused: ```{block.word}\n{block.text}")
 
