@@ -143,6 +143,11 @@ def found(
             f"{folder}: is the folder of a sweep; netsim sweep with the same --out goes on with it"
         )
     command = Command.read(folder)
+    if command.agent:
+        raise ScenarioError(
+            f"{folder}: an agent took its decisions, which is not kept; play it anew, with "
+            "netsim.run(scenario, agent=...) and another out"
+        )
     problems = runner.machine_problems(scenario, str(path), modules, command.timing_only)
     if problems:
         raise ScenarioError("\n".join(problems))

@@ -411,7 +411,8 @@ def play(
     alone = not sub_folders
     try:
         component_record.remember(folder, components)
-        Command(sub_folders, timing_only, *(ending.drawn if ending else ())).write(folder)
+        drawn = ending.drawn if ending else (True, True)
+        Command(sub_folders, timing_only, *drawn, agent is not None).write(folder)
         if sub_folders:
             Journal(folder).keep_scenario(to_toml(scenario))
             write_text(folder / "scenario.toml", to_toml(scenario))

@@ -425,6 +425,8 @@ class Simulation:
             "warnings": self.checks.warnings(totals, self.link.in_flight),
             "parameters_sha256": parameters_sha256(self.parts, scheduler),
         }
+        if self.decisions.count:
+            found["decisions"] = {"by": self.decisions.by, "count": self.decisions.count}
         if world.positions_m is not None and world.budget is not None:
             found["links"] = world.budget.described()
         if not availability.always_on:

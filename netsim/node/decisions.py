@@ -288,14 +288,25 @@ class Decisions:
         Decision -> action; None: the method's policy answers.
     totals : callable
         () -> Totals of this instant.
+
+    Attributes
+    ----------
+    by : {"agent", "policy"}
+        Who answers.
     """
 
     def __init__(
         self, decides: Decides | None, agent: Agent | None, totals: Callable[[], Totals]
     ) -> None:
         self._decides, self._totals = decides, totals
+        self.by = "policy" if agent is None else "agent"
         self._agent = agent or (None if decides is None else decides.policy)
         self._asked: dict[int, int] = {}
+
+    @property
+    def count(self) -> int:
+        """Number of decisions asked for so far."""
+        return sum(self._asked.values())
 
     def ask(
         self, node: int, observation: Mapping[str, Any], draw: Callable[[int], list[float]]

@@ -143,6 +143,7 @@ def test_an_episode_is_the_run_that_an_agent_plays(small, tmp_path):
     summaries = [summary.load(run.folder) for run in (recorded, direct)]
     for key in ("event_log_sha256", "parameters_sha256"):
         assert summaries[0][key] == summaries[1][key]
+        assert summaries[0]["decisions"] == {"by": "agent", "count": len(seen) - 1}
     assert seen[-1][2]["score"] == pytest.approx(summaries[1]["accuracy"]["mean"])
 
 
@@ -244,3 +245,15 @@ def test_an_episode_without_a_decision_is_told(pace):
     env = netsim.gym.aec(pace.replace(horizon_s=1e-3))
     with pytest.raises(ScenarioError, match="came to its end without a decision"):
         env.reset(seed=0)
+
+
+def test_a_run_of_an_agent_is_not_gone_on_with_by_the_policy(small, tmp_path):
+    def agent(decision):
+        if decision.count == 3:
+            raise KeyboardInterrupt
+        return scores(1)
+
+    with pytest.raises(KeyboardInterrupt):
+        netsim.run(small, out=tmp_path / "run", agent=agent)
+    with pytest.raises(ScenarioError, match="an agent took its decisions, which is not kept"):
+        netsim.resume(tmp_path / "run")

@@ -24,12 +24,15 @@ class Command:
         Without tensor work.
     figures, report : bool
         Whether figures and a page are drawn at its end.
+    agent : bool
+        Whether an agent of the caller's takes decisions, which only the caller has.
     """
 
     sub_folders: bool
     timing_only: bool = False
     figures: bool = True
     report: bool = True
+    agent: bool = False
 
     def write(self, run_folder: Path) -> None:
         """Keep it in the folder of a run."""
@@ -49,7 +52,8 @@ class Command:
         try:
             found = json_file(run_folder / FOLDER / FILE, most_bytes=MOST_BYTES)
             drawn = (found.get(key, True) for key in ("figures", "report"))
-            return cls(found["sub_folders"], found["timing_only"], *drawn)
+            agent = bool(found.get("agent", False))
+            return cls(found["sub_folders"], found["timing_only"], *drawn, agent)
         except (FileNotFoundError, KeyError):
             of_one = ("environment.json", "status.json", f"{FOLDER}/checkpoint-*.json")
             return cls(sub_folders=not any(any(run_folder.glob(name)) for name in of_one))
