@@ -51,9 +51,9 @@ class Command:
         """
         try:
             found = json_file(run_folder / FOLDER / FILE, most_bytes=MOST_BYTES)
-            drawn = (found.get(key, True) for key in ("figures", "report"))
+            figures, report = found.get("figures", True), found.get("report", True)
             agent = bool(found.get("agent", False))
-            return cls(found["sub_folders"], found["timing_only"], *drawn, agent)
+            return cls(found["sub_folders"], found["timing_only"], figures, report, agent)
         except (FileNotFoundError, KeyError):
             of_one = ("environment.json", "status.json", f"{FOLDER}/checkpoint-*.json")
             return cls(sub_folders=not any(any(run_folder.glob(name)) for name in of_one))
