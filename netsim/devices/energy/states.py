@@ -35,7 +35,10 @@ class Activity(NamedTuple):
 
     def plus(self, other: "Activity", times: float = 1.0) -> "Activity":
         """The sum with another one, taken so many times."""
-        return Activity(*(a + times * b for a, b in zip(self, other, strict=True)))
+        a, b = self, other
+        return Activity(
+            a[0] + times * b[0], a[1] + times * b[1], a[2] + times * b[2], a[3] + times * b[3]
+        )
 
     def draws(self, receiving_w: float) -> tuple[float, float]:
         """Power beyond waiting [W], and the share for which the radio has to be awake.
@@ -83,7 +86,7 @@ class States:
 
     def __init__(self, receiving_w: float) -> None:
         self._receiving_w = receiving_w
-        self._steps = Steps(Activity())
+        self._steps = Steps((Activity(), (0.0, 0.0)))
         self._most = KEPT
 
     def add(
@@ -116,11 +119,10 @@ class States:
             self._most = 2 * len(steps.from_ns) + KEPT
         found = []
         for k in steps.between(from_ns, to_ns):
-            before = steps.then[k]
-            after = steps.then[k] = before.plus(activity, times)
-            (watt, awake), (watt_before, awake_before) = (
-                one.draws(self._receiving_w) for one in (after, before)
-            )
+            before, (watt_before, awake_before) = steps.then[k]
+            after = before.plus(activity, times)
+            watt, awake = after.draws(self._receiving_w)
+            steps.then[k] = after, (watt, awake)
             begins_ns, ends_ns = steps.from_ns[k : k + 2]
             change = Change(begins_ns, ends_ns, watt - watt_before, awake - awake_before)
             if change.watt or change.awake:
