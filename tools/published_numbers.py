@@ -168,7 +168,7 @@ def aside_km() -> float:
 
 
 def apart_bp_m() -> float:
-    """Where two rays are in phase for the last time: 1.5 m high ends at 5.9 GHz."""
+    """Distance at which two rays are in phase for the last time, from 1.5 m to 1.5 m at 5.9 GHz."""
     metres = np.linspace(100.0, 300.0, 20_001)
     over = FreeSpace().loss_db(metres, 5.9e9) - TwoRay().loss_db(metres, 5.9e9)
     return float(metres[np.argmax(over)])

@@ -13,7 +13,7 @@ from netsim.units import NS_PER_S
 
 
 class Drawn(NamedTuple):
-    """What loads draw at a time.
+    """Power that loads draw at a time.
 
     Attributes
     ----------
@@ -247,7 +247,7 @@ class HarvestingBattery(Battery):
         return None
 
     def _lasts_ns(self, joules: float) -> float:
-        """How long an amount of energy lasts at least [ns]: if nothing more is harvested."""
+        """Return the time [ns] that an amount of energy lasts at least, with nothing harvested."""
         loads_w = max((one.watt + max(0.0, one.woken_w) for one in self._loads.then), default=0.0)
         most_w = self._standing_w + max(0.0, loads_w) + max(0.0, -self._saved_w)
         return joules * NS_PER_S // most_w if most_w > 0 else math.inf
