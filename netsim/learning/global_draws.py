@@ -161,13 +161,29 @@ class KeptGenerators:
     def in_force(self) -> Iterator[None]:
         """Let the global generators have these states; their earlier ones come back afterwards."""
         with ALONE:
-            before = _all_states()
+            before, thread = _all_states(), threading.get_ident()
             _set_all_states(self._states)
+            outermost = thread not in _FOREIGN
+            _FOREIGN.add(thread)
             try:
                 yield
             finally:
+                if outermost:
+                    _FOREIGN.remove(thread)
                 self._states = _all_states()
                 _set_all_states(before)
+
+
+_FOREIGN = set[int]()
+"""Threads in which code of others runs with generators of its own."""
+
+
+def foreign_code_runs() -> bool:
+    """Return whether code that brings its own learning runs in this thread, or it waits for such.
+
+    That is the case between `KeptGenerators.in_force` (`node.seeded`) and its end.
+    """
+    return threading.get_ident() in _FOREIGN
 
 
 def _all_states() -> tuple[Any, Any, Any]:

@@ -178,29 +178,35 @@ def _config(params: FlowerParams, own: Mapping[str, Value], folder: Path) -> dic
     return {**own, **params.run_config}
 
 
-def count_of(params: FlowerParams, app: FlowerApp, key: str) -> int:
-    """The value of `batch_size` or `epochs`, which may name one of the run config.
+def count_of(params: FlowerParams, app: FlowerApp, key: str, least: int = 1) -> int | None:
+    """The value of a key such as `batch_size`, which may name one of the run config.
 
     Parameters
     ----------
     params : FlowerParams
     app : FlowerApp
     key : str
+    least : int
+
+    Returns
+    -------
+    int or None
+        None: the key is not set.
 
     Raises
     ------
     UnsuitableError
-        If that is no whole number of 1 or more.
+        If that is no whole number, or less.
     """
     value = getattr(params, key)
-    if isinstance(value, int):
+    if value is None or isinstance(value, int):
         return value
     found = app.config.get(value)
-    if not isinstance(found, int) or isinstance(found, bool) or found < 1:
+    if not isinstance(found, int) or isinstance(found, bool) or found < least:
         known = f"is {found!r}" if value in app.config else "is not there"
         raise UnsuitableError(
             f'[algorithm] {key} = "{value}": that value of the run config {known}; it must be a '
-            "whole number, 1 or more"
+            f"whole number, {least} or more"
         )
     return found
 
