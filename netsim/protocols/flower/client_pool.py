@@ -116,7 +116,7 @@ class ClientPool:
             if isinstance(found, Answer):
                 return found
             raise ProtocolError(f"a process for ClientApps could not begin: {found}")
-        worker.kill()
+        worker.bury()
         if not self._over:
             self._workers.remove(worker)
             self._workers.append(_Worker(self._begin))
@@ -129,8 +129,8 @@ class ClientPool:
         for worker in list(self._workers):
             worker.kill()
         self._threads.shutdown(cancel_futures=True)
-        for worker in list(self._workers):
-            worker.kill()
+        for worker in self._workers:
+            worker.bury()
 
 
 def _pickled(app: FlowerApp) -> bytes:
@@ -172,7 +172,6 @@ class _Worker:
             os.close(writing)
         self._reading = os.fdopen(reading, "rb")
         self._begin: bytes | None = begin
-        self._lock = threading.Lock()
 
     def until_ready(self) -> None:
         """Wait until it has imported the app.
@@ -221,10 +220,15 @@ class _Worker:
         return f"was killed by signal {-code}"
 
     def kill(self) -> None:
-        """End it, whatever it is at; again and again at will."""
+        """End it, whatever it is at: who waits for its answer reads the end."""
         self._process.kill()
         self._process.wait()
-        with self._lock, suppress(OSError):
+
+    def bury(self) -> None:
+        """End it, where nobody waits for its answer any more."""
+        self.kill()
+        self._reading.close()
+        with suppress(OSError):  # of what was not written to it
             assert self._process.stdin is not None
             self._process.stdin.close()
 
