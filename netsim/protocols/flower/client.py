@@ -98,9 +98,9 @@ class Client:
             legacy = named.get("num_examples")  # of a NumPyClient
             examples = named.get(params.examples_key, legacy)
             epochs = self._epochs if kind == "train" else 1
-            steps = None if examples is None else examples / self._batch_size
-            if steps is not None and math.isfinite(steps):
-                steps = math.ceil(steps) * epochs
+            steps = None
+            if examples is not None and 0 <= examples <= MOST_STEPS:
+                steps = math.ceil(examples / self._batch_size) * epochs
         if steps is None or not 0 <= steps <= MOST_STEPS:
             key = params.steps_key or params.examples_key
             self._node.warn(

@@ -46,6 +46,8 @@ class FlowerRun:
         The server's, once it has begun.
     server : Node or None
         The one that runs it.
+    asks_since_s : float or None
+        Virtual time since which it has done nothing but ask which clients are in reach, and sleep.
     """
 
     def __init__(self, node: Node, params: FlowerParams, app: FlowerApp) -> None:
@@ -53,6 +55,7 @@ class FlowerRun:
         self.config, self.names = dict(app.config), Names()
         self.thread: AppThread | None = None
         self.server: Node | None = None
+        self.asks_since_s: float | None = None
         with node.seeded("flower") as seed:
             self.generators = KeptGenerators(seed)
         self._logger = logging.getLogger("flwr")
@@ -95,10 +98,17 @@ class FlowerRun:
     def ended(self) -> None:
         """Warn where the app would have gone on."""
         if self.server is not None and self.thread is not None and not self.thread.has_ended:
+            remedy = "Lengthen horizon_s, or let it play fewer rounds"
+            if self.asks_since_s is not None:
+                remedy = (
+                    f"Since {self.asks_since_s:g} s it only asked which clients are in reach, as "
+                    "strategies do that wait for more than there are: see its min_available_nodes "
+                    "and fractions, or let more clients be on"
+                )
             self.server.warn(
                 "the ServerApp had not ended",
                 "the ServerApp had not ended; what it reports is that of the rounds until then. "
-                "Lengthen horizon_s, or let it play fewer rounds",
+                + remedy,
             )
 
     def close(self) -> None:

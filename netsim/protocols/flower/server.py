@@ -105,7 +105,11 @@ class Server:
 
     def _answer(self, request: Request) -> Generator[Any, Any, Any]:
         """Do what the app has asked for."""
-        node = self._node
+        node, run = self._node, self._run
+        if not isinstance(request, Sleep | NodeIds):
+            run.asks_since_s = None
+        elif isinstance(request, NodeIds) and run.asks_since_s is None:
+            run.asks_since_s = node.now_s
         if isinstance(request, Sleep):
             yield node.sleep(to_s(request.duration_ns))
             return None
