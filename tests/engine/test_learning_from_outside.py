@@ -55,6 +55,29 @@ def test_neither_data_nor_model_is_needed(counting, tmp_path):
     assert "accuracy" not in summary.load(run.folder)
 
 
+@pytest.mark.usefixtures("counting")
+def test_a_method_that_waits_for_no_wakeup_needs_no_schedule(tmp_path):
+    """With the events that it has under any schedule; one that waits for wake-ups is refused."""
+    text = METHOD.replace("learns=False", "learns=False, wakes=False")
+    text = text.replace("node.wakeup()", "node.sleep(2.0)").replace("node.round", "node.now_s")
+    (tmp_path / "sleeping.py").write_text(text)
+    without = {key: table for key, table in BASE.items() if key != "exchange"}
+    without["algorithm"] = {"kind": "sleeping"}
+    hashes = set()
+    schedules = [{"schedule": "rounds"}, {"schedule": "poisson", "rate_hz": 2.0}]
+    for k, table in enumerate([{}, *({"exchange": schedule} for schedule in schedules)]):
+        scenario = netsim.Scenario(components=tmp_path, **without, **table)
+        run = netsim.run(scenario, out=tmp_path / f"run{k}")
+        hashes.add(summary.load(run.folder)["event_log_sha256"])
+    assert len(hashes) == 1
+    for kinds in ([{"kind": "counting"}], [{"kind": "counting"}, {"kind": "sleeping"}]):
+        with pytest.raises(ScenarioError, match="exchange"):
+            netsim.Scenario(components=tmp_path, **without | {"algorithm": kinds})
+    fading = {"radio": {"fading": {"kind": "rayleigh", "hold": "exchange"}}}
+    with pytest.raises(ScenarioError, match="exchange"):
+        netsim.Scenario(components=tmp_path, **without, **fading)
+
+
 def test_data_that_are_named_are_there(counting):
     data = {"kind": "digits", "partition": {"kind": "iid", "train_samples": 5, "test_samples": 5}}
     assert counting(data=data, model={"kind": "mlp"}).tables.data.kind == "digits"
