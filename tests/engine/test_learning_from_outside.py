@@ -107,6 +107,12 @@ def test_the_main_metric_is_what_each_node_recorded_last(counting, tmp_path):
     assert sorted(set(measured["t_s"])) == [2.5, 5.0, 7.5, 10.0]
 
 
+def test_a_main_metric_that_nobody_recorded_is_told_of(counting, tmp_path):
+    scenario = counting(metrics={"every_s": 2.5, "main": "rewards"})
+    with pytest.warns(netsim.RunWarning, match='main = "rewards": no node .* recorded is reward$'):
+        netsim.run(scenario, out=tmp_path / "run")
+
+
 def test_low_values_are_better_where_the_scenario_says_so(counting, tmp_path):
     metrics = BASE["metrics"] | {"lower_is_better": True}
     run = netsim.run(counting(metrics=metrics), out=tmp_path / "run")

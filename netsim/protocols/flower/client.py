@@ -106,7 +106,8 @@ class Client:
             self._node.warn(
                 "replies without examples",
                 f"a reply to a {kind} message has no metric {key} that is a count of "
-                f"0 or more, so its work takes no time; name the one that has it: examples_key or steps_key of [algorithm]",
+                "0 or more, so its work takes no time; name the one that has it: examples_key or "
+                "steps_key of [algorithm]",
             )
             return 0
         return self._share(message, math.ceil(steps))

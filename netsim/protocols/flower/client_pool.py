@@ -7,6 +7,7 @@ A process ends with its input, so that none outlives the run, by whatever that e
 
 from __future__ import annotations
 
+import importlib
 import os
 import pickle
 import queue
@@ -143,9 +144,8 @@ def _pickled(app: FlowerApp) -> bytes:
     if app.folder is not None:
         return pickle.dumps(app)
     try:
-        import cloudpickle
-
-        written: bytes = cloudpickle.dumps(replace(app, parts=(None, app.parts[1])))
+        by_value = importlib.import_module("cloudpickle")
+        written: bytes = by_value.dumps(replace(app, parts=(None, app.parts[1])))
     except Exception as error:
         raise UnsuitableError(
             f"[algorithm] workers, call_limit_s: the ClientApp can't be given to other processes "

@@ -200,10 +200,10 @@ class Server:
             else:
                 yield heard
             for name in self._came:
-                if (place := place_of.get(name)) is not None:
-                    open_ids[place].discard(name)
-                    if not open_ids[place]:
-                        over.add(place)
+                if (its_place := place_of.get(name)) is not None:
+                    open_ids[its_place].discard(name)
+                    if not open_ids[its_place]:
+                        over.add(its_place)
             self._came.clear()
         return sorted(over)
 

@@ -14,12 +14,12 @@ import pytest
 
 pytest.importorskip("flwr")
 
-from flwr.app import ArrayRecord, Message, MetricRecord, RecordDict  # noqa: E402
-from flwr.clientapp import ClientApp  # noqa: E402
+from flwr.app import ArrayRecord, Message, MetricRecord, RecordDict
+from flwr.clientapp import ClientApp
 
-from netsim.errors import ProtocolError, UnsuitableError  # noqa: E402
-from netsim.protocols.flower import client_pool  # noqa: E402
-from tests.protocols.flower.small_apps import (  # noqa: E402
+from netsim.errors import ProtocolError, UnsuitableError
+from netsim.protocols.flower import client_pool
+from tests.protocols.flower.small_apps import (
     CLIENTS,
     asking_server,
     instruction,
@@ -86,29 +86,22 @@ def test_any_number_of_processes_gives_the_same_run(known):
 
 
 @pytest.mark.slow
-def test_calls_of_known_time_are_made_beside_each_other():
+def test_calls_of_known_time_are_made_beside_each_other(tmp_path):
     """Each client waits until all have been called, which one after the other would never be."""
-    app, met = ClientApp(), Path(os.environ["TMPDIR"] if "TMPDIR" in os.environ else "/tmp")
-    folder = met / f"met-{os.getpid()}"
-    folder.mkdir()
+    app, folder = ClientApp(), str(tmp_path)
 
     @app.train()
     def on_train(message, context):
-        (folder / str(context.node_id)).touch()
-        while len(list(folder.iterdir())) < CLIENTS:
+        (Path(folder) / str(context.node_id)).touch()
+        while len(list(Path(folder).iterdir())) < CLIENTS:
             threading.Event().wait(0.01)
         return Message(RecordDict({"metrics": MetricRecord({"k": 1.0})}), reply_to=message)
 
     def talk(grid):
         grid.send_and_receive([instruction(n) for n in grid.get_node_ids()])
 
-    try:
-        keys = {"train_steps": 1, "workers": CLIENTS, "call_limit_s": 60.0}
-        found, _ = played(asking_server(talk), app, params=keys)
-    finally:
-        for one in folder.iterdir():
-            one.unlink()
-        folder.rmdir()
+    keys = {"train_steps": 1, "workers": CLIENTS, "call_limit_s": 60.0}
+    found, _ = played(asking_server(talk), app, params=keys)
     assert recorded(found, "replies") == CLIENTS
 
 

@@ -9,20 +9,19 @@ import pytest
 
 pytest.importorskip("flwr")
 
-from flwr.app import ArrayRecord, Message, MetricRecord, RecordDict  # noqa: E402
-from flwr.clientapp import ClientApp  # noqa: E402
-from flwr.serverapp import strategy  # noqa: E402
+from flwr.app import ArrayRecord, Message, MetricRecord, RecordDict
+from flwr.clientapp import ClientApp
+from flwr.serverapp import strategy
 
-from netsim.engine import step_watchdog  # noqa: E402
-from netsim.errors import ProtocolError  # noqa: E402
-from netsim.protocols.flower import waiting  # noqa: E402
-from tests.protocols.flower.small_apps import (  # noqa: E402
+from netsim.engine import step_watchdog
+from netsim.errors import ProtocolError
+from netsim.protocols.flower import waiting
+from tests.protocols.flower.small_apps import (
     CLIENTS,
     asking_server,
     instruction,
     played,
     quadratic_client,
-    recorded,
     strategic_server,
 )
 
@@ -57,7 +56,7 @@ def asked_once(client, **keys):
     return replies, found
 
 
-class Mute(Exception):
+class MuteError(Exception):
     def __str__(self):
         raise ValueError
 
@@ -79,7 +78,7 @@ def raising(error):
         (raising(SystemExit(3)), "SystemExit: 3"),
         (raising(StopIteration()), "StopIteration"),
         (raising(GeneratorExit()), "GeneratorExit"),
-        (raising(Mute()), "Mute: (its text can't be had)"),
+        (raising(MuteError()), "MuteError: (its text can't be had)"),
         (raising(MemoryError("no room")), "MemoryError: no room"),
         (raising(ValueError("two\nlines")), "ValueError: two\\nlines"),
         (lambda message: plain(message)(), "TypeError: 'Message' object is not callable"),
@@ -103,7 +102,13 @@ def test_a_number_of_examples_that_is_no_count_takes_no_time_and_is_told_of(exam
 
 @pytest.mark.parametrize(
     "arrays",
-    [[np.full(4, np.nan)], [], [np.zeros(0)], [np.zeros((0, 3)), np.float32(2.0)], [np.zeros(10**6)]],
+    [
+        [np.full(4, np.nan)],
+        [],
+        [np.zeros(0)],
+        [np.zeros((0, 3)), np.float32(2.0)],
+        [np.zeros(10**6)],
+    ],
     ids=["nan", "none", "empty", "scalar", "large"],
 )
 def test_any_arrays_go_over_the_network_as_they_are(arrays):
