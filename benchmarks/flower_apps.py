@@ -1,8 +1,8 @@
 """Flower apps over networks: what rounds and FedBuff cost, and 100 and 1,000 clients.
 
 Needs `pip install 'netsim-dfl[flower]'`. Prints the tables of docs/flower.md; `--json FILE`
-writes the same numbers. `--rows networks` or `--rows clients` prints one of them, `--rows ray` a third, for
-which Flower's own simulation has to be there: `pip install 'flwr[simulation]'`.
+writes the same numbers. `--rows networks` or `--rows clients` prints one of them, `--rows ray` a
+third, for which Flower's own simulation has to be there: `pip install 'flwr[simulation]'`.
 """
 
 from __future__ import annotations
