@@ -422,7 +422,10 @@ class Simulation:
             "topology": graph_summary(self.membership),
             "diverged": scheduler.diverged(),
             "diverged_by_message": scheduler.caught(),
-            "warnings": self.checks.warnings(totals, self.link.in_flight),
+            "warnings": [
+                *self.checks.warnings(totals, self.link.in_flight),
+                *self.evaluator.without_main(),
+            ],
             "parameters_sha256": parameters_sha256(self.parts, scheduler),
         }
         if self.decisions.count:

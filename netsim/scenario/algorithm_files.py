@@ -77,6 +77,11 @@ def learns_itself(module: ModuleType) -> bool:
     return not declaration_of(module.processes).learns
 
 
+def wakes(module: ModuleType) -> bool:
+    """Return whether its nodes wait for wake-ups, so that the scenario needs a schedule."""
+    return declaration_of(module.processes).wakes
+
+
 def leaves_decisions(module: ModuleType) -> bool:
     """Return whether the algorithm leaves decisions to an agent."""
     return declaration_of(module.processes).decides is not None
