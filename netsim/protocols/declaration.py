@@ -35,6 +35,8 @@ class Declaration:
         Whether its course depends on computed values, so that it can't be played `--timing-only`.
     mixes_to_one : bool
         Whether the weights of each row that it logs sum to one; `--check` holds it to that.
+    allocates : bool
+        Whether it divides the band of cells by `node.allocate`.
     learns : bool
         Whether it trains the scenario's models on the scenario's data; if not, it brings its own
         learning.
@@ -59,6 +61,7 @@ class Declaration:
     needs_server: bool = False
     needs_values: bool = False
     mixes_to_one: bool = False
+    allocates: bool = False
     learns: bool = True
     decides: Callable[[Any, tuple[str, ...]], Decides] | None = None
     tasks: tuple[str, ...] | None = None
@@ -91,6 +94,7 @@ def algorithm(
     needs_server: bool = False,
     needs_values: bool = False,
     mixes_to_one: bool = False,
+    allocates: bool = False,
     learns: bool = True,
     decides: Callable[[Any, tuple[str, ...]], Decides] | None = None,
     tasks: Sequence[str] | None = None,
@@ -114,6 +118,9 @@ def algorithm(
         Whether its course depends on computed values (then not with `--timing-only`).
     mixes_to_one : bool
         Whether the weights of each row that it logs sum to one; `--check` holds it to that.
+    allocates : bool
+        Whether it divides the band of cells by `node.allocate`: a scenario without `[radio.mac]
+        kind = "ofdma"` is refused.
     learns : bool
         False for a method that brings its own learning: its scenarios need no `[data]` and no
         `[model]`, and its nodes have neither samples nor a model unless they are named.
@@ -172,6 +179,7 @@ def algorithm(
         "needs_server": needs_server,
         "needs_values": needs_values,
         "mixes_to_one": mixes_to_one,
+        "allocates": allocates,
         "learns": learns,
     }
     for key, value in switches.items():
