@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from netsim.channels.mac.ofdma import Ofdma
@@ -101,13 +101,16 @@ def test_shares_that_change_on_the_way_add_up(cell):
 @given(
     shares=st.lists(st.sampled_from([0.0, 0.01, 0.2, 0.5, 1.0]), min_size=4, max_size=4),
     times=st.lists(st.floats(0.05, 9.0), min_size=4, max_size=4),
+    follows=st.booleans(),
 )
+@example(shares=[1.0, 0.01, 0.5, 0.0], times=[0.3, 0.3, 0.3, 0.3], follows=True)
 @settings(
-    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=16, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-def test_what_has_been_sent_is_the_integral_of_the_share(cell, shares, times):
-    """Also through times without any share, and where packets are under way at each change."""
-    e, sent_ms, now_ms = cell(), 0.0, 0.0
+def test_what_has_been_sent_is_the_integral_of_the_share(cell, shares, times, follows):
+    """Also through times without any share, where several changes fall into one packet, and where
+    a rate that follows the SNR, here 1 Mbit/s too, is kept to a packet's end."""
+    e, sent_ms, now_ms = cell(mean_snr=1.0, **(SHANNON if follows else {})), 0.0, 0.0
     end_ms = None
     e.air.allocate(0, True, {1: 0.0}, {})
     for share, lasts_ms in zip([*shares, 1.0], [*times, 1e9], strict=True):
