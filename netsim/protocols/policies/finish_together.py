@@ -36,17 +36,15 @@ def finish_together(work: ArrayLike, before: ArrayLike) -> NDArray[np.float64]:
     if not has.any():
         return shares
     each, start = each[has], start[has]
-    # Alone one after the other they have finished by `late`; by `early` one of them can't have.
-    early, late = float((start + each).max()), float(start.max() + each.sum())
-    while True:
-        middle = 0.5 * (early + late)
-        if not early < middle < late:
-            break
-        if (each / (middle - start)).sum() > 1.0:
+    # T - the last beginning: the time of those who begin last at least, of all at most.
+    ahead = start.max() - start
+    early, late = 0.0, float(each.sum())
+    while early < (middle := early + 0.5 * (late - early)) < late:
+        if (each / (ahead + middle)).sum() > 1.0:
             early = middle
         else:
             late = middle
-    shares[has] = each / (late - start)
+    shares[has] = each / (ahead + late)
     return shares / shares.sum()
 
 
