@@ -13,6 +13,7 @@ import argparse
 import csv
 import math
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,11 @@ def trained(scenario: netsim.Scenario, rule: str, seed: int, steps: int) -> tupl
     return agent, monitor.get_episode_rewards()
 
 
+def chosen(agent: PPO, observation: Any) -> Any:
+    """What a trained agent does."""
+    return agent.predict(observation, deterministic=True)[0]
+
+
 def played_s(env: gymnasium.Env, seed: int, choose: Callable[[Any], Any]) -> float:
     """Virtual seconds that the rounds take in the world of a seed."""
     observation, info = env.reset(seed=seed)
@@ -130,8 +136,9 @@ def drawn(curves: list[list[float]], to: Path) -> None:
     table = -np.array([curve[:shortest] for curve in curves])
     width = max(1, shortest // 10)
     smooth = np.array([np.convolve(row, np.ones(width) / width, "valid") for row in table])
-    axes.plot(np.arange(width, shortest + 1), smooth.T, color="0.8", linewidth=0.8)
-    axes.plot(np.arange(width, shortest + 1), smooth.mean(axis=0), color="C0", label="mean of seeds")
+    episodes = np.arange(width, shortest + 1)
+    axes.plot(episodes, smooth.T, color="0.8", linewidth=0.8)
+    axes.plot(episodes, smooth.mean(axis=0), color="C0", label="mean of seeds")
     axes.legend()
     figure.savefig(to, dpi=150)
 
@@ -154,10 +161,11 @@ def main() -> None:
         agent, returns = trained(scenario, rules[0], seed, given.steps)
         curves.append(returns)
         env = environment(scenario, rules[0])
+        choose = partial(chosen, agent)
         for world in range(UNSEEN + WORLDS * seed, UNSEEN + WORLDS * (seed + 1)):
-            choose = lambda seen: agent.predict(seen, deterministic=True)[0]  # noqa: E731
-            row = {rule: rule_s(scenario, rule, world) for rule in rules}
-            scores.append({"seed": seed, "world": world, "agent": played_s(env, world, choose), **row})
+            row: dict[str, Any] = {"seed": seed, "world": world}
+            row["agent"] = played_s(env, world, choose)
+            scores.append(row | {rule: rule_s(scenario, rule, world) for rule in rules})
         env.close()
         with (given.out / "scores.csv").open("w", newline="") as file:
             table = csv.DictWriter(file, list(scores[0]))
