@@ -32,7 +32,8 @@ def finish_together(work: ArrayLike, before: ArrayLike) -> NDArray[np.float64]:
         They sum to one; all 0 where nobody has work.
     """
     each, start = np.asarray(work, dtype=np.float64), np.asarray(before, dtype=np.float64)
-    shares, has = np.zeros(each.shape), each > 0.0
+    shares: NDArray[np.float64] = np.zeros(each.shape)
+    has = each > 0.0
     if not has.any():
         return shares
     each, start = each[has], start[has]
@@ -45,7 +46,8 @@ def finish_together(work: ArrayLike, before: ArrayLike) -> NDArray[np.float64]:
         else:
             late = middle
     shares[has] = each / (ahead + late)
-    return shares / shares.sum()
+    shares /= shares.sum()
+    return shares
 
 
 class FinishTogetherPolicy(Policy):
