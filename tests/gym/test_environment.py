@@ -340,6 +340,17 @@ def test_what_can_not_be_an_environment_is_refused(small, pace):
         netsim.gym.make(small).step(scores(0))
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ["small_client_selection", "small_bandwidth_allocation"])
+def test_shipped_examples_pass_the_checks_of_both_libraries(name):
+    with netsim.gym.make(name, timing_only=True) as env:
+        check_env(env, skip_render_check=True)
+    several = netsim.gym.aec(name, timing_only=True)
+    api_test(several, num_cycles=20)
+    several.close()
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_pettingzoos_own_checks_hold(pace):
     env = netsim.gym.aec(pace)
