@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from netsim.clock import Clock
+from netsim.clock import Clock, then
 from netsim.engine import deadlock, method_needs
 from netsim.engine.assembly import (
     age_limit_s,
@@ -182,7 +182,11 @@ class Simulation:
             return []
         availability, params = self.devices.availability, self.changes.params
         make = partial(algorithm.processes, node, params)
-        return start_processes(node.id, make, self.clock, availability)
+        started = start_processes(node.id, make, self.clock, availability)
+        self.decisions.watch(node.id, len(started))
+        for _, process in started:
+            then(process, lambda _: self.decisions.process_ended(node.id))
+        return started
 
     # -- rounds ----------------------------------------------------------------------------------
 

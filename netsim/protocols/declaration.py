@@ -37,6 +37,8 @@ class Declaration:
         Whether the weights of each row that it logs sum to one; `--check` holds it to that.
     wakes : bool
         Whether its nodes wait for wake-ups; if not, a scenario needs no `[exchange]` for it.
+    allocates : bool
+        Whether it divides the band of cells by `node.allocate`.
     learns : bool
         Whether it trains the scenario's models on the scenario's data; if not, it brings its own
         learning.
@@ -61,6 +63,7 @@ class Declaration:
     needs_server: bool = False
     needs_values: bool = False
     mixes_to_one: bool = False
+    allocates: bool = False
     learns: bool = True
     wakes: bool = True
     decides: Callable[[Any, tuple[str, ...]], Decides] | None = None
@@ -94,6 +97,7 @@ def algorithm(
     needs_server: bool = False,
     needs_values: bool = False,
     mixes_to_one: bool = False,
+    allocates: bool = False,
     learns: bool = True,
     wakes: bool = True,
     decides: Callable[[Any, tuple[str, ...]], Decides] | None = None,
@@ -118,6 +122,9 @@ def algorithm(
         Whether its course depends on computed values (then not with `--timing-only`).
     mixes_to_one : bool
         Whether the weights of each row that it logs sum to one; `--check` holds it to that.
+    allocates : bool
+        Whether it divides the band of cells by `node.allocate`: a scenario without `[radio.mac]
+        kind = "ofdma"` is refused.
     learns : bool
         False for a method that brings its own learning: its scenarios need no `[data]` and no
         `[model]`, and its nodes have neither samples nor a model unless they are named.
@@ -179,6 +186,7 @@ def algorithm(
         "needs_server": needs_server,
         "needs_values": needs_values,
         "mixes_to_one": mixes_to_one,
+        "allocates": allocates,
         "learns": learns,
         "wakes": wakes,
     }

@@ -47,6 +47,11 @@ def needs_server(module: ModuleType) -> bool:
     return declaration_of(module.processes).needs_server
 
 
+def allocates(module: ModuleType) -> bool:
+    """Return whether the algorithm divides the band of cells."""
+    return declaration_of(module.processes).allocates
+
+
 def needs_values(module: ModuleType) -> bool:
     """Return whether the algorithm's course depends on values (so not with --timing-only)."""
     return declaration_of(module.processes).needs_values
