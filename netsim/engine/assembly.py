@@ -154,6 +154,7 @@ def open_learning(
     timing_only: bool,
     now_ns: Callable[[], int],
     replay: Replay | None = None,
+    instead: Backend | None = None,
 ) -> Learning:
     """A new scheduler with its backend, and the initial models.
 
@@ -169,6 +170,8 @@ def open_learning(
         () -> virtual time [ns], for errors.
     replay : Replay or None
         What stands in for tensor work at first.
+    instead : Backend or None
+        In place of the one that the scenario asks for.
 
     Raises
     ------
@@ -181,10 +184,12 @@ def open_learning(
     backend: Backend
     backend, routes = open_backend(world, shards)
     optimizer = optimizer_of(training)
-    if not timing_only:
+    if instead is not None:
+        backend = instead
+    elif not timing_only:
         for architecture in dict.fromkeys(world.architectures):
             compare(architecture, shards, world.streams, optimizer, backend, routes)
-    if not timing_only and world.scenario.run.engine == "ray":
+    if instead is None and not timing_only and world.scenario.run.engine == "ray":
         backend = with_actors(world, entry, shards, backend.name, routes)
     limits = Limits.of(world.scenario.nodes.count)
     backend_or_none = None if timing_only else backend

@@ -103,26 +103,6 @@ class Kit(NamedTuple):
     chosen: list[Choice]
 
 
-class Level(NamedTuple):
-    """Jobs of one level, and what they need beside the rows that the actor has.
-
-    Attributes
-    ----------
-    jobs : tuple of PackedJob
-    given : dict of int to Value
-        Values that no job has computed, such as initial models; kept until they are let go of.
-    optimizers : tuple of Optimizer
-        Those that the actor does not know yet.
-    gone : tuple of int
-        Values that nobody needs any more.
-    """
-
-    jobs: tuple[PackedJob, ...]
-    given: Values
-    optimizers: tuple[Optimizer, ...]
-    gone: tuple[int, ...]
-
-
 class Note(NamedTuple):
     """Whether trainings ended with sound models; see `learning.divergence.Divergences.note`.
 
@@ -234,23 +214,21 @@ class ShardActor:
         """Say where this is."""
         return About(socket.gethostname(), os.getpid())
 
-    def run(self, level: Level, *moved: Values) -> Reply:
+    def run(self, packed: Sequence[PackedJob], gone: Sequence[int], *moved: Values) -> Reply:
         """Run jobs of one level.
 
         Parameters
         ----------
-        level : Level
+        packed : sequence of PackedJob
+        gone : sequence of int
+            Values that nobody needs any more.
         moved : dict of int to Value
             Rows of other actors that the jobs read; let go of when they have run.
         """
-        self._take(level)
+        self._let_go(gone)
         visiting = {n: self._cell(value) for some in moved for n, value in some.items()}
-        jobs = []
-        self._positions.clear()
-        for position, packed in enumerate(level.jobs):
-            job, cells = self._job(packed, visiting)
-            jobs.append((job, cells))
-            self._positions[id(job)] = position
+        jobs = [self._job(one, visiting) for one in packed]
+        self._positions = {id(job): position for position, (job, _) in enumerate(jobs)}
         self._notes = []
         failed = None
         try:
@@ -261,8 +239,8 @@ class ShardActor:
         except Exception as error:  # of no job alone; told where the run is
             failed = Failure.of(error)
         else:
-            for packed, (_, cells) in zip(level.jobs, jobs, strict=True):
-                for output, cell in zip(packed.outputs, cells, strict=True):
+            for one, (_, cells) in zip(packed, jobs, strict=True):
+                for output, cell in zip(one.outputs, cells, strict=True):
                     if cell is not None:
                         self._values[output.value] = cell
         one_by_one = {**self._backend.one_by_one, **self._levels.one_by_one}
@@ -298,12 +276,20 @@ class ShardActor:
         layout = NOWHERE if own is None else layouts.index(own)
         return Value(cell.materialise().detach().cpu().clone(), layout)
 
-    def keep(self, values: Values) -> None:
-        """Take over values, by number, as if a job had computed them here."""
+    def keep(self, values: Values, optimizers: Sequence[Optimizer] = ()) -> None:
+        """Take over values, by number, that no job of this actor computes.
+
+        Parameters
+        ----------
+        values : dict of int to Value
+        optimizers : sequence of Optimizer
+            Those that the actor does not know yet.
+        """
+        self._unpacker.optimizers += optimizers
         self._values.update({n: self._cell(value) for n, value in values.items()})
 
     def predictions(
-        self, asked: Sequence[tuple[Input, Any]], level: Level, *moved: Values
+        self, asked: Sequence[tuple[Input, Any]], gone: Sequence[int], *moved: Values
     ) -> list[Tensor]:
         """Outputs of models in evaluation mode.
 
@@ -311,8 +297,8 @@ class ShardActor:
         ----------
         asked : sequence of (Input, (n_i,) int64)
             A model, and its samples.
-        level : Level
-            Of no jobs.
+        gone : sequence of int
+            Values that nobody needs any more.
         moved : dict of int to Value
             As of `run`.
 
@@ -321,15 +307,10 @@ class ShardActor:
         list of torch.Tensor
             (n_i, L) each.
         """
-        self._take(level)
+        self._let_go(gone)
         visiting = {n: self._cell(value) for some in moved for n, value in some.items()}
         refs = [(self._ref(0, one, visiting), self._row_numbers[rows]) for one, rows in asked]
         return self._backend.predictions(refs)
-
-    def _take(self, level: Level) -> None:
-        self._unpacker.optimizers += level.optimizers
-        self._let_go(level.gone)
-        self.keep(level.given)
 
     def _let_go(self, gone: Sequence[int]) -> None:
         for number in gone:

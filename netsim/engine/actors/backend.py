@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary, finalize
 import torch
 from torch import Tensor
 
-from netsim.engine.actors.actor import About, Level, Reply, Value, Values
+from netsim.engine.actors.actor import About, Reply, Value, Values
 from netsim.engine.actors.lineage import Lineage
 from netsim.engine.actors.packing import NOWHERE, Input, Output, PackedJob, Packer
 from netsim.errors import ComputeError, NetsimError
@@ -211,8 +211,8 @@ class Actors:
             calls = {}
             for actor, some in parts.items():
                 mine = [(inputs[i], asked[i][1]) for i in some]
-                given = actor, "predictions", mine, self._level(actor, (), reads[actor])
-                calls[actor] = self._pool.call(*given, *moved[actor])
+                gone = self._dropped(actor)
+                calls[actor] = self._pool.call(actor, "predictions", mine, gone, *moved[actor])
             found: dict[int, Tensor] = {}
             try:
                 for actor, call in calls.items():
@@ -323,8 +323,7 @@ class Actors:
         reads = {a: [i.value for job in some for i in job.inputs] for a, some in packed.items()}
         moved = self._moved(reads)
         for actor, some in packed.items():
-            level = self._level(actor, some, reads[actor])
-            call = self._pool.call(actor, "run", level, *moved[actor])
+            call = self._pool.call(actor, "run", some, self._dropped(actor), *moved[actor])
             self._sent.append(_Sent(actor, call, jobs.get(actor, ()), some))
             if not is_again:
                 self._lineage.add(some)
@@ -339,6 +338,7 @@ class Actors:
         """
         moved: dict[int, list[Handle]] = {}
         for actor, numbers in reads.items():
+            self._give(actor, numbers)
             sources: dict[int, set[int]] = defaultdict(set)
             for number in numbers:
                 source = self._at.get(number, actor)
@@ -350,21 +350,23 @@ class Actors:
             ]
         return moved
 
-    def _level(self, actor: int, jobs: Sequence[PackedJob], reads: Sequence[int]) -> Level:
-        """Jobs with what the actor does not have yet."""
-        given, dropped = Values(), tuple(self._dropped(actor))
-        for number in reads:
-            there = self._given_at.get(number)
+    def _give(self, actor: int, numbers: Sequence[int]) -> None:
+        """Send an actor what it lacks and no other has: values that were given, optimisers.
+
+        A call of its own: one that waits for rows of others is lost with these.
+        """
+        given: Values = {}
+        for number in numbers:
             if number in self._lineage.given and number not in self._at:
+                there = self._given_at.get(number)  # None: its cell is gone, a job runs again
                 if there is None or actor not in there:
                     given[number] = self._lineage.given[number]
-                if there is None:  # its cell is gone: for a job that runs again
-                    self._to_drop[actor].append(number)
-                else:
+                if there is not None:
                     there.add(actor)
-        optimizers = tuple(self._packer.optimizers[self._known[actor] :])
+        optimizers = self._packer.optimizers[self._known[actor] :]
         self._known[actor] = len(self._packer.optimizers)
-        return Level(tuple(jobs), given, optimizers, dropped)
+        if given or optimizers:
+            self._pool.call(actor, "keep", given, optimizers)
 
     def _collect(self, all_sent: bool = False) -> None:
         """Take in what has ended; of `all_sent` everything."""
@@ -498,6 +500,10 @@ class Actors:
         finally:
             for number in set(self._at) - held:
                 self._to_drop[self._at.pop(number)].append(number)
+            reads = {one.value for packed in jobs for one in packed.inputs}
+            for number in reads & self._lineage.given.keys() - self._given_at.keys():
+                for dropped in self._to_drop:
+                    dropped.append(number)
         return True
 
 
