@@ -135,7 +135,7 @@ class Shards:
         )
 
     def samples_of(self, nodes: Collection[int]) -> NDArray[np.bool_]:
-        """Whether each sample is one that these nodes have, or one of the first `KEPT`, (n,)."""
+        """Mark the samples that these nodes have, and the first `KEPT` of all, (n,)."""
         wanted = np.zeros(len(self.x), dtype=np.bool_)
         wanted[:KEPT] = True
         for rows in self.common.values():

@@ -39,7 +39,7 @@ def command(
         with terminal.loading(quiet):
             from netsim.console.checking import checked
             from netsim.engine import process_settings, runner
-            from netsim.engine.actors.estimate import estimated
+            from netsim.engine.estimate import estimated
             from netsim.scenario.kinds import kinds_of
             from netsim.views import Column, Printed
             from netsim.views.render.terminal import WrappedTable

@@ -104,7 +104,7 @@ class Kit(NamedTuple):
 
 
 class Note(NamedTuple):
-    """Whether trainings ended with sound models; see `learning.divergence.Divergences.note`.
+    """Outcome of trainings in sums of parameters; see `learning.divergence.Divergences.note`.
 
     Attributes
     ----------

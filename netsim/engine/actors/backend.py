@@ -55,7 +55,15 @@ class Pool(Protocol):
     def about(self) -> list[About]: ...
 
     def call(self, actor: int, method: str, *given: Any) -> Handle:
-        """Begin a call of a `ShardActor`; those of one actor happen in order."""
+        """Begin a call of a `ShardActor`; those of one actor happen in order.
+
+        Parameters
+        ----------
+        actor : int
+        method : str
+        *given : object
+            Its arguments; a `Handle` stands for what that call returns.
+        """
 
     def is_ready(self, handle: Handle) -> bool:
         """Return whether a call has ended."""
@@ -448,7 +456,7 @@ class Actors:
         )
 
     def _without_reply(self) -> list[_Sent]:
-        """What has been sent and is not known to have run; the rest is taken in."""
+        """Levels that are not known to have run, which are no longer sent; the rest is taken in."""
         undone = []
         while self._sent:
             sent = self._sent.popleft()

@@ -1,4 +1,4 @@
-"""Where the values of actors come from, so that lost ones can be computed again.
+"""The origins of the values of actors, by which lost ones can be computed again.
 
 Jobs are pure functions, so a value that is lost with its actor follows from the job that made it
 and from what that job read. Jobs are kept from one snapshot of all values to the next.

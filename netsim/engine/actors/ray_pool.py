@@ -51,7 +51,14 @@ class RayPool:
         return found
 
     def call(self, actor: int, method: str, *given: Any) -> Handle:
-        """Begin a call of an actor."""
+        """Begin a call of an actor; see `backend.Pool.call`.
+
+        Parameters
+        ----------
+        actor : int
+        method : str
+        *given : object
+        """
         return getattr(self._actors[actor], method).remote(*given)
 
     def is_ready(self, handle: Handle) -> bool:

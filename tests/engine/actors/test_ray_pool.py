@@ -23,7 +23,7 @@ horizon_s = 60.0
 count = 12
 placement = "disc"
 radius_m = 60.0
-[nodes.churn]
+[churn]
 kind = "exponential"
 mean_on_s = 20.0
 mean_off_s = 5.0
