@@ -108,16 +108,18 @@ class Counting:
     def execute(self, jobs: Sequence[Job[Any]]) -> int:
         """Count jobs of one level; see `netsim.learning.scheduler.Backend`."""
         began_s, own, found = time.perf_counter(), defaultdict[int, float](float), self.counted
+        moved = set[tuple[int, Cell]]()  # once a level, however many nodes use it there
         for job in jobs:
             home = self._homes[job.node]
             own[home] += self._seconds(job)
             for ref in job.inputs:
                 source = ref.cell.slab
                 if isinstance(source, _Ones) and source.actor != home:
-                    found.moved_bytes += 4 * int(np.prod(ref.cell.shape))
+                    moved.add((home, ref.cell))
             for cell in job.outputs:
                 if cell is not None:
                     self._hold(cell, home)
+        found.moved_bytes += sum(4 * int(np.prod(cell.shape)) for _, cell in moved)
         found.levels += 1
         found.jobs += len(jobs)
         found.busiest_s += max(own.values(), default=0.0)
