@@ -119,8 +119,9 @@ def run(
     draft, objects, folders = parts(chosen)
     if objects and chosen.tables.run.engine == "ray":
         raise ScenarioError(
-            f'{draft.path}: [run] engine = "ray": algorithms and components that are objects of this '
-            "process do not reach the others; put them into files of a folder, components=[folder]"
+            f'{draft.path}: [run] engine = "ray": algorithms and components that are objects of '
+            "this process do not reach the others; put them into files of a folder, "
+            "components=[folder]"
         )
     if chosen.tables.sweep is not None:
         raise ScenarioError(
