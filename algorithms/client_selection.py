@@ -99,7 +99,9 @@ def decides(params: Params, roles: tuple[str, ...]) -> api.Decides:
     )
 
 
-@api.algorithm(decides=decides, needs_server=True, tasks=("any",), common_parts=("parameters",))
+@api.algorithm(
+    decides=decides, needs_server=True, wakes=False, tasks=("any",), common_parts=("parameters",)
+)
 def processes(node: Node, params: Params) -> list[Process]:
     """A server that selects, and clients that train."""
     api.require_one_server(node)

@@ -21,7 +21,7 @@ class Params(api.FlowerParams):
     """A Flower app, and its time and bits."""
 
 
-@api.algorithm(learns=False, needs_values=True)
+@api.algorithm(learns=False, wakes=False, needs_values=True)
 def processes(node: Node, params: Params) -> list[Process]:
     """A ServerApp or a ClientApp."""
     return api.flower_processes(node, params)

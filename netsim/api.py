@@ -7,7 +7,7 @@ above `processes` by `algorithm`: the schedules that it runs under, whether node
 take part, whether its course depends on computed values.
 
 - The node and what it hands out: `Node`, `Process`, `Held`, `Trained`, `Received`, `Ref`, `Batch`,
-  `BatchKey`, `Condition`, `Wake`; `ProtocolError`, what a verb used wrongly raises;
+  `BatchKey`, `Condition`, `Csi`, `Wake`; `ProtocolError`, what a verb used wrongly raises;
   `UnsuitableError`, to be raised by `processes` for a scenario that the method can't play.
 - Params and their types: `Params`, `Count`, `Index`, `Positive`, `NonNegative`, `Fraction`,
   `Finite`, `Needs`, `FilePath` and `saved_arrays` in such a file, `model_validator`.
@@ -102,6 +102,7 @@ from netsim.node.decisions import (
 )
 from netsim.node.live_model import Held
 from netsim.node.node import Node, Process
+from netsim.node.radio_verbs import Csi
 from netsim.node.training_verbs import Trained
 from netsim.node.wakeups import Condition
 from netsim.protocols.arrivals import Arrivals
@@ -212,6 +213,7 @@ __all__ = [
     "Condition",
     "ConstantRate",
     "Count",
+    "Csi",
     "Decides",
     "Decision",
     "DownloadParams",

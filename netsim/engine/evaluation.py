@@ -103,6 +103,7 @@ class Evaluator:
         self._known: dict[tuple[int, str], tuple[tuple[int, Identity], Metrics]] = {}
         self.means: Mapping[str, float] = {}
         self.main_values: Mapping[int, float] = {}
+        self._names = set[str]()
         self.time_ns = 0
         self.wall_s = 0.0
         self.weights_told: list[Callable[[int, int, Sequence[float]], None]] = []
@@ -185,9 +186,19 @@ class Evaluator:
                 raise ProtocolError(f"record: {one.name} is a metric that is measured; rename it")
             spent = one.steps, one.bits_transmitted, one.energy_j
             for name, value in one.rows():
+                self._names.add(name)
                 self._recorder.metric(one.time_ns, node_id, name, RECORDED, value, *spent)
         for node in self._nodes:
             node.publishing.recorded.clear()
+
+    def without_main(self) -> list[str]:
+        """Warn if no node has recorded the main metric that the scenario names."""
+        if self._reported is None or self._last_reported or not self._names:
+            return []
+        return [
+            f'[metrics] main = "{self._reported}": no node has recorded that; what was recorded is '
+            + ", ".join(sorted(self._names))
+        ]
 
     def cost(self, run_wall_s: float) -> dict[str, float]:
         """Return the cost of evaluation so far, in s and as a share of the run's time."""

@@ -7,8 +7,11 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from netsim.errors import ProtocolError, UnsuitableError
+from netsim.links.link import NO_BAND
+from netsim.links.radio.mac.allocation import require_cells
 from netsim.registry import Needs, Table
 from netsim.scenario import algorithm_files
+from netsim.units import to_s
 from netsim.world.builder import SERVER, World
 
 if TYPE_CHECKING:
@@ -41,6 +44,8 @@ def require(
             f'[nodes] groups: {said} needs one node of role "server", and there are {servers}; '
             'write a group with count = 1 and role = "server"'
         )
+    if algorithm_files.allocates(algorithm):
+        _require_bands(said, world)
     first: dict[Architecture, int] = {}
     for node, architecture in enumerate(world.architectures):
         if node not in left_out:
@@ -80,6 +85,19 @@ def require(
                 f"node {node} has none beside its {len(rows[shard].train)} training samples; give "
                 "a larger share, or every node more samples"
             )
+
+
+def _require_bands(said: str, world: World) -> None:
+    """Refuse a world that has, now or after a change, no band that a method can divide."""
+    for at_ns, each in ((0, world), *world.later):
+        try:
+            radio = each.scenario.radio
+            if radio is None or each.wiring is not None:
+                raise ProtocolError(NO_BAND)
+            require_cells(radio)
+        except ProtocolError as error:
+            when = f" from {to_s(at_ns):g} s on" if at_ns else ""
+            raise UnsuitableError(f"[radio]: {said} divides a band{when}: {error}") from None
 
 
 def _needed_data(params: Table) -> Iterator[tuple[str, str]]:

@@ -26,6 +26,7 @@ from netsim.node.neighbourhood import Neighbourhood
 from netsim.node.node import Node
 from netsim.node.processor import Processor
 from netsim.node.publishing_verbs import LoggedWeights, PublishingVerbs
+from netsim.node.radio_verbs import RadioVerbs
 from netsim.node.run_objects import RunObjects
 from netsim.node.superposition import superposed
 from netsim.node.training_verbs import TrainingVerbs
@@ -228,6 +229,7 @@ class NodeAssembly:
                 self._decisions,
                 clock,
             ),
+            radio=RadioVerbs(i, len(world.roles), clock, link, self._devices.meter),
         )
 
     def _spent(self, i: int, processor: Processor) -> tuple[int, int, float]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from netsim.clock import Clock
+from netsim.clock import Clock, then
 from netsim.engine import deadlock, method_needs
 from netsim.engine.assembly import (
     age_limit_s,
@@ -186,7 +186,11 @@ class Simulation:
             return []
         availability, params = self.devices.availability, self.changes.params
         make = partial(algorithm.processes, node, params)
-        return start_processes(node.id, make, self.clock, availability)
+        started = start_processes(node.id, make, self.clock, availability)
+        self.decisions.watch(node.id, len(started))
+        for _, process in started:
+            then(process, lambda _: self.decisions.process_ended(node.id))
+        return started
 
     # -- rounds ----------------------------------------------------------------------------------
 
@@ -426,7 +430,10 @@ class Simulation:
             "topology": graph_summary(self.membership),
             "diverged": scheduler.diverged(),
             "diverged_by_message": scheduler.caught(),
-            "warnings": self.checks.warnings(totals, self.link.in_flight),
+            "warnings": [
+                *self.checks.warnings(totals, self.link.in_flight),
+                *self.evaluator.without_main(),
+            ],
             "parameters_sha256": parameters_sha256(self.parts, scheduler),
         }
         if self.decisions.count:

@@ -2,6 +2,7 @@
 
 While such a step goes on nothing else does, the display included. So processor time is counted, and
 a step in which the algorithm's own code has run for long, without any tensor work, is broken off.
+Code that brings its own learning (`node.seeded`) may take as long as it needs.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 from netsim.errors import ProtocolError
+from netsim.learning.global_draws import foreign_code_runs
 
 LOOKED_AT_EVERY_S = 2.0
 """Processor time between two looks."""
@@ -84,8 +86,11 @@ class _Watch:
 def _step_under_way(frame: FrameType | None) -> tuple[Hashable, int]:
     """Return a key of the algorithm's present step, and the number of planned events.
 
-    None outside of a step, or at tensor work.
+    None outside of a step, at tensor work, or while code runs that brings its own learning
+    (`node.seeded`).
     """
+    if foreign_code_runs():
+        return None, 0
     while frame is not None:
         name = str(frame.f_globals.get("__name__", ""))
         if name.startswith(_AT_WORK):

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium
+import numpy as np
 
 from netsim.errors import ScenarioError
 from netsim.gym import spaces
 from netsim.gym.episode import Episode
+from netsim.gym.episodes import Episodes
 from netsim.gym.source import Source
 from netsim.python_api.scenario import Scenario
 
@@ -21,6 +23,7 @@ def make(
     *,
     reward: Mapping[str, float] | None = None,
     record: str | Path | None = None,
+    timing_only: bool = False,
 ) -> Environment:
     """Make a Gymnasium environment of a scenario whose method leaves its decisions to one agent.
 
@@ -35,6 +38,8 @@ def make(
         (`netsim.node.decisions.Totals`) from one decision to the next; the method's by default.
     record : str or Path, optional
         Folder into which each episode is written as a run; by default nothing is written.
+    timing_only : bool
+        Play without tensor work, where the reward is of time, energy and data alone.
 
     Returns
     -------
@@ -51,15 +56,16 @@ def make(
     >>> observation, info = env.reset(seed=0)
     >>> observation, reward, terminated, truncated, info = env.step(env.action_space.sample())
     """
-    return Environment(Source(scenario, algorithm, reward, record))
+    return Environment(Source(scenario, algorithm, reward, record, timing_only))
 
 
 class Environment(gymnasium.Env[dict[str, Any], Any]):
     """A scenario that plays from one decision of its method to the next.
 
-    An episode is one run. It is never terminated, and truncated at the scenario's horizon, where
-    the observation is that of the last decision. `reset(seed=s)` plays seed s; `reset()` the next
-    one. `info` has the `Totals` by this instant.
+    An episode is one run. It is terminated where the method has come to its end, so that nobody
+    asks any more, and truncated at the scenario's horizon; the observation is then that of the last
+    decision. `reset(seed=s)` plays seed s; `reset()` the next one. `info` has the `Totals` by this
+    instant. An environment can be pickled; the copy begins with `reset`.
 
     Parameters
     ----------
@@ -75,8 +81,7 @@ class Environment(gymnasium.Env[dict[str, Any], Any]):
     metadata = {"render_modes": []}
 
     def __init__(self, source: Source) -> None:
-        self._source, self._episode = source, None
-        self._seed = source.seed - 1
+        self._source, self._episodes = source, Episodes(source)
         declared = source.decides
         if len(declared.deciders) != 1:
             raise ScenarioError(
@@ -86,8 +91,6 @@ class Environment(gymnasium.Env[dict[str, Any], Any]):
         self.observation_space = spaces.of_each(declared.observation)
         self.action_space = spaces.of(declared.action)
         self._observed = spaces.observed(declared.observation, None)
-
-    _episode: Episode | None
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -111,11 +114,9 @@ class Environment(gymnasium.Env[dict[str, Any], Any]):
             If the scenario can't be played, or nothing is decided before its end.
         """
         super().reset(seed=seed)
-        self.close()
-        self._seed = self._seed + 1 if seed is None else seed
-        self._episode = self._source.episode(self._seed)
-        self._look(self._episode)
-        return self._observed, self._info(self._episode)
+        episode = self._episodes.begin(seed)
+        self._look(episode)
+        return self._observed, self._episodes.info(episode)
 
     def step(self, action: Any) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
         """Take a decision, and play to the next one or to the horizon.
@@ -134,27 +135,40 @@ class Environment(gymnasium.Env[dict[str, Any], Any]):
         ScenarioError
             If no episode is under way.
         ProtocolError
-            If the action is not in the space; the episode has ended.
+            If the action is not in the space; the decision still waits for one.
         """
-        episode = self._episode
-        if episode is None or episode.decision is None:
-            raise ScenarioError("no episode is under way; call reset first")
+        episode = self._episodes.under_way
         before = episode.totals
         episode.answer(action)
         self._look(episode)
         reward = self._source.gained(before, episode.totals)
-        return self._observed, reward, False, episode.decision is None, self._info(episode)
+        over, finished = episode.decision is None, episode.finished
+        return self._observed, reward, finished, over and not finished, self._episodes.info(episode)
 
     def _look(self, episode: Episode) -> None:
         if episode.decision is not None:
             declared = self._source.decides.observation
             self._observed = spaces.observed(declared, episode.decision.observation)
 
-    def _info(self, episode: Episode) -> dict[str, Any]:
-        return {"seed": self._seed, **episode.totals._asdict()}
+    def policy_action(self) -> Any:
+        """The action that the method's own policy takes now, as a rule beside an agent.
+
+        Returns
+        -------
+        object
+            Of `action_space`.
+
+        Raises
+        ------
+        ScenarioError
+            If no episode is under way.
+        UnsuitableError
+            If the policy does not know such actions.
+        """
+        decision = self._episodes.under_way.decision
+        assert decision is not None
+        return np.asarray(self._source.decides.policy(decision), dtype=self.action_space.dtype)
 
     def close(self) -> None:
         """End the episode where it is."""
-        if self._episode is not None:
-            self._episode.close()
-            self._episode = None
+        self._episodes.close()

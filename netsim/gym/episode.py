@@ -6,6 +6,7 @@ plays from one decision to the next while the caller waits.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 from queue import SimpleQueue
@@ -15,7 +16,7 @@ from netsim.node.decisions import Agent, Decision, Totals
 
 
 class Abandoned(BaseException):
-    """The caller has given the episode up: the run ends where it waits."""
+    """Nobody asks for more of the episode: the run ends where it is."""
 
 
 class Episode:
@@ -25,22 +26,28 @@ class Episode:
     ----------
     play : callable
         (agent) -> anything; plays the run, and asks `agent` for decisions.
+    to_horizon : bool
+        Whether the run goes on to its horizon where nothing is left to decide.
 
     Attributes
     ----------
     decision : Decision or None
-        The one that waits for an answer; None once the run has ended.
+        The one that waits for an answer; None once the episode is over.
     totals : Totals
-        At this decision, or at the end of the run.
+        At this decision, or where the episode is over.
+    finished : bool
+        Whether nothing is left to decide, since the method has come to its end.
     """
 
-    def __init__(self, play: Callable[[Agent], object]) -> None:
+    def __init__(self, play: Callable[[Agent], object], to_horizon: bool) -> None:
         self.decision: Decision | None = None
         self.totals = Totals(0.0, 0.0, 0.0, 0.0, 1.0)
-        self._play = play
+        self.finished = False
+        self._play, self._to_horizon = play, to_horizon
         self._questions: SimpleQueue[Decision | BaseException | None] = SimpleQueue()
         self._answers: SimpleQueue[Any] = SimpleQueue()
         self._thread = threading.Thread(target=self._in_thread, name="netsim episode", daemon=True)
+        self._process = os.getpid()
         self._thread.start()
         self._next()
 
@@ -68,6 +75,18 @@ class Episode:
             raise Abandoned
         return answer
 
+    def finish(self, totals: Totals) -> None:
+        """Note, in the run's thread, that nothing is left to decide.
+
+        Raises
+        ------
+        Abandoned
+            If the run does not go on to its horizon.
+        """
+        self.finished, self.totals = True, totals
+        if not self._to_horizon:
+            raise Abandoned
+
     def _next(self) -> None:
         found = self._questions.get()
         if isinstance(found, BaseException):
@@ -83,14 +102,25 @@ class Episode:
 
         Raises
         ------
+        ProtocolError
+            If the action is not in the decision's space; the decision still waits.
         NetsimError
-            If the run fails.
+            If the run fails; the episode is over.
         """
+        assert self.decision is not None
+        self.decision.checked(action)
         self._answers.put(action)
         self._next()
 
+    @property
+    def is_here(self) -> bool:
+        """True in the process in which it began: threads are not there in one forked from it."""
+        return self._process == os.getpid()
+
     def close(self) -> None:
-        """End the run where it is; nothing happens if it has ended."""
+        """End the run where it is; nothing happens if it has ended, or is another process's."""
+        if not self.is_here:
+            return
         if self.decision is not None:
             self._answers.put(Abandoned)
             self.decision = None
@@ -107,6 +137,11 @@ class _Pausing:
     def __call__(self, decision: Decision) -> Any:
         return self._episode.ask(decision)
 
+    def finished(self, totals: Totals) -> None:
+        """End the episode: no decider has a process any more."""
+        self._episode.finish(totals)
+
     def ended(self, totals: Totals) -> None:
-        """Keep what the run has come to."""
-        self._episode.totals = totals
+        """Keep what the run has come to, unless the episode was over before."""
+        if not self._episode.finished:
+            self._episode.totals = totals

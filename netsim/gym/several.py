@@ -11,6 +11,7 @@ from pettingzoo import AECEnv
 
 from netsim.gym import spaces
 from netsim.gym.episode import Episode
+from netsim.gym.episodes import Episodes
 from netsim.gym.source import Source
 from netsim.node.decisions import Totals
 from netsim.python_api.scenario import Scenario
@@ -22,12 +23,13 @@ def aec(
     *,
     reward: Mapping[str, float] | None = None,
     record: str | Path | None = None,
+    timing_only: bool = False,
 ) -> SeveralAgents:
     """Make a PettingZoo environment of a scenario: each node that decides is an agent.
 
     Parameters
     ----------
-    scenario, algorithm, reward, record
+    scenario, algorithm, reward, record, timing_only
         As of `make`.
 
     Returns
@@ -39,14 +41,14 @@ def aec(
     ScenarioError
         If no method of the scenario leaves decisions.
     """
-    return SeveralAgents(Source(scenario, algorithm, reward, record))
+    return SeveralAgents(Source(scenario, algorithm, reward, record, timing_only))
 
 
 class SeveralAgents(AECEnv[str, dict[str, Any], Any]):  # type: ignore[misc] # it is untyped
     """A scenario in which nodes decide, each at its own instants, in the order of virtual time.
 
     The agent of node 3 is `node_3`. An agent's reward is what has been gained since its own last
-    decision. All are truncated at the horizon.
+    decision. All are terminated where the method has come to its end, and truncated at the horizon.
 
     Parameters
     ----------
@@ -59,8 +61,7 @@ class SeveralAgents(AECEnv[str, dict[str, Any], Any]):  # type: ignore[misc] # i
     def __init__(self, source: Source) -> None:
         super().__init__()
         self._source, self._declared = source, source.decides
-        self._episode: Episode | None = None
-        self._seed = source.seed - 1
+        self._episodes = Episodes(source)
         self.possible_agents = [f"node_{i}" for i in self._declared.deciders]
         self._action_spaces = {a: spaces.of(self._declared.action) for a in self.possible_agents}
         self._observation_spaces = {
@@ -95,8 +96,7 @@ class SeveralAgents(AECEnv[str, dict[str, Any], Any]):  # type: ignore[misc] # i
         NetsimError
             If the scenario can't be played, or nothing is decided before its end.
         """
-        self.close()
-        self._seed = self._seed + 1 if seed is None else seed
+        episode = self._episodes.begin(seed)
         self.agents = list(self.possible_agents)
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
@@ -106,8 +106,7 @@ class SeveralAgents(AECEnv[str, dict[str, Any], Any]):  # type: ignore[misc] # i
         nothing = spaces.observed(self._declared.observation, None)
         self._observed = dict.fromkeys(self.agents, nothing)
         self._decided: dict[str, Totals] = {}
-        self._episode = self._source.episode(self._seed)
-        self._look(self._episode)
+        self._look(episode)
 
     def step(self, action: Any) -> None:
         """Take the decision of the agent whose turn it is, and play to the next one.
@@ -120,16 +119,17 @@ class SeveralAgents(AECEnv[str, dict[str, Any], Any]):  # type: ignore[misc] # i
         Raises
         ------
         ProtocolError
-            If the action is not in the space; the episode has ended.
+            If the action is not in the space; the decision still waits for one.
         """
-        agent, episode = self.agent_selection, self._episode
-        if self.truncations[agent]:
+        agent = self.agent_selection
+        if self.truncations[agent] or self.terminations[agent]:
             self._was_dead_step(action)
             return
-        assert episode is not None
-        self._cumulative_rewards[agent] = 0.0
-        self._decided[agent] = episode.totals
+        episode = self._episodes.under_way
+        before = episode.totals
         episode.answer(action)
+        self._cumulative_rewards[agent] = 0.0
+        self._decided[agent] = before
         self._look(episode)
         self._accumulate_rewards()
 
@@ -143,15 +143,14 @@ class SeveralAgents(AECEnv[str, dict[str, Any], Any]):  # type: ignore[misc] # i
             self._observed[turns[0]] = told
         else:
             turns = list(self.agents)
-            self.truncations = dict.fromkeys(self.agents, True)
+            self.terminations = dict.fromkeys(self.agents, episode.finished)
+            self.truncations = dict.fromkeys(self.agents, not episode.finished)
         for agent in turns:
             if agent in self._decided:
                 self.rewards[agent] = self._source.gained(self._decided[agent], episode.totals)
-            self.infos[agent] = {"seed": self._seed, **episode.totals._asdict()}
+            self.infos[agent] = self._episodes.info(episode)
         self.agent_selection = turns[0]
 
     def close(self) -> None:
         """End the episode where it is."""
-        if self._episode is not None:
-            self._episode.close()
-            self._episode = None
+        self._episodes.close()

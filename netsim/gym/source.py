@@ -31,7 +31,10 @@ class Source:
     reward : mapping of str to float or None
         Weight of the growth of each of `Totals`; None: the method's.
     record : str, Path or None
-        Folder into which each episode is written as a run, `episode-00000` and so on.
+        Folder into which each episode is written as a run, `episode-00000` and so on, with the
+        first number that is free.
+    timing_only : bool
+        Whether to play without tensor work.
 
     Raises
     ------
@@ -45,12 +48,14 @@ class Source:
         algorithm: str | None,
         reward: Mapping[str, float] | None,
         record: str | Path | None,
+        timing_only: bool = False,
     ) -> None:
         self._scenario = as_scenario(scenario, None)
         self._algorithm = self._chosen(algorithm)
         self._scenario = self._scenario.replace(algorithm=[self._table()])
         self._record, self._recorded = None if record is None else Path(record), 0
         self._worlds: dict[int, world.World] = {}
+        self._timing_only = timing_only
         self.seed = int(self._scenario.tables.seed)
         self.decides = self._declared()
         self.reward = dict(self.decides.reward if reward is None else reward)
@@ -60,6 +65,10 @@ class Source:
                     f"reward: {name!r} must be one of {', '.join(Totals._fields)}"
                     + did_you_mean(name, Totals._fields)
                 )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        made_with = self._scenario, self._algorithm, self.reward, self._record, self._timing_only
+        return Source, made_with
 
     def _deciding(self) -> list[str]:
         """Names of the methods that leave decisions to an agent."""
@@ -112,7 +121,7 @@ class Source:
         NetsimError
             If the scenario can't be played, or nothing is decided before its end.
         """
-        begun = Episode(self._player(seed))
+        begun = Episode(self._player(seed), to_horizon=self._record is not None)
         if begun.decision is None:
             raise ScenarioError(
                 f"the run of seed {seed} came to its end without a decision; give it a longer "
@@ -124,18 +133,18 @@ class Source:
         """Return a function that plays the run of a seed with an agent."""
         seeded = self._scenario.replace(seed=seed)
         if self._record is not None:
-            folder = self._record / f"episode-{self._recorded:05}"
-            self._recorded += 1
+            while (folder := self._record / f"episode-{self._recorded:05}").exists():
+                self._recorded += 1
 
             def recorded(agent: Agent) -> None:
-                run(seeded, out=folder, agent=agent)
+                run(seeded, out=folder, agent=agent, timing_only=self._timing_only)
 
             return recorded
 
         def played(agent: Agent) -> None:
             with kinds_for(seeded):
                 (entry,) = seeded.tables.algorithm
-                engine.play(self._world(seed, seeded), entry, None, agent=agent)
+                engine.play(self._world(seed, seeded), entry, None, self._timing_only, agent=agent)
 
         return played
 

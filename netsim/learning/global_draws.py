@@ -153,26 +153,51 @@ class KeptGenerators:
     """
 
     def __init__(self, seed: int) -> None:
-        numpy = np.random.RandomState(seed & 0xFFFFFFFF).get_state()
-        torch_begin = torch.Generator().manual_seed(seed).get_state()
-        self._states: tuple[Any, Any, Any] = random.Random(seed).getstate(), numpy, torch_begin
+        self._seed = seed
+        self._states: tuple[Any, Any, Any] | None = None
 
     @contextmanager
     def in_force(self) -> Iterator[None]:
         """Let the global generators have these states; their earlier ones come back afterwards."""
         with ALONE:
-            before = _all_states()
-            _set_all_states(self._states)
+            before, thread = _all_states(), threading.get_ident()
+            if self._states is None:
+                _seed_all(self._seed)
+            else:
+                _set_all_states(self._states)
+            outermost = thread not in _FOREIGN
+            _FOREIGN.add(thread)
             try:
                 yield
             finally:
+                if outermost:
+                    _FOREIGN.remove(thread)
                 self._states = _all_states()
                 _set_all_states(before)
+
+
+_FOREIGN = set[int]()
+"""Threads in which code of others runs with generators of its own."""
+
+
+def foreign_code_runs() -> bool:
+    """Return whether code that brings its own learning runs in this thread, or it waits for such.
+
+    That is the case between `KeptGenerators.in_force` (`node.seeded`) and its end.
+    """
+    return threading.get_ident() in _FOREIGN
 
 
 def _all_states() -> tuple[Any, Any, Any]:
     """The states of the global generators of Python, NumPy and torch."""
     return random.getstate(), np.random.get_state(), torch.default_generator.get_state()  # noqa: NPY002
+
+
+def _seed_all(seed: int) -> None:
+    """Seed the three global generators, which is quicker than to make others of that seed."""
+    random.seed(seed)
+    np.random.seed(seed & 0xFFFFFFFF)  # noqa: NPY002
+    torch.default_generator.manual_seed(seed)
 
 
 def _set_all_states(states: tuple[Any, Any, Any]) -> None:

@@ -57,6 +57,13 @@ class HybridLink(Link):
     def withdraw(self, src: int, kind: type) -> int:
         return self.radio.withdraw(src, kind) + self.wires.withdraw(src, kind)
 
+    def waiting(self, src: int) -> int:
+        return self.radio.waiting(src) + self.wires.waiting(src)
+
+    def csi(self, src: int, dst: int) -> tuple[float, float]:
+        wired = src in self._servers or dst in self._servers
+        return (self.wires if wired else self.radio).csi(src, dst)
+
     def in_reach(self, src: int, others: Sequence[int]) -> list[int]:
         if src in self._servers:
             return self.wires.in_reach(src, others)

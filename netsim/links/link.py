@@ -7,11 +7,12 @@ with one outcome, through `PhysicalLink.finish`, which records it and tells the 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
 from netsim.clock import Clock
+from netsim.errors import ProtocolError
 from netsim.messaging.message import Envelope
 from netsim.recording.recorder import Recorder
 from netsim.recording.schema import MessageRow
@@ -29,6 +30,11 @@ OFF = "off"
 ASLEEP = "asleep"
 WITHDRAWN = "withdrawn"
 ARRIVED = frozenset({DELIVERED, PARTIAL})
+
+NO_BAND = (
+    "allocate: messages of servers go over wires, which have no band to divide; write [radio] "
+    'without [link], and [radio.mac] kind = "ofdma"'
+)
 
 
 class Transmission:
@@ -163,6 +169,48 @@ class Link(ABC):
         kind : type
             The message class.
         """
+
+    @abstractmethod
+    def waiting(self, src: int) -> int:
+        """Number of a node's transmissions that wait to be sent, one for each receiver."""
+
+    def csi(self, src: int, dst: int) -> tuple[float, float]:
+        """SNR of a pair, linear, and the rate [bit/s] that its sender would choose now.
+
+        Raises
+        ------
+        ProtocolError
+            If it is no radio.
+        """
+        raise ProtocolError(
+            f"csi: from node {src} to node {dst} there is a wire, which has no SNR; write [radio]"
+        )
+
+    def allocate(
+        self,
+        base_station: int,
+        uplink: bool,
+        shares: Mapping[int, float] | None,
+        powers: Mapping[int, float],
+    ) -> None:
+        """Divide the band of a base station in one direction from now on.
+
+        Parameters
+        ----------
+        base_station : int
+        uplink : bool
+            What it receives; else what it sends.
+        shares : mapping of int to float or None
+            Part of the band that each of some nodes has; None: the scheduler divides it again.
+        powers : mapping of int to float
+            Transmit power over the full one, of messages from or to a node that begin.
+
+        Raises
+        ------
+        ProtocolError
+            If the link has no such band, or it can't be divided so.
+        """
+        raise ProtocolError(NO_BAND)
 
     @abstractmethod
     def in_reach(self, src: int, others: Sequence[int]) -> list[int]:

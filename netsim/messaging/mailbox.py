@@ -156,11 +156,14 @@ class Mailbox:
             if waiter.event.callbacks is not None and self._goes_before(mine, theirs, envelope):
                 waiter.got, mine = {mine.src: mine}, theirs
         queue = self._queues.setdefault(kind, deque())
-        place = len(queue)
-        while place and queue[place - 1][0] == now:
-            if not self._goes_before(mine, queue[place - 1][1], envelope):
-                break
-            place -= 1
+        place, end = 0, len(queue)
+        while place < end:  # they lie in order of time and, within this instant, of their draws
+            middle = (place + end) // 2
+            came_ns, other = queue[middle]
+            if came_ns == now and self._goes_before(mine, other, envelope):
+                end = middle
+            else:
+                place = middle + 1
         queue.insert(place, (now, mine))
 
     def _goes_before(self, mine: Envelope, theirs: Envelope, latest: Envelope) -> bool:

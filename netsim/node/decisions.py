@@ -52,7 +52,10 @@ class Numbers:
 
     def checked(self, value: ArrayLike) -> Array:
         """As of `Space`; a float64 array of this shape."""
-        found = np.array(value, dtype=np.float64)
+        given = np.asarray(value)
+        if not _is_real(given):
+            raise ProtocolError(f"{value!r} is of type {given.dtype}, which has no real numbers")
+        found = np.array(given, dtype=np.float64)
         if found.shape != self.shape:
             raise ProtocolError(f"has shape {found.shape}; {self.shape} is declared")
         if not ((found >= self.low) & (found <= self.high)).all():
@@ -180,12 +183,17 @@ def _whole(value: Any, shape: tuple[int, ...], below: Any) -> Array:
     found = np.asarray(value)
     if found.shape != shape:
         raise ProtocolError(f"has shape {found.shape}; {shape} is declared")
-    is_real = np.issubdtype(found.dtype, np.number) or found.dtype == np.bool_
-    if not is_real or (found != np.round(found)).any():
+    if not _is_real(found) or (found != np.round(found)).any():
         raise ProtocolError(f"{value!r} is no whole number")
     if (found < 0).any() or (found >= below).any():
         raise ProtocolError(f"{value!r} is not from 0 to below {below}")
     return found.astype(np.int64)
+
+
+def _is_real(found: Array) -> bool:
+    """Return whether an array holds real numbers, or truth values."""
+    kinds = np.integer, np.floating, np.bool_
+    return any(np.issubdtype(found.dtype, kind) for kind in kinds)
 
 
 class Totals(NamedTuple):
@@ -240,9 +248,23 @@ class Decision:
     count: int
     draw: Callable[[int], list[float]]
 
+    def checked(self, action: Any) -> Any:
+        """Return an action in the form in which the method gets it.
+
+        Raises
+        ------
+        ProtocolError
+            If it is not in the space.
+        """
+        return _checked("decide: the agent's action", self.action, action)
+
 
 Agent = Callable[[Decision], Any]
-"""Decision -> an action of its space. One with a method `ended` is told the `Totals` at the end."""
+"""Decision -> an action of its space.
+
+One with a method `finished` is told the `Totals` when no decider has a process any more, one with a
+method `ended` those at the end of the run.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -302,6 +324,25 @@ class Decisions:
         self.by = "policy" if agent is None else "agent"
         self._agent = agent or (None if decides is None else decides.policy)
         self._asked: dict[int, int] = {}
+        self._processes: dict[int, int] = {}
+
+    def watch(self, node: int, processes: int) -> None:
+        """Note how many processes a node begins with; of nodes that don't decide nothing is noted.
+
+        Parameters
+        ----------
+        node : int
+        processes : int
+        """
+        if self._decides is not None and node in self._decides.deciders:
+            self._processes[node] = processes
+
+    def process_ended(self, node: int) -> None:
+        """Note that a process of a node has ended; after the last one nobody asks any more."""
+        if node in self._processes:
+            self._processes[node] -= 1
+            if not any(self._processes.values()):
+                self._tell("finished")
 
     @property
     def count(self) -> int:
@@ -347,13 +388,16 @@ class Decisions:
         count = self._asked.get(node, 0)
         self._asked[node] = count + 1
         asked = Decision(node, told, declared.action, self._totals(), count, draw)
-        return _checked("decide: the agent's action", declared.action, self._agent(asked))
+        return asked.checked(self._agent(asked))
 
     def end(self) -> None:
         """Tell the agent what the run has come to, if it wants to know."""
-        ended = getattr(self._agent, "ended", None)
-        if callable(ended):
-            ended(self._totals())
+        self._tell("ended")
+
+    def _tell(self, what: str) -> None:
+        told = getattr(self._agent, what, None)
+        if callable(told):
+            told(self._totals())
 
 
 def _checked(where: str, space: Space, value: Any) -> Any:
@@ -361,5 +405,5 @@ def _checked(where: str, space: Space, value: Any) -> Any:
         return space.checked(value)
     except ProtocolError as error:
         raise ProtocolError(f"{where}: {error}") from None
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError, RuntimeError) as error:
         raise ProtocolError(f"{where}: {error}") from error

@@ -12,6 +12,7 @@ from netsim.node.messaging import Inbox, MessagingVerbs, Outbox, RequestReply
 from netsim.node.neighbourhood import Neighbourhood
 from netsim.node.processor import Processor
 from netsim.node.publishing_verbs import PublishingVerbs
+from netsim.node.radio_verbs import RadioVerbs
 from netsim.node.training_verbs import TrainingVerbs
 from netsim.node.value_verbs import ValueVerbs
 from netsim.node.wakeups import Wakeups
@@ -48,3 +49,4 @@ class NodeInternals:
     publishing: PublishingVerbs
     draws: Draws
     foreign: ForeignVerbs
+    radio: RadioVerbs

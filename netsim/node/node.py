@@ -25,6 +25,7 @@ from netsim.learning.shards import Shards
 from netsim.messaging.message import Message, Received
 from netsim.node.internals import NodeInternals
 from netsim.node.live_model import Held
+from netsim.node.radio_verbs import Csi
 from netsim.node.wakeups import Condition
 from netsim.units import to_ns, to_s
 
@@ -37,8 +38,9 @@ T = TypeVar("T")
 class Node:
     """One node.
 
-    Verbs come in six groups: time (`wakeup tick sleep condition age`), the others (`peers
-    reachable`), messages (`send broadcast withdraw receive gather ask serve exchange`), learning
+    Verbs come in seven groups: time (`wakeup tick sleep condition age`), the others (`peers
+    reachable`), messages (`send broadcast withdraw receive gather ask serve exchange`), the radio
+    and the battery (`allocate csi queued battery_j energy_j`), learning
     (`initial train hold batch outputs loss gradient measure mix select pool compute value`), code
     that brings its own learning (`work once seeded model decide`), and what a node shows (`publish
     record log_weights warn keep`); `uniform` and `permutation` are the only randomness.
@@ -108,6 +110,7 @@ class Node:
         self._training, self._values = internals.training, internals.values
         self._evaluation, self._publishing = internals.evaluation, internals.publishing
         self._draws, self._foreign = internals.draws, internals.foreign
+        self._radio = internals.radio
         self._local_steps = internals.processor.steps_begun
 
     # -- time ------------------------------------------------------------------------------------
@@ -887,6 +890,96 @@ class Node:
         >>> chosen = yield node.decide({"round_trip_s": seen_s})
         """
         return self._foreign.decide(observation)
+
+    # -- the radio and the battery ---------------------------------------------------------------
+
+    def allocate(
+        self,
+        shares: Mapping[int, float] | None,
+        direction: Literal["uplink", "downlink"] = "uplink",
+        powers: Mapping[int, float] | None = None,
+    ) -> None:
+        """Divide the band of this base station, in place of its scheduler, until the next call.
+
+        A node has its share whether it uses it or not, and messages from or to it divide it
+        equally. Broadcasts and the messages of all other nodes divide equally what is left. A
+        message without a share stands still, and keeps what has been sent. Where shares change,
+        the part of a packet that has been sent stays sent, and the rest goes on at the new rate.
+        The power over hertz is a node's own, so its SNR is the same whatever share it has.
+
+        Parameters
+        ----------
+        shares : mapping of int to float, or None
+            By node a part of the band, in [0, 1], together at most 1; {}: none has one of its own;
+            None: the scheduler divides the band again.
+        direction : {"uplink", "downlink"}
+            What nodes send to this one, or what this one sends to them.
+        powers : mapping of int to float
+            By node the transmit power over the full one, in (0, 1], of its messages (downlink: of
+            the messages to it) that begin from now on; by default 1.
+
+        Raises
+        ------
+        ProtocolError
+            If the scenario's `[radio.mac]` is not `ofdma` with `scheduler = "round_robin"`, this
+            node is no base station (role `server`), or a node, a share or a power can't be.
+
+        Notes
+        -----
+        Returns at once, and costs nothing, under every schedule: a base station tells its cell
+        on a control channel. `@algorithm(allocates=True)` has a scenario without such a band
+        refused before it is played.
+
+        Examples
+        --------
+        >>> node.allocate({1: 0.25, 2: 0.75})
+        >>> node.allocate({1: 0.5}, "downlink", powers={1: 0.1})
+        """
+        self._radio.allocate(shares, direction, powers)
+
+    def csi(self, sender: int, receiver: int | None = None) -> Csi:
+        """Channel state information of a pair, this node being one of its ends.
+
+        The SNR is the one by which a sender chooses its rate: that of the instant, or of
+        `[radio.rate] csi_delay_s` ago; interference is left aside.
+
+        Parameters
+        ----------
+        sender : int
+        receiver : int
+            By default this node.
+
+        Returns
+        -------
+        Csi
+            `Csi(snr_db, rate_bps)`; at once, under every schedule.
+
+        Raises
+        ------
+        ProtocolError
+            If this node is none of the two, or they are linked by a wire.
+
+        Examples
+        --------
+        >>> channel = node.csi(3)
+        >>> upload_s = bits / channel.rate_bps  # with the whole band
+        """
+        return self._radio.csi(sender, receiver)
+
+    @property
+    def queued(self) -> int:
+        """Messages of this node that wait to be sent, one for each receiver."""
+        return self._radio.queued
+
+    @property
+    def battery_j(self) -> float:
+        """Energy left in this node's battery [J]; infinite where it has none."""
+        return self._radio.battery_j
+
+    @property
+    def energy_j(self) -> float:
+        """Energy that this node has drawn so far [J]."""
+        return self._radio.energy_j
 
     # -- looking at models -----------------------------------------------------------------------
 

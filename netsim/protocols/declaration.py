@@ -35,6 +35,10 @@ class Declaration:
         Whether its course depends on computed values, so that it can't be played `--timing-only`.
     mixes_to_one : bool
         Whether the weights of each row that it logs sum to one; `--check` holds it to that.
+    wakes : bool
+        Whether its nodes wait for wake-ups; if not, a scenario needs no `[exchange]` for it.
+    allocates : bool
+        Whether it divides the band of cells by `node.allocate`.
     learns : bool
         Whether it trains the scenario's models on the scenario's data; if not, it brings its own
         learning.
@@ -59,7 +63,9 @@ class Declaration:
     needs_server: bool = False
     needs_values: bool = False
     mixes_to_one: bool = False
+    allocates: bool = False
     learns: bool = True
+    wakes: bool = True
     decides: Callable[[Any, tuple[str, ...]], Decides] | None = None
     tasks: tuple[str, ...] | None = None
     needs_validation: bool | Callable[[Any], bool] = False
@@ -91,7 +97,9 @@ def algorithm(
     needs_server: bool = False,
     needs_values: bool = False,
     mixes_to_one: bool = False,
+    allocates: bool = False,
     learns: bool = True,
+    wakes: bool = True,
     decides: Callable[[Any, tuple[str, ...]], Decides] | None = None,
     tasks: Sequence[str] | None = None,
     needs_validation: bool | Callable[[Any], bool] = False,
@@ -114,9 +122,15 @@ def algorithm(
         Whether its course depends on computed values (then not with `--timing-only`).
     mixes_to_one : bool
         Whether the weights of each row that it logs sum to one; `--check` holds it to that.
+    allocates : bool
+        Whether it divides the band of cells by `node.allocate`: a scenario without `[radio.mac]
+        kind = "ofdma"` is refused.
     learns : bool
         False for a method that brings its own learning: its scenarios need no `[data]` and no
         `[model]`, and its nodes have neither samples nor a model unless they are named.
+    wakes : bool
+        False for a method that calls neither `node.wakeup` nor `node.exchange`: its scenarios need
+        no `[exchange]`.
     decides : callable, optional
         A function (Params, roles of the nodes) -> `Decides`: the decisions that the method leaves
         to an agent by `node.decide`.
@@ -172,7 +186,9 @@ def algorithm(
         "needs_server": needs_server,
         "needs_values": needs_values,
         "mixes_to_one": mixes_to_one,
+        "allocates": allocates,
         "learns": learns,
+        "wakes": wakes,
     }
     for key, value in switches.items():
         if not isinstance(value, bool):

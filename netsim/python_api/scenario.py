@@ -143,6 +143,9 @@ class Scenario:
     def __copy__(self) -> "Scenario":
         return self
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Scenario._of, parts(self)
+
     def __deepcopy__(self, memo: Any) -> "Scenario":
         return self
 

@@ -38,16 +38,17 @@ def recorded(metrics: Rows) -> dict[str, dict[str, float]]:
     last: dict[str, dict[int, float]] = {}
     for name, node, value in rows:
         last.setdefault(name, {})[node] = value
-    return {
-        name: {
-            "mean": float(np.mean(values)),
-            "std": float(np.std(values)),
-            "min": min(values),
-            "max": max(values),
-            "nodes": len(values),
+    with np.errstate(invalid="ignore"):  # infinite numbers have no standard deviation
+        return {
+            name: {
+                "mean": float(np.mean(values)),
+                "std": float(np.std(values)),
+                "min": min(values),
+                "max": max(values),
+                "nodes": len(values),
+            }
+            for name, values in ((name, list(by_node.values())) for name, by_node in last.items())
         }
-        for name, values in ((name, list(by_node.values())) for name, by_node in last.items())
-    }
 
 
 def per_node_rows(metrics: Rows, metric: str) -> Rows:

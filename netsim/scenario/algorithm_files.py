@@ -47,6 +47,11 @@ def needs_server(module: ModuleType) -> bool:
     return declaration_of(module.processes).needs_server
 
 
+def allocates(module: ModuleType) -> bool:
+    """Return whether the algorithm divides the band of cells."""
+    return declaration_of(module.processes).allocates
+
+
 def needs_values(module: ModuleType) -> bool:
     """Return whether the algorithm's course depends on values (so not with --timing-only)."""
     return declaration_of(module.processes).needs_values
@@ -75,6 +80,11 @@ def knows_servers(module: ModuleType) -> bool:
 def learns_itself(module: ModuleType) -> bool:
     """Return whether the algorithm brings its own learning, so that it needs no data or model."""
     return not declaration_of(module.processes).learns
+
+
+def wakes(module: ModuleType) -> bool:
+    """Return whether its nodes wait for wake-ups, so that the scenario needs a schedule."""
+    return declaration_of(module.processes).wakes
 
 
 def leaves_decisions(module: ModuleType) -> bool:

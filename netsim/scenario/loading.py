@@ -177,7 +177,7 @@ def check(draft: Draft, modules: Mapping[str, ModuleType]) -> Scenario:
 def _checked(draft: Draft, kinds: Kinds) -> Scenario:
     state = kinds.state()
     model = _model(state)
-    raw = _without_learning(with_default_kinds(normalised(draft.raw), model), kinds)
+    raw = _with_needless(with_default_kinds(normalised(draft.raw), model), kinds)
     single = [key for (key,) in LISTS if isinstance(draft.raw.get(key), dict)]
     problems: list[str] = []
     checked: Scenario | None = None
@@ -232,12 +232,22 @@ def _kinds_of_methods(raw: Mapping[str, Any], modules: Mapping[str, ModuleType])
     return [kind for kind in kinds if isinstance(kind, str) and kind in modules]
 
 
-def _without_learning(raw: dict[str, Any], modules: Mapping[str, ModuleType]) -> dict[str, Any]:
-    """The tables, with no data and no model where no method needs any and none are named."""
+def _with_needless(raw: dict[str, Any], modules: Mapping[str, ModuleType]) -> dict[str, Any]:
+    """The tables, and those that have to be there and that no method reads, where none are named.
+
+    No data and no model where every method brings its own learning; where none waits for wake-ups,
+    one wake-up of each node in the run, which nobody notices.
+    """
     kinds = _kinds_of_methods(raw, modules)
-    if not kinds or not all(algorithm_files.learns_itself(modules[kind]) for kind in kinds):
+    if not kinds:
         return raw
-    return {**NO_LEARNING, **raw}
+    needless: dict[str, Any] = {}
+    if all(algorithm_files.learns_itself(modules[kind]) for kind in kinds):
+        needless |= NO_LEARNING
+    fades_by_wakeup = at(raw, ("radio", "fading", "hold")) == "exchange"
+    if not fades_by_wakeup and not any(algorithm_files.wakes(modules[kind]) for kind in kinds):
+        needless["exchange"] = {"schedule": "periodic", "period_s": raw.get("horizon_s")}
+    return {**needless, **raw}
 
 
 def json_schema(modules: Mapping[str, ModuleType]) -> dict[str, Any]:

@@ -105,6 +105,10 @@ def shortest(params: type[Table]) -> dict[str, Any]:
     return {key: 1 if kind is int else 1.0 for key, kind in required.items()} | few
 
 
+SCHEDULED = ("node.wakeup", "node.exchange", "node.tick", "node.round", "max_age_s", "Inbox(")
+"""What a method reads of the schedule."""
+
+
 def keeps_the_contract(case: AlgorithmCase) -> None:
     """Params and messages are frozen, the file says what it is, its schedules exist."""
     module = case.module
@@ -116,6 +120,12 @@ def keeps_the_contract(case: AlgorithmCase) -> None:
         known = set(family("netsim.schedules", "schedule"))
     unknown = set(algorithm_files.schedules(module) or ()) - known
     require(not unknown, f"it declares schedules that there are not: {sorted(unknown)}")
+    source = Path(str(module.__file__)).read_text(encoding="utf-8")
+    read = [word for word in SCHEDULED if word in source]
+    require(
+        algorithm_files.wakes(module) or not read,
+        f"it declares wakes=False and has {', '.join(read)}, which follow the schedule",
+    )
     for value in list(vars(module).values()):
         if isinstance(value, type) and issubclass(value, Message) and value is not Message:
             frozen = getattr(value, "__dataclass_params__", None)

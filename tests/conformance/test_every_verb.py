@@ -42,15 +42,35 @@ API = {
     *("initial", "train", "hold", "batch", "outputs", "loss", "gradient", "measure"),
     *("mix", "select", "pool", "compute", "value", "publish", "log_weights", "warn", "keep"),
     *("work", "once", "seeded", "model", "decide"),
+    *("allocate", "csi", "queued", "battery_j", "energy_j"),
     *("superposed", "record", "local_steps", "batch_size"),
     *("uniform", "permutation"),
 }
 """All that an algorithm sees of a node."""
 
 
-def extra(name: str) -> dict:
+CELL = {
+    **SERVER,
+    "radio": {
+        "mean_snr_db": 3.0,
+        "rate": {"kind": "shannon_gap", "gap_db": 3.0, "min_rate_bps": 1e5},
+        "fading": {"kind": "rayleigh", "coherence_s": 0.02},
+        "mac": {"kind": "ofdma"},
+        "ttl_s": 0.01,
+    },
+}
+
+
+def world(name: str, link: str) -> dict:
+    """The tables of a toy's world: `toy_cell` has a radio of its own."""
+    if name == "toy_cell":
+        return CELL
     if name == "toy_server":
-        return SERVER
+        return {**LINKS[link], **SERVER}
+    return LINKS[link] | extra(name)
+
+
+def extra(name: str) -> dict:
     return {"training": {"common_initial": False}} if name == "toy_ring" else {}
 
 
@@ -91,7 +111,7 @@ def test_a_toy_has_under_forty_lines(name):
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("name", NAMES)
 def test_nothing_deadlocks_and_no_message_is_lost_silently(play, name, schedule, link):
-    played = play(name, schedule, **LINKS[link], **extra(name))
+    played = play(name, schedule, **world(name, link))
     summary, log = played.summary, played.log
     counts, messages = Counter(summary["counts"]), summary["messages"]
     assert played.seen
@@ -124,8 +144,8 @@ def test_nothing_deadlocks_and_no_message_is_lost_silently(play, name, schedule,
 @pytest.mark.parametrize("name", NAMES)
 def test_timing_only_plays_the_same_events(play, name, schedule):
     """No toy's timing depends on values but `toy_fetch`'s choice, which sends nothing."""
-    full = play(name, schedule, **LOSSY, **extra(name))
-    timing = play(name, schedule, timing_only=True, **LOSSY, **extra(name))
+    full = play(name, schedule, **world(name, "lossy"))
+    timing = play(name, schedule, timing_only=True, **world(name, "lossy"))
     assert timing.summary["event_log_sha256"] == full.summary["event_log_sha256"]
     assert timing.summary["parameters_sha256"] is None
     assert "accuracy" not in timing.summary

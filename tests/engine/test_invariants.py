@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from netsim import engine, world
+from netsim.channels.mac import ALONE
 from netsim.channels.mac.csma import Access, Csma
+from netsim.channels.mac.ofdma import Ofdma
 from netsim.devices.energy.meter import EnergyMeter, Loads
 from netsim.engine import invariants
 from netsim.engine.invariants.airtime import Airtime
@@ -13,6 +15,7 @@ from netsim.errors import InvariantError
 from netsim.links.link import PhysicalLink
 from netsim.links.radio.accounting.energy import EnergyAccounting
 from netsim.links.radio.link import RadioLink
+from netsim.links.radio.mac.cells import Cells
 from netsim.links.radio.phy.channel import RadioChannel
 from netsim.recording.message_log import MessageLog
 from netsim.recording.traffic_stats import Traffic
@@ -76,7 +79,7 @@ def test_a_link_beyond_all_radios_breaks_none(keys):
 
 def test_every_invariant_has_a_planted_fault():
     names = {kind.__module__.rpartition(".")[2] for kind in invariants.kinds()}
-    assert names == {name for name, *_ in FAULTS} | {"mixing_rows", "references"}
+    assert names == {name for name, *_ in FAULTS} | {"bands", "mixing_rows", "references"}
 
 
 def no_third(log, *args, **kwargs):
@@ -233,3 +236,26 @@ def test_times_of_wires_are_bounded_by_what_they_are_used_for_alone():
     found = played(link=link)
     assert found["messages"]["delivered"] > 20
     assert np.isfinite(found["energy_j"])
+
+
+CELL = {
+    "nodes": {"count": 4, "groups": [{"name": "hub", "count": 1, "role": "server"}]},
+    "radio": {
+        "rate": {"kind": "fixed", "rate_bps": 2e5},
+        "fading": {"kind": "none"},
+        "mac": {"kind": "ofdma"},
+    },
+}
+
+
+def test_more_than_a_band_is_seen(monkeypatch):
+    """Parts that add up to more than one, and a band that is used for longer than it was there."""
+    played(algorithm={"kind": "fedasync"}, **CELL)
+    with monkeypatch.context() as patch:
+        patch.setattr(Cells, "parts", lambda self: iter([(0, True, [0.7, 0.4])]))
+        with pytest.raises(InvariantError, match=r"bands: node 0 .* its uplink add up to: 1.1"):
+            played(algorithm={"kind": "fedasync"}, **CELL)
+    monkeypatch.setattr(Ofdma, "medium", lambda self, contenders, nodes: ALONE)  # nobody shares
+    monkeypatch.setattr(Cells, "parts", lambda self: iter([]))
+    with pytest.raises(InvariantError, match=r"bands: .* used for longer than there was time"):
+        played(algorithm={"kind": "fedasync"}, **CELL)

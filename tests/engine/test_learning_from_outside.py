@@ -55,6 +55,29 @@ def test_neither_data_nor_model_is_needed(counting, tmp_path):
     assert "accuracy" not in summary.load(run.folder)
 
 
+@pytest.mark.usefixtures("counting")
+def test_a_method_that_waits_for_no_wakeup_needs_no_schedule(tmp_path):
+    """With the events that it has under any schedule; one that waits for wake-ups is refused."""
+    text = METHOD.replace("learns=False", "learns=False, wakes=False")
+    text = text.replace("node.wakeup()", "node.sleep(2.0)").replace("node.round", "node.now_s")
+    (tmp_path / "sleeping.py").write_text(text)
+    without = {key: table for key, table in BASE.items() if key != "exchange"}
+    without["algorithm"] = {"kind": "sleeping"}
+    hashes = set()
+    schedules = [{"schedule": "rounds"}, {"schedule": "poisson", "rate_hz": 2.0}]
+    for k, table in enumerate([{}, *({"exchange": schedule} for schedule in schedules)]):
+        scenario = netsim.Scenario(components=tmp_path, **without, **table)
+        run = netsim.run(scenario, out=tmp_path / f"run{k}")
+        hashes.add(summary.load(run.folder)["event_log_sha256"])
+    assert len(hashes) == 1
+    for kinds in ([{"kind": "counting"}], [{"kind": "counting"}, {"kind": "sleeping"}]):
+        with pytest.raises(ScenarioError, match="exchange"):
+            netsim.Scenario(components=tmp_path, **without | {"algorithm": kinds})
+    fading = {"radio": {"fading": {"kind": "rayleigh", "hold": "exchange"}}}
+    with pytest.raises(ScenarioError, match="exchange"):
+        netsim.Scenario(components=tmp_path, **without, **fading)
+
+
 def test_data_that_are_named_are_there(counting):
     data = {"kind": "digits", "partition": {"kind": "iid", "train_samples": 5, "test_samples": 5}}
     assert counting(data=data, model={"kind": "mlp"}).tables.data.kind == "digits"
@@ -82,6 +105,12 @@ def test_the_main_metric_is_what_each_node_recorded_last(counting, tmp_path):
     curve = run.metrics[run.metrics["metric"] == "reward"]
     measured = curve[curve["stage"] == "reported"]
     assert sorted(set(measured["t_s"])) == [2.5, 5.0, 7.5, 10.0]
+
+
+def test_a_main_metric_that_nobody_recorded_is_told_of(counting, tmp_path):
+    scenario = counting(metrics={"every_s": 2.5, "main": "rewards"})
+    with pytest.warns(netsim.RunWarning, match='main = "rewards": no node .* recorded is reward$'):
+        netsim.run(scenario, out=tmp_path / "run")
 
 
 def test_low_values_are_better_where_the_scenario_says_so(counting, tmp_path):

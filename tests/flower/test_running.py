@@ -1,10 +1,12 @@
 """A notebook plays a ServerApp and a ClientApp over a scenario."""
 
+import random
+
 import pytest
 
 pytest.importorskip("flwr")
 
-from flwr.app import Message, RecordDict
+from flwr.app import Message, MetricRecord, RecordDict
 from flwr.clientapp import ClientApp
 from flwr.serverapp import ServerApp
 
@@ -38,3 +40,53 @@ def test_objects_play_over_a_scenario(tmp_path):
     netsim.flower.run(server_app, client_app, scenario, **keys)
     assert SEEN[-1] == {"a": 1, "b": 2.0}
     assert summary.load(tmp_path / "run")["recorded"]["flower_replies"]["mean"] == 2
+
+
+BROKEN_OFF = []
+
+
+@client_app.train()
+def on_train(message, context):
+    n = context.state["n"]["n"] + 1 if "n" in context.state else 1
+    if BROKEN_OFF and context.node_id == 1001 and n == 4:
+        raise BROKEN_OFF.pop()
+    context.state["n"] = MetricRecord({"n": n})
+    numbers = MetricRecord({"num-examples": 32, "n": n, "u": random.random()})
+    return Message(RecordDict({"m": numbers}), reply_to=message)
+
+
+rounds_app = ServerApp()
+
+
+@rounds_app.main()
+def play_rounds(grid, context):
+    for _ in range(6):
+        for node in grid.get_node_ids():
+            grid.send_and_receive([Message(RecordDict(), node, "train")])
+        random.random()
+
+
+def recorded_of(folder):
+    found = summary.load(folder)
+    return found["event_log_sha256"], found["recorded"]
+
+
+@pytest.mark.slow
+def test_a_run_of_objects_goes_on_where_it_was_broken_off(tmp_path):
+    """With the state of its clients, to the last bit; what is done already is not resumed."""
+    scenario = netsim.Scenario(
+        horizon_s=60.0,
+        nodes={"count": 3, "groups": [{"name": "s", "count": 1, "role": "server"}]},
+        link={"latency_s": 0.3},
+        exchange={"schedule": "periodic", "period_s": 10.0},
+        compute={"kind": "fixed", "step_s": 1.0},
+        algorithm=[{"kind": "flower"}],
+    )
+    netsim.flower.run(rounds_app, client_app, scenario, out=tmp_path / "whole")
+    BROKEN_OFF.append(KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        netsim.flower.run(rounds_app, client_app, scenario, out=tmp_path / "parts")
+    assert not BROKEN_OFF
+    netsim.flower.resume(tmp_path / "parts", rounds_app, client_app)
+    assert recorded_of(tmp_path / "parts") == recorded_of(tmp_path / "whole")
+    assert recorded_of(tmp_path / "whole")[1]["flower_client_train_n"]["mean"] == 6

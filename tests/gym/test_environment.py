@@ -1,7 +1,12 @@
 """Environments: a scenario plays from one decision to the next."""
 
 import gc
+import multiprocessing
+import pickle
+import subprocess
+import sys
 import threading
+from functools import partial
 
 import numpy as np
 import pytest
@@ -189,16 +194,137 @@ def test_an_episode_that_is_given_up_leaves_no_thread(small):
 
 @pytest.mark.parametrize(
     ("action", "said"),
-    [(np.zeros(2), "has shape"), (np.full(3, 2.0), "is not from 0 to 1"), (None, "action")],
+    [
+        (np.zeros(2), "has shape"),
+        (np.zeros((3, 1)), "has shape"),
+        (np.full(3, 2.0), "is not from 0 to 1"),
+        (np.array([0.0, np.nan, 0.0]), "nan is not from 0 to 1"),
+        (np.array([0.0, -np.inf, 0.0]), "is not from 0 to 1"),
+        (np.zeros(3, dtype=complex), "no real numbers"),
+        (["0.5", "0.5", "0.5"], "no real numbers"),
+        ([10**400, 0, 0], "no real numbers"),
+        ([[0.0], 0.0, 0.0], "action"),
+        ({"a": 1}, "no real numbers"),
+        (None, "action"),
+    ],
 )
-def test_a_wrong_action_is_refused_where_it_is_given(small, action, said):
+def test_a_wrong_action_is_refused_and_the_decision_waits_for_another(small, action, said):
     with netsim.gym.make(small) as env:
         env.reset(seed=0)
         with pytest.raises(NetsimError, match=said):
             env.step(action)
+        assert env.step(scores(1))[4]["time_s"] == 2.5
+
+
+def test_a_method_that_comes_to_its_end_terminates_the_episode(small, tmp_path):
+    """Two rounds of 2.5 s; the reward counts until then, also where a run is written to the end."""
+    two = small.replace(algorithm={"kind": "client_selection", "per_round": 1, "rounds": 2})
+    for record in (None, tmp_path):
+        with netsim.gym.make(two, record=record) as env:
+            env.reset(seed=0)
+            first = env.step(scores(1))
+            _, reward, terminated, truncated, info = env.step(scores(1))
+            assert first[1:4] == (-2.5, False, False)
+            assert (reward, terminated, truncated, info["time_s"]) == (-2.5, True, False, 5.0)
+            with pytest.raises(ScenarioError, match="call reset first"):
+                env.step(scores(1))
+    recorded = netsim.open(tmp_path / "episode-00000").metrics
+    assert recorded.t_s.max() == 12.0
+
+
+def test_an_episode_without_tensor_work_takes_the_same_course(small):
+    seen = []
+    for timing_only in (False, True):
+        with netsim.gym.make(small, reward={"time_s": -1.0}, timing_only=timing_only) as env:
+            seen.append([info["time_s"] for _, _, info in played(env, 0, lambda _: scores(0))])
+    assert seen[0] == seen[1]
+
+
+def test_a_closed_or_copied_environment_begins_with_a_reset(small):
+    with netsim.gym.make(small) as env:
+        first = env.reset(seed=4)
+        env.step(scores(1))
+        copy = pickle.loads(pickle.dumps(env))
         with pytest.raises(ScenarioError, match="call reset first"):
-            env.step(scores(0))
+            copy.step(scores(1))
+        assert copy.reset()[1]["seed"] == 5
+        assert repr(copy.reset(seed=4)) == repr(first)
+        copy.close()
+        assert env.step(scores(1))[4]["time_s"] == 5.0  # the first goes on beside it
+        env.close()
+        with pytest.raises(ScenarioError, match="call reset first"):
+            env.step(scores(1))
+
+
+def test_an_environment_that_nobody_has_any_more_leaves_no_thread(small):
+    before = threading.active_count()
+    env = netsim.gym.make(small)
+    env.reset(seed=0)
+    del env
+    gc.collect()
+    assert threading.active_count() == before
+
+
+def test_the_policy_answers_beside_an_agent(small):
+    robin = {"kind": "client_selection", "per_round": 1, "policy": {"kind": "round_robin"}}
+    with netsim.gym.make(small.replace(algorithm=robin)) as env:
         env.reset(seed=0)
+        first = env.policy_action()
+        assert env.action_space.contains(first)
+        env.step(first)
+        assert first.tolist() == [1.0, 0.0, 0.0]
+        assert env.policy_action().tolist() == [0.0, 1.0, 0.0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["SyncVectorEnv", "AsyncVectorEnv"])
+def test_vectors_of_environments_play_the_episodes_of_one(small, kind):
+    """Also in other processes, which end with it."""
+    alone = []
+    for seed in (1, 2):
+        with netsim.gym.make(small) as env:
+            alone.append([info["score"] for _, _, info in played(env, seed, lambda _: scores(1))])
+    children = set(multiprocessing.active_children())
+    vector = getattr(gymnasium.vector, kind)([partial(netsim.gym.make, small)] * 2)
+    try:
+        _, info = vector.reset(seed=[1, 2])
+        both = np.array([scores(1), scores(1)])
+        later = [vector.step(both)[4]["score"].tolist() for _ in range(len(alone[0]) - 1)]
+        found = [info["score"].tolist(), *later]
+    finally:
+        vector.close()
+    assert np.array(found).T.tolist() == alone
+    assert set(multiprocessing.active_children()) == children
+
+
+KILLED = """
+import os, signal, sys
+import netsim.gym
+env = netsim.gym.make(sys.argv[1], record=sys.argv[2])
+env.reset(seed=0)
+env.step(env.action_space.sample())
+print("under way", flush=True)
+if sys.argv[3] == "kill":
+    os.kill(os.getpid(), signal.SIGKILL)
+elif sys.argv[3] == "fork":
+    sys.exit(0) if os.fork() == 0 else os.wait()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("end", ["kill", "exit", "fork"])
+def test_a_program_that_ends_in_an_episode_leaves_what_it_had_written(small, tmp_path, end):
+    """No process goes on, and the folder of the run says that it is not done."""
+    (tmp_path / "small.toml").write_text(small.to_toml())
+    script = [sys.executable, "-c", KILLED, tmp_path / "small.toml", tmp_path / "episodes", end]
+    ended = subprocess.run(script, capture_output=True, text=True, timeout=300, check=False)
+    assert "under way" in ended.stdout, ended.stderr
+    assert ended.returncode == (-9 if end == "kill" else 0), ended.stderr
+    run = tmp_path / "episodes" / "episode-00000"
+    assert (run / "scenario.toml").exists()
+    assert not (run / "summary.json").exists()
+    with pytest.raises(ScenarioError, match="an agent took its decisions"):
+        netsim.resume(run)
 
 
 def test_what_can_not_be_an_environment_is_refused(small, pace):
@@ -212,6 +338,17 @@ def test_what_can_not_be_an_environment_is_refused(small, pace):
         netsim.gym.make(small, reward={"speed": 1.0})
     with pytest.raises(ScenarioError, match="call reset first"):
         netsim.gym.make(small).step(scores(0))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ["small_client_selection", "small_bandwidth_allocation"])
+def test_shipped_examples_pass_the_checks_of_both_libraries(name):
+    with netsim.gym.make(name, timing_only=True) as env:
+        check_env(env, skip_render_check=True)
+    several = netsim.gym.aec(name, timing_only=True)
+    api_test(several, num_cycles=20)
+    several.close()
 
 
 @pytest.mark.filterwarnings("ignore")

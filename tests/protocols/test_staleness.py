@@ -17,7 +17,16 @@ from netsim.testing.small_world import WORLDS
 KINDS = family("netsim.protocols.staleness")
 MODULES = algorithm_files.algorithms()
 CASES = {name: AlgorithmCase(MODULES, name) for name in MODULES}
-WITHOUT = {"client_selection", "baa", "dfedpgp", "flower", "local", "ncota", "sgp"}
+WITHOUT = {
+    "bandwidth_allocation",
+    "client_selection",
+    "baa",
+    "dfedpgp",
+    "flower",
+    "local",
+    "ncota",
+    "sgp",
+}
 """Methods that mix no messages which have an age: sums over the air, and nothing at all."""
 UNLOGGED = {"fedproto", "pfedhn"}
 """Methods whose messages are no shares of a mixture of models."""

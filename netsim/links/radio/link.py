@@ -23,7 +23,7 @@ relays is `relaying.Relaying`'s, hop by hop.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache, partial
 from itertools import pairwise
@@ -47,15 +47,13 @@ from netsim.links.link import (
 )
 from netsim.links.radio.accounting.energy import EnergyAccounting
 from netsim.links.radio.mac.admission import QueuedMessage, RadioQueue, Receivers
+from netsim.links.radio.mac.allocation import Allocation, require_cells
 from netsim.links.radio.mac.cells import Cells
 from netsim.links.radio.mac.changing_contention import ChangingContention
-from netsim.links.radio.mac.channel_access import interference_of, rejoin
+from netsim.links.radio.mac.channel_access import interference_of, rejoin, samplers_of
 from netsim.links.radio.mac.contention import Contention
 from netsim.links.radio.mac.flight import Flight, Reception
-from netsim.links.radio.mac.frame_level.sampler import FrameLevelSampler
 from netsim.links.radio.mac.interference import Interference
-from netsim.links.radio.mac.message_level import MessageLevelSampler
-from netsim.links.radio.mac.packet_level import PacketLevelSampler
 from netsim.links.radio.mac.random_access import PLAYED, OnAir
 from netsim.links.radio.mac.rate_adaptation import RateAdaptation
 from netsim.links.radio.mac.repeated_broadcast import BroadcastRounds
@@ -130,8 +128,7 @@ class RadioLink(PhysicalLink):
         self._packets_on_air = OnAir()
         self._ending = 0  # how many flights are being ended
         self._flights: dict[Flight, None] = {}  # on the air, in order of their start
-        # told of each one that ends
-        self.flights_ended: list[Callable[[Flight], object]] = []
+        self.flights_ended: list[Callable[[Flight], object]] = []  # told of each one that ends
         self._superposition: Superposition | None = None  # until something is sent over the air
         self._set_radio(radio, budget)
 
@@ -172,27 +169,14 @@ class RadioLink(PhysicalLink):
         self._adaptation = None
         if isinstance(radio.rate, Minstrel):
             self._adaptation = RateAdaptation(radio.rate, radio.bandwidth_hz, streams)
-        self._frames: FrameLevelSampler | None = None
-        self._sampler: MessageLevelSampler | PacketLevelSampler | FrameLevelSampler
-        self._one_by_one: PacketLevelSampler | None = None  # of short messages, or of all
-        if radio.plays_frames:
-            self._sampler = self._frames = FrameLevelSampler(
-                radio, budget, channel, env, streams, self._end, off, self._rhythms, distance_m,
-                self.recorder, meter,
-            )  # fmt: skip
-        else:
-            parts = radio, channel, env, streams, self._end
-            if mac.random_access:
-                self._packets_on_air.set_mac(mac, nodes, streams, channel.heard_dbm)
-                if self._packets_on_air.end not in self.flights_ended:
-                    self.flights_ended.insert(0, self._packets_on_air.end)
-            if mac.random_access or radio.fidelity == "packet":
-                self._sampler = PacketLevelSampler(*parts, self._packets_on_air, self._adaptation)
-                self._one_by_one = self._sampler if mac.random_access else None
-            if radio.fidelity != "packet":
-                self._sampler = MessageLevelSampler(
-                    *parts, self._accounting.to_end, self._adaptation
-                )
+        if mac.random_access:
+            self._packets_on_air.set_mac(mac, nodes, streams, channel.heard_dbm)
+            if self._packets_on_air.end not in self.flights_ended:
+                self.flights_ended.insert(0, self._packets_on_air.end)
+        self._sampler, self._one_by_one, self._frames = samplers_of(
+            radio, budget, channel, env, streams, self._end, off, self._rhythms, distance_m,
+            self.recorder, meter, self._packets_on_air, self._accounting.to_end, self._adaptation,
+        )  # fmt: skip
         if not mac.exclusive:  # radios are told to do several things at once
             meter.in_one_state(self._oldest_ns)
         self._relaying: Relaying | None = None
@@ -255,12 +239,33 @@ class RadioLink(PhysicalLink):
             ways = [self._relaying.routes.way(src, dst, now) for src in senders]
             hops = [hop for way in ways for hop in pairwise(way)]
         packets, packet_bits = self._packets(bits)
-        total_ns = 0.0
-        for src, to in hops:  # one after the other: the receiver has one radio
-            rate_bps = channel.mean_rate_bps(src, to, now)
-            if rate_bps > 0:
-                total_ns += packets * channel.attempt_ns(packet_bits, rate_bps, ALONE)
-        return total_ns / NS_PER_S
+        # One after the other: the receiver has one radio.
+        rates = [channel.mean_rate_bps(src, to, now) for src, to in hops]
+        return sum(packets * channel.attempt_ns(packet_bits, r, ALONE) for r in rates) / NS_PER_S
+
+    def csi(self, src: int, dst: int) -> tuple[float, float]:
+        return self._channel.csi(src, dst, self.env.now)
+
+    def waiting(self, src: int) -> int:
+        return sum(len(message.group) for message in self._waiting_from(src))
+
+    @property
+    def cells(self) -> Cells:
+        assert isinstance(self._interference, Cells)
+        return self._interference
+
+    def allocate(
+        self,
+        base_station: int,
+        uplink: bool,
+        shares: Mapping[int, float] | None,
+        powers: Mapping[int, float],
+    ) -> None:
+        require_cells(self._radio)
+        allocation = None if shares is None else Allocation(shares, powers)
+        self.cells.allocate(base_station, uplink, allocation)
+        if not self._ending:
+            self._settle(self.cells)
 
     def airtime_ahead_ns(self, now_ns: int) -> int:
         return sum(self._accounting.airtime_ahead_ns(flight, now_ns) for flight in self._flights)
@@ -281,8 +286,8 @@ class RadioLink(PhysicalLink):
 
     def broadcast(self, group: Sequence[Transmission]) -> None:
         self._in_flight += len(group)
-        src, group = group[0].src, self.in_contact(group)
-        if group:
+        src = group[0].src
+        if group := self.in_contact(group):
             self._come(QueuedMessage(group, (src, src), broadcast=True))
 
     def _come(self, message: QueuedMessage) -> None:
@@ -300,8 +305,7 @@ class RadioLink(PhysicalLink):
         if message.left_queue:
             return
         first = message.group[0]
-        one, other = message.radios
-        if self._queue.free[one] and self._queue.free[other]:
+        if all([self._queue.free[radio] for radio in message.radios]):
             self._start(message)
             return
         if self._queue.is_full(first.src):
@@ -395,6 +399,8 @@ class RadioLink(PhysicalLink):
         power = 1.0
         if self._channel.power.at_work:
             power = self._channel.power.over_full(src, [tx.dst for tx in group], now)
+        if isinstance(self._interference, Cells):
+            power *= self._interference.power(src, [tx.dst for tx in group])
         if message.broadcast:
             rate_bps, receptions, missed = self._receivers.of_broadcast(group, begins_ns, power)
         else:
@@ -484,9 +490,8 @@ class RadioLink(PhysicalLink):
             self._accounting.airtime(flight, self.env.now)
         for told in self.flights_ended:
             told(flight)
-        sample = flight.sampler.report
-        reports: list[Report]
-        reports = [r.predetermined or sample(flight, r, cut) for r in flight.receptions]
+        fate = flight.sampler.report
+        reports: list[Report] = [r.predetermined or fate(flight, r, cut) for r in flight.receptions]
         bits = self._accounting.bits(flight, reports, cut)
         self.count_transmitted(flight.src, bits)
         missed, rounds = flight.missed, self._in_rounds.pop(flight, None)
@@ -500,14 +505,8 @@ class RadioLink(PhysicalLink):
         if self._overhears:
             contention = self._interference
             of = contention if isinstance(contention, Contention) else self._channel
-            noticing = of.noticing(
-                flight.src, range(self._nodes), flight.begins_ns, flight.power_now
-            )
-            self._accounting.overheard(flight, noticing, self._flights if self._exclusive else None)
-            if flight.answered_ns:
-                dst = flight.receptions[0].tx.dst
-                noticing = of.noticing(dst, range(self._nodes), flight.begins_ns)
-                self._accounting.overheard_answers(flight, noticing)
+            others = self._flights if self._exclusive else None
+            self._accounting.overheard(flight, of.noticing, range(self._nodes), others)
         interference = self._interference
         if interference is not None:
             interference.leave(flight, self._flights)

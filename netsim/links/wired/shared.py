@@ -346,18 +346,24 @@ class SharedWiredLink(WiredLink):
         self._finish(trip, cause, attempts, None, bits * share)
 
     def withdraw(self, src: int, kind: type) -> int:
-        waiting = [
+        waiting = [tx for tx in self._unbegun(src) if isinstance(tx.envelope.message, kind)]
+        for tx in waiting:
+            self._cut(tx, WITHDRAWN)
+        return len(waiting) + super().withdraw(src, kind)
+
+    def waiting(self, src: int) -> int:
+        return len(self._unbegun(src)) + super().waiting(src)
+
+    def _unbegun(self, src: int) -> list[Transmission]:
+        """A node's transmissions of which no bit has been sent yet."""
+        return [
             tx
             for tx, trip in self._live.items()
             if tx.src == src
-            and isinstance(tx.envelope.message, kind)
             and trip.sent_bits == 0
             and trip.flow is not None
             and trip.flow.start_ns is None
         ]
-        for tx in waiting:
-            self._cut(tx, WITHDRAWN)
-        return len(waiting) + super().withdraw(src, kind)
 
     def switched(self, node: int, on: bool) -> None:
         if not on:

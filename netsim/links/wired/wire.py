@@ -323,6 +323,9 @@ class WiredLink(PhysicalLink):
         now = self.env.now
         return [queued for queued in self._queues.get(pair, ()) if queued.until_ns > now]
 
+    def waiting(self, src: int) -> int:
+        return sum(len(self._still_waiting(pair)) for pair in self._queues if pair[0] == src)
+
     def withdraw(self, src: int, kind: type) -> int:
         withdrawn = 0
         for pair in [pair for pair in self._queues if pair[0] == src]:

@@ -13,6 +13,7 @@ from typing import Any
 
 from netsim.errors import ProtocolError
 from netsim.learning.global_draws import KeptGenerators
+from netsim.protocols.flower.calling import Surroundings
 from netsim.protocols.flower.virtual_time import VirtualTime
 
 PATIENCE_S = 5.0
@@ -84,12 +85,22 @@ class AppThread:
     time : VirtualTime
     generators : KeptGenerators
         The app's global random numbers.
+    surroundings : Surroundings
+        Its working folder, environment and search path.
+    limit_s : float or None
+        Wall time after which it must have come to a request.
     """
 
     def __init__(
-        self, play: Callable[[], object], time: VirtualTime, generators: KeptGenerators
+        self,
+        play: Callable[[], object],
+        time: VirtualTime,
+        generators: KeptGenerators,
+        surroundings: Surroundings,
+        limit_s: float | None,
     ) -> None:
         self._play, self._time, self._generators = play, time, generators
+        self._surroundings, self._limit_s = surroundings, limit_s
         self._turns = dict[int, threading.Semaphore]()
         self._to_clock = threading.Semaphore(0)
         self._running: int | None = None
@@ -109,14 +120,21 @@ class AppThread:
         ------
         BaseException
             What the app raised.
+        ProtocolError
+            If it has not come to one within the limit.
         """
         self._answer = answer
-        with self._generators.in_force():
+        with self._generators.in_force(), self._surroundings.in_force():
             if self._thread.ident is None:
                 self._thread.start()
             else:
                 self.wakes(self._asker)()
-            self._to_clock.acquire()
+            if not self._to_clock.acquire(timeout=self._limit_s):
+                raise ProtocolError(
+                    "the ServerApp has neither asked the Grid for anything, slept nor ended for "
+                    f"{self._limit_s:g} s of wall time; lengthen call_limit_s of [algorithm] if "
+                    "it computes for so long"
+                )
         if self._failed is not None:
             raise self._failed
         return self._request

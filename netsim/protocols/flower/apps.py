@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import importlib
 import sys
+import sysconfig
 import tomllib
+import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -16,7 +18,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from netsim.errors import UnsuitableError
+from netsim.errors import ProtocolError, UnsuitableError, one_line
 from netsim.protocols.flower.params import FlowerParams, Value
 from netsim.registry import did_you_mean
 
@@ -102,13 +104,17 @@ def found_app(params: FlowerParams) -> FlowerApp:
     table = _table(folder) or {}
     components = table.get("components", {})
     if parts is None:
-        try:
-            parts = components["serverapp"], components["clientapp"]
-        except (KeyError, TypeError):
+        named = components if isinstance(components, dict) else {}
+        parts = named.get("serverapp"), named.get("clientapp")
+        if not all(isinstance(part, str) and part.count(":") == 1 for part in parts):
             raise UnsuitableError(
-                f"{folder / PROJECT}: [tool.flwr.app.components] has no serverapp and clientapp"
-            ) from None
-    return FlowerApp(folder, parts, _config(params, _flat(table.get("config", {})), folder))
+                f"{folder / PROJECT}: [tool.flwr.app.components] has no serverapp and clientapp of "
+                'the form "module:object"'
+            )
+    config = table.get("config", {})
+    if not isinstance(config, dict):
+        raise UnsuitableError(f"{folder / PROJECT}: [tool.flwr.app] config must be a table")
+    return FlowerApp(folder, parts, _config(params, _flat(config), folder))
 
 
 def _only(params: FlowerParams, folders: Sequence[Path]) -> Path:
@@ -169,6 +175,12 @@ def _flat(table: Mapping[str, Any], before: str = "") -> dict[str, Value]:
 
 
 def _config(params: FlowerParams, own: Mapping[str, Value], folder: Path) -> dict[str, Value]:
+    for key, value in own.items():
+        if not isinstance(value, bool | int | float | str):
+            raise UnsuitableError(
+                f"{folder / PROJECT}: [tool.flwr.app.config] {key} = {value!r}: Flower takes "
+                "numbers, texts, true and false"
+            )
     for key in params.run_config:
         if key not in own:
             raise UnsuitableError(
@@ -178,31 +190,62 @@ def _config(params: FlowerParams, own: Mapping[str, Value], folder: Path) -> dic
     return {**own, **params.run_config}
 
 
-def count_of(params: FlowerParams, app: FlowerApp, key: str) -> int:
-    """The value of `batch_size` or `epochs`, which may name one of the run config.
+def count_of(params: FlowerParams, app: FlowerApp, key: str, least: int = 1) -> int | None:
+    """The value of a key such as `batch_size`, which may name one of the run config.
 
     Parameters
     ----------
     params : FlowerParams
     app : FlowerApp
     key : str
+    least : int
+
+    Returns
+    -------
+    int or None
+        None: the key is not set.
 
     Raises
     ------
     UnsuitableError
-        If that is no whole number of 1 or more.
+        If that is no whole number, or less.
     """
     value = getattr(params, key)
-    if isinstance(value, int):
+    if value is None or isinstance(value, int):
         return value
     found = app.config.get(value)
-    if not isinstance(found, int) or isinstance(found, bool) or found < 1:
-        known = f"is {found!r}" if value in app.config else "is not there"
+    if not isinstance(found, int) or isinstance(found, bool) or found < least:
+        there = ", ".join(sorted(app.config)) or "none"
+        known = f"is {found!r}" if value in app.config else f"is not there (those are: {there})"
         raise UnsuitableError(
             f'[algorithm] {key} = "{value}": that value of the run config {known}; it must be a '
-            "whole number, 1 or more"
+            f"whole number, {least} or more; or give the number itself here"
         )
     return found
+
+
+def _is_installed(top: str) -> bool:
+    """Return whether a module that is loaded is one of Python, of the simulator or installed."""
+    if top in sys.stdlib_module_names or top == "netsim":
+        return True
+    loaded = getattr(sys.modules.get(top), "__file__", None)
+    return isinstance(loaded, str) and any(
+        Path(loaded).is_relative_to(sysconfig.get_path(kind)) for kind in ("purelib", "platlib")
+    )
+
+
+def _why_not_imported(folder: Path, error: Exception) -> str:
+    """Say at which line of its own an app's modules failed, and what may help."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if Path(frame.filename).is_relative_to(folder)]
+    where = f" ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""
+    remedy = ""
+    if isinstance(error, ModuleNotFoundError):
+        remedy = f"; what the app needs is in its {PROJECT}: pip install -e {folder}"
+    return (
+        f"the Flower app in {folder} can't be imported: {type(error).__name__}: "
+        f"{one_line(error)}{where}{remedy}"
+    )
 
 
 class ImportedApp:
@@ -228,6 +271,9 @@ class ImportedApp:
         sys.path.insert(0, str(self._folder))
         try:
             self.server, self.client = (self._object(name) for name in app.parts)
+        except Exception as error:
+            self.close()
+            raise ProtocolError(_why_not_imported(self._folder, error)) from error
         except BaseException:
             self.close()
             raise
@@ -237,13 +283,18 @@ class ImportedApp:
         return getattr(importlib.import_module(module), attribute)
 
     def _taken_out(self) -> dict[str, ModuleType]:
-        """Take the modules whose names the folder has out of those that are loaded."""
+        """Take the modules whose names the folder has out of those that are loaded.
+
+        Installed ones and those of Python stay: as where Flower runs an app, a file `random.py`
+        beside it is not what others import by that name.
+        """
         assert self._folder is not None
         tops = {
             entry.stem
             for entry in self._folder.iterdir()
             if entry.suffix == ".py" or (entry.is_dir() and any(entry.glob("*.py")))
         }
+        tops = {top for top in tops if not _is_installed(top)}
         names = [name for name in sys.modules if name.partition(".")[0] in tops]
         return {name: sys.modules.pop(name) for name in names}
 

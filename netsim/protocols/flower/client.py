@@ -6,13 +6,12 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from flwr.app import Context, Error, RecordDict
+from flwr.app import Context, RecordDict
 from flwr.app import Message as FlowerMessage
-from flwr.common.constant import ErrorCode
 
 from netsim.node.node import Node, Process
 from netsim.protocols.flower.apps import FlowerApp, count_of
-from netsim.protocols.flower.grid import RUN_ID
+from netsim.protocols.flower.calling import RUN_ID, Answer, Call
 from netsim.protocols.flower.messages import FIRST_ID, Instruction, Reply
 from netsim.protocols.flower.metrics import numbers_of
 from netsim.protocols.flower.params import FlowerParams
@@ -21,6 +20,9 @@ from netsim.units import to_ns, to_s
 
 LEARNING = ("train", "evaluate")
 """Message types that take a client's processor."""
+
+MOST_STEPS = 2**53
+"""Local steps that a reply may tell of: numbers of more are no counts."""
 
 
 def processes(node: Node, params: FlowerParams, app: FlowerApp) -> list[Process]:
@@ -41,8 +43,9 @@ class Client:
     def __init__(self, node: Node, params: FlowerParams, app: FlowerApp) -> None:
         self._node, self._params, self._app = node, params, app
         self._batch_size, self._epochs = (
-            count_of(params, app, key) for key in ("batch_size", "epochs")
+            count_of(params, app, key) or 1 for key in ("batch_size", "epochs")
         )
+        self._known = {kind: count_of(params, app, f"{kind}_steps", least=0) for kind in LEARNING}
 
     def main(self) -> Process:
         """Answer the server's messages."""
@@ -57,10 +60,18 @@ class Client:
             message = received.msg.content.value
             if run.expires_ns(message, to_ns(node.now_s)) <= to_ns(node.now_s):
                 continue  # nobody waits for the answer any more: Flower does not hand it out
-            reply, slept_ns = self._answered(run, message, context)
-            yield node.work(steps=self._steps(message, reply))
-            if slept_ns:
-                yield node.work(seconds=to_s(slept_ns))
+            with node.seeded("flower") as seed:
+                call = Call(message, context, seed, to_ns(node.now_s))
+            begun, known = run.begun(call), self._known.get(_kind(message))
+            if known is not None:
+                yield node.work(steps=self._share(message, known))
+            answer = run.answer(node, call, begun)
+            reply, context = answer.reply, answer.context
+            self._warn(answer)
+            if known is None:
+                yield node.work(steps=self._steps(message, reply))
+            if answer.slept_ns:
+                yield node.work(seconds=to_s(answer.slept_ns))
             self._record(run, message, reply)
             packed = run.packed(reply)
             for _ in range(params.tries):
@@ -68,24 +79,12 @@ class Client:
                 if outcome in ("delivered", None):
                     break
 
-    def _answered(
-        self, run: FlowerRun, message: FlowerMessage, context: Context
-    ) -> tuple[FlowerMessage, int]:
-        """The app's reply, and how long it slept [ns]; of an app that raises, Flower's error."""
-        node = self._node
-        with node.seeded("flower"), run.time.working() as slept_ns:
-            try:
-                reply = run.client_app(message, context)
-            except Exception as error:
-                node.warn(
-                    "the ClientApp raised",
-                    f"the ClientApp raised {type(error).__name__}: {error}{run.place_of(error)}; "
-                    "the server got Flower's error reply",
-                )
-                reason = f"{type(error)}:<'{error}'>"
-                failed = Error(ErrorCode.CLIENT_APP_RAISED_EXCEPTION, reason)
-                reply = FlowerMessage(failed, reply_to=message)
-            return reply, slept_ns()
+    def _warn(self, answer: Answer) -> None:
+        if answer.failure:
+            self._node.warn(
+                "the ClientApp failed",
+                f"the ClientApp {answer.failure}; the server got Flower's error reply",
+            )
 
     def _steps(self, message: FlowerMessage, reply: FlowerMessage) -> int:
         """Local steps that a reply tells of."""
@@ -99,18 +98,26 @@ class Client:
             legacy = named.get("num_examples")  # of a NumPyClient
             examples = named.get(params.examples_key, legacy)
             epochs = self._epochs if kind == "train" else 1
-            steps = None if examples is None else math.ceil(examples / self._batch_size) * epochs
-        if steps is None or not steps >= 0:
+            steps = None
+            if examples is not None and 0 <= examples <= MOST_STEPS:
+                steps = math.ceil(examples / self._batch_size) * epochs
+        if steps is None or not 0 <= steps <= MOST_STEPS:
             key = params.steps_key or params.examples_key
             self._node.warn(
                 "replies without examples",
-                f"a reply to a {kind} message has no metric {key} of 0 or more, so its work takes "
-                "no time; name the one that has it: examples_key or steps_key of [algorithm]",
+                f"a reply to a {kind} message has no metric {key} that is a count of "
+                "0 or more, so its work takes no time; name the one that has it: examples_key or "
+                "steps_key of [algorithm]",
             )
             return 0
-        if kind == "evaluate" and steps:
-            return max(1, round(steps * params.evaluate_share)) if params.evaluate_share else 0
-        return math.ceil(steps)
+        return self._share(message, math.ceil(steps))
+
+    def _share(self, message: FlowerMessage, steps: int) -> int:
+        """Local steps that take as long as so many batches of a message's kind of work."""
+        share = self._params.evaluate_share
+        if _kind(message) != "evaluate" or not steps:
+            return steps
+        return max(1, round(steps * share)) if share else 0
 
     def _record(self, run: FlowerRun, message: FlowerMessage, reply: FlowerMessage) -> None:
         part = f"client_{_kind(message)}"

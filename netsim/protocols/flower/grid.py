@@ -27,10 +27,10 @@ from netsim.protocols.flower.app_thread import (
     Wait,
     WaitForSome,
 )
+from netsim.protocols.flower.calling import RUN_ID
 from netsim.protocols.flower.virtual_time import Changes, VirtualTime
 from netsim.units import to_ns
 
-RUN_ID = 1
 MANY = 1000
 """Questions at one instant after which each takes time, for loops that never sleep."""
 

@@ -34,6 +34,19 @@ class FlowerParams(Table):
     steps_key
         Name of the metric by which replies tell their number of local steps, in place of examples
         and epochs; empty: none does.
+    train_steps, evaluate_steps
+        Local steps of a training, batches of an evaluation, known before the client has computed:
+        its reply is then computed beside the simulation, by one of the `workers`, until the steps
+        have passed in virtual time. A number, or the name of the run config's value that says it;
+        absent: replies tell. Example: `40`
+    workers
+        Processes in which clients compute, with the same results; 0: they do so in the run's own,
+        one after the other, and share what their modules keep.
+    call_limit_s
+        Wall time after which a client's call is broken off, with an error reply, and after which
+        a ServerApp that does not come back to its Grid ends the run. Clients then compute in one
+        of the `workers`, at least one. Absent: they take as long as they need, and the run says so
+        of one that has taken a minute.
     poll_s
         Time that a pull takes which finds no reply, unless one comes sooner [s].
     overhead_bytes
@@ -49,6 +62,15 @@ class FlowerParams(Table):
     evaluate_share: NonNegative = 1 / 3
     examples_key: str = "num-examples"
     steps_key: str = ""
+    train_steps: Index | str | None = None
+    evaluate_steps: Index | str | None = None
+    workers: Index = 0
+    call_limit_s: Positive | None = None
     poll_s: Positive = 0.1
     overhead_bytes: Index = 0
     tries: Count = 1
+
+    @property
+    def client_processes(self) -> int:
+        """Processes beside the run's own in which clients compute."""
+        return max(self.workers, 0 if self.call_limit_s is None else 1)

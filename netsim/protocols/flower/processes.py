@@ -66,3 +66,5 @@ def _require_flwr() -> None:
 def _require_counts(params: FlowerParams, app: FlowerApp) -> None:
     for key in ("batch_size", "epochs"):
         count_of(params, app, key)
+    for key in ("train_steps", "evaluate_steps"):
+        count_of(params, app, key, least=0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable
 from functools import partial
+from heapq import heapify, heappop
 from typing import Any
 
 from flwr.app import Context, Error, RecordDict
@@ -22,7 +23,8 @@ from netsim.protocols.flower.app_thread import (
     Wait,
 )
 from netsim.protocols.flower.apps import FlowerApp
-from netsim.protocols.flower.grid import RUN_ID, SimulatedGrid, adapt_legacy_server
+from netsim.protocols.flower.calling import RUN_ID, text_of
+from netsim.protocols.flower.grid import SimulatedGrid, adapt_legacy_server
 from netsim.protocols.flower.messages import FIRST_ID, Instruction, Reply
 from netsim.protocols.flower.metrics import listen_to_strategies
 from netsim.protocols.flower.params import FlowerParams
@@ -53,6 +55,7 @@ class Server:
         self._expires_ns: dict[str, int] = {}
         self._replies: dict[str, FlowerMessage] = {}
         self._told: list[tuple[str, float]] = []
+        self._came: list[str] = []
         self._count = self._late = 0
 
     @property
@@ -64,13 +67,18 @@ class Server:
         run = self._run = self._node.once(FlowerRun, self._node, self._params, self._app)
         poll_s, grids = self._params.poll_s, list[SimulatedGrid]()
         context = Context(RUN_ID, SUPERLINK_NODE_ID, {}, RecordDict(), run.config)
+        app = run.app
         thread = run.thread = AppThread(
-            lambda: run.server_app(grids[0], context), run.time, run.generators
+            lambda: app.server(grids[0], context),
+            app.time,
+            run.generators,
+            app.surroundings.copy(),
+            self._params.call_limit_s,
         )
         run.server = self._node
-        grids.append(SimulatedGrid(thread, run.time, poll_s))
-        adapt_legacy_server(run.changes, thread, run.time, poll_s)
-        listen_to_strategies(run.changes, run.names, lambda *told: self._told.append(told))
+        grids.append(SimulatedGrid(thread, app.time, poll_s))
+        adapt_legacy_server(app.changes, thread, app.time, poll_s)
+        listen_to_strategies(app.changes, run.names, lambda *told: self._told.append(told))
         request = self._next(thread, None)
         while request is not None:
             answer = yield from self._answer(request)
@@ -80,13 +88,14 @@ class Server:
     def _next(self, thread: AppThread, answer: object) -> Request | None:
         """Let the app go on, and record what it has reported."""
         try:
-            request = thread.go_on(answer)
-        except NetsimError:
+            with self._run.waiting.on("the ServerApp, between two of its requests"):
+                request = thread.go_on(answer)
+        except (NetsimError, KeyboardInterrupt):
             raise
         except BaseException as error:
-            place = self._run.place_of(error)
+            place = self._run.app.place_of(error)
             raise ProtocolError(
-                f"the ServerApp raised {type(error).__name__}: {error}{place}"
+                f"the ServerApp raised {type(error).__name__}: {text_of(error)}{place}"
             ) from error
         finally:
             for name, value in self._told:
@@ -96,7 +105,11 @@ class Server:
 
     def _answer(self, request: Request) -> Generator[Any, Any, Any]:
         """Do what the app has asked for."""
-        node = self._node
+        node, run = self._node, self._run
+        if not isinstance(request, Sleep | NodeIds):
+            run.asks_since_s = None
+        elif isinstance(request, NodeIds) and run.asks_since_s is None:
+            run.asks_since_s = node.now_s
         if isinstance(request, Sleep):
             yield node.sleep(to_s(request.duration_ns))
             return None
@@ -109,19 +122,17 @@ class Server:
             found = self._pull(request.ids)
             if not found:
                 until_ns = self._now_ns + to_ns(self._params.poll_s)
-                ids = set(request.ids)
-                yield from self._until(lambda: bool(self._ended(ids)), until_ns, ids)
+                yield from self._first_over([Wait([name], until_ns) for name in request.ids])
                 found = self._pull(request.ids)
             return found
         if isinstance(request, Wait):
             return (yield from self._round(request))
-        return (yield from self._first_ended(request.waits))
+        return (yield from self._several(request.waits))
 
     def _round(self, wait: Wait) -> Generator[Any, Any, list[FlowerMessage]]:
         """One `send_and_receive`."""
-        began_ns, ids = self._now_ns, set(wait.ids)
-        until_ns = FOREVER_NS if wait.until_ns is None else wait.until_ns
-        yield from self._until(lambda: len(self._ended(ids)) == len(ids), until_ns, ids)
+        began_ns = self._now_ns
+        yield from self._first_over([wait])
         found = self._pull(wait.ids)
         self._end_round(wait.ids, found, began_ns)
         return found
@@ -141,40 +152,60 @@ class Server:
         for name, value in numbers.items() if ids else ():
             self._node.record(self._run.names("", name), value)
 
-    def _first_ended(self, waits: list[Wait]) -> Generator[Any, Any, dict[int, Any]]:
+    def _several(self, waits: list[Wait]) -> Generator[Any, Any, dict[int, Any]]:
         """Wait for the first of several waits; the replies of each that has ended, by its place."""
-        sets = [set(wait.ids) for wait in waits]
-        ends = [FOREVER_NS if wait.until_ns is None else wait.until_ns for wait in waits]
-
-        def over() -> list[int]:
-            now_ns = self._now_ns
-            return [
-                place
-                for place, (ids, end_ns) in enumerate(zip(sets, ends, strict=True))
-                if end_ns <= now_ns or len(self._ended(ids)) == len(ids)
-            ]
-
-        yield from self._until(lambda: bool(over()), min(ends), set().union(*sets))
         found = {}
-        for place in over():
+        for place in (yield from self._first_over(waits)):
             found[place] = self._pull(waits[place].ids)
             for name in waits[place].ids:
                 self._forget(name)
         return found
 
-    def _until(self, holds: Any, until_ns: int, ids: set[str]) -> Process:
-        """Wait until something holds of these messages, or a time has come."""
+    def _first_over(self, waits: list[Wait]) -> Generator[Any, Any, list[int]]:
+        """Wait for the first of several waits to be over: answered, expired or out of time.
+
+        Returns
+        -------
+        list of int
+            Places of those that are over; empty where there are none to wait for.
+        """
+        open_ids = [set(wait.ids).difference(self._ended(wait.ids)) for wait in waits]
+        over = {place for place, left in enumerate(open_ids) if not left}
+        place_of = {name: place for place, left in enumerate(open_ids) for name in left}
+        ends = [
+            (wait.until_ns, place, "")
+            for place, wait in enumerate(waits)
+            if wait.until_ns is not None
+        ]
+        ends += [(self._expires_ns[name], place, name) for name, place in place_of.items()]
+        heapify(ends)
         timers: dict[int, Any] = {}
-        while not holds() and self._now_ns < until_ns:
-            live = [self._expires_ns[name] for name in ids if name in self._expires_ns]
-            due = [at for at in live if at > self._now_ns]
-            wake_ns = min([until_ns, *due])
-            if wake_ns >= FOREVER_NS:
-                yield self._heard.wait()
-                continue
-            if wake_ns not in timers:
-                timers[wake_ns] = self._node.sleep(to_s(wake_ns - self._now_ns))
-            yield self._heard.wait() | timers[wake_ns]
+        self._came.clear()
+        while waits and not over:
+            while ends and ends[0][0] <= self._now_ns:
+                _, place, name = heappop(ends)
+                open_ids[place].discard(name)
+                if not name or not open_ids[place]:
+                    over.add(place)
+            if over:
+                break
+            while ends and ends[0][2] and ends[0][2] not in open_ids[ends[0][1]]:
+                heappop(ends)  # it is answered
+            heard = self._heard.wait()
+            if ends and ends[0][0] < FOREVER_NS:
+                wake_ns = ends[0][0]
+                if wake_ns not in timers:
+                    timers[wake_ns] = self._node.sleep(to_s(wake_ns - self._now_ns))
+                yield heard | timers[wake_ns]
+            else:
+                yield heard
+            for name in self._came:
+                if (its_place := place_of.get(name)) is not None:
+                    open_ids[its_place].discard(name)
+                    if not open_ids[its_place]:
+                        over.add(its_place)
+            self._came.clear()
+        return sorted(over)
 
     def _ended(self, ids: Iterable[str]) -> list[str]:
         """The messages that are answered or have expired, and those that nobody knows."""
@@ -223,6 +254,7 @@ class Server:
             name = message.metadata.reply_to_message_id
             if self._expires_ns.get(name, -1) > self._now_ns:
                 self._replies[name] = message
+                self._came.append(name)
                 self._heard.notify()
             else:
                 self._late += 1

@@ -66,6 +66,7 @@ class VirtualTime:
         self._clock_ns, self._changes = now_ns, changes
         self._thread: int | None = None
         self._sleep: Sleeps = lambda _: None
+        self._began_ns: int | None = None
         self._slept_ns = 0
         epoch_ns = EPOCH_S * NS_PER_S
         virtual: dict[str, Callable[..., Any]] = {
@@ -85,7 +86,8 @@ class VirtualTime:
 
     def now_ns(self) -> int:
         """Virtual time as the running code sees it [ns]."""
-        return self._clock_ns() + self._slept_ns
+        began_ns = self._clock_ns() if self._began_ns is None else self._began_ns
+        return began_ns + self._slept_ns
 
     def _either(self, real: Callable[..., Any], virtual: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(real)
@@ -119,8 +121,13 @@ class VirtualTime:
         self._thread = None
 
     @contextmanager
-    def working(self) -> Iterator[Callable[[], int]]:
+    def working(self, at_ns: int | None = None) -> Iterator[Callable[[], int]]:
         """Let the app work in the calling thread; what it sleeps adds up.
+
+        Parameters
+        ----------
+        at_ns : int, optional
+            Virtual time at which it begins; by default, now.
 
         Yields
         ------
@@ -134,11 +141,12 @@ class VirtualTime:
             self._slept_ns += duration_ns
 
         self.runs_here(sleep)
+        self._began_ns = at_ns
         try:
             yield lambda: self._slept_ns
         finally:
             self.runs_nowhere()
-            self._slept_ns = 0
+            self._began_ns, self._slept_ns = None, 0
 
 
 def _is_library(module: str) -> bool:

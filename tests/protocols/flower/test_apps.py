@@ -8,7 +8,7 @@ import pytest
 from netsim import world
 from netsim.engine import Simulation
 from netsim.engine.component_record import recall, remember
-from netsim.errors import UnsuitableError
+from netsim.errors import ProtocolError, UnsuitableError
 from netsim.protocols.flower import FlowerParams, apps
 from netsim.protocols.flower.virtual_time import Changes
 from netsim.scenario import from_dict
@@ -78,11 +78,26 @@ def test_what_is_not_given_is_refused_in_words(tmp_path: Path, params, names, to
     assert told in str(error.value)
 
 
-def test_a_project_without_the_two_parts_is_refused_by_its_file(tmp_path: Path):
-    (tmp_path / "pyproject.toml").write_text("[tool.flwr.app]\n", encoding="utf-8")
+PARTS = '[tool.flwr.app.components]\nserverapp = "a:b"\nclientapp = "a:c"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "has no serverapp and clientapp"),
+        ("components = 3\n", "has no serverapp and clientapp"),
+        ('[tool.flwr.app.components]\nserverapp = "a:b"\n', "has no serverapp and clientapp"),
+        (PARTS.replace("a:b", "a"), "has no serverapp and clientapp"),
+        (PARTS.replace('"a:b"', "5"), "has no serverapp and clientapp"),
+        ("config = 3\n" + PARTS, "config must be a table"),
+        (PARTS + "[tool.flwr.app.config]\nrates = [1, 2]\n", r"rates = \[1, 2\]: Flower takes"),
+    ],
+)
+def test_a_project_that_is_none_is_refused_by_its_file(tmp_path: Path, text, told):
+    (tmp_path / "pyproject.toml").write_text("[tool.flwr.app]\n" + text, encoding="utf-8")
     assert apps.is_app(tmp_path)
     apps.add_folder(tmp_path)
-    with pytest.raises(UnsuitableError, match=r"pyproject.toml: .* has no serverapp"):
+    with pytest.raises(UnsuitableError, match=f"pyproject.toml: .*{told}"):
         apps.found_app(FlowerParams())
 
 
@@ -103,6 +118,53 @@ def test_a_run_imports_afresh_and_leaves_the_modules_of_before(tmp_path: Path):
             assert sys.path == path
     finally:
         del sys.modules["one_code"]
+
+
+def test_modules_named_like_installed_ones_leave_those_alone(tmp_path: Path):
+    """Of Python and of libraries; the app's own module of another name is there."""
+    import random
+
+    import numpy as np
+
+    folder = app_in(tmp_path, "one")
+    for name in ("random.py", "numpy.py", "netsim.py"):
+        (folder / name).write_text("raise RuntimeError\n", encoding="utf-8")
+    apps.add_folder(folder)
+    found = apps.ImportedApp(apps.found_app(FlowerParams()))
+    assert (found.server, found.client) == ("S", "C")
+    assert sys.modules["random"] is random
+    assert sys.modules["numpy"] is np
+    found.close()
+    assert sys.modules["numpy"] is np
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("import no_such_library\n", r"named 'no_such_library' \(parts.py:1\); .*pip install -e"),
+        ("\n1 / 0\n", r"ZeroDivisionError: division by zero \(parts.py:2\)"),
+        ("server = 1\n", r"AttributeError: module 'one_code.parts' has no attribute 'client'"),
+        ("server = (\n", r"SyntaxError: '\(' was never closed"),
+    ],
+)
+def test_an_app_that_can_not_be_imported_is_told_by_its_line(tmp_path: Path, text, told):
+    folder, before = app_in(tmp_path, "one"), list(sys.path)
+    (folder / "one_code" / "parts.py").write_text(text, encoding="utf-8")
+    apps.add_folder(folder)
+    with pytest.raises(ProtocolError, match=told):
+        apps.ImportedApp(apps.found_app(FlowerParams()))
+    assert sys.path == before
+    assert not [name for name in sys.modules if name.startswith("one_code")]
+
+
+def test_an_app_is_found_by_a_relative_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    app_in(tmp_path / "place", "one")
+    monkeypatch.chdir(tmp_path)
+    apps.add_folder(Path("place"))
+    monkeypatch.chdir("/")
+    found = apps.ImportedApp(apps.found_app(FlowerParams()))
+    assert found.server == "S"
+    found.close()
 
 
 def test_resume_tells_of_every_changed_file_of_an_app(

@@ -23,6 +23,12 @@ def load_data(partition: int, partitions: int):
     return (images[:cut], labels[:cut]), (images[cut:], labels[cut:])
 
 
+def load_test_data(partitions: int):
+    """(images, labels) for testing of all clients together."""
+    parts = [load_data(partition, partitions)[1] for partition in range(partitions)]
+    return tuple(torch.cat(columns) for columns in zip(*parts, strict=True))
+
+
 def make_model() -> nn.Module:
     """A perceptron of one hidden layer."""
     return nn.Sequential(nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 10))

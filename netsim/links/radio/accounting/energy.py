@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 
 from netsim.devices.energy.meter import EnergyMeter
@@ -130,25 +130,41 @@ class EnergyAccounting:
             self._heard(reception.tx.dst, piece)
 
     def overheard(
-        self, flight: Flight, nodes: Iterable[int], others: Iterable[Flight] | None = None
+        self,
+        flight: Flight,
+        noticing: Callable[..., Iterable[int]],
+        nodes: Sequence[int],
+        others: Iterable[Flight] | None = None,
     ) -> None:
-        """Count what nodes that a flight was not for have heard of it.
+        """Count what nodes that a flight was not for have heard of it, and of the answers to it.
 
         Parameters
         ----------
         flight : Flight
             One that has ended.
-        nodes : iterable of int
-            All that notice its sender.
+        noticing : callable
+            (sender, nodes, time [ns], power over its full one) -> those that notice the sender.
+        nodes : sequence of int
+            All of them.
         others : iterable of Flight or None
             Those on the air that may be sent at the very same time; None: there are none, where
             senders take turns.
         """
         begins_ns, ends_ns = flight.begins_ns, flight.accounted_to_ns
-        if ends_ns <= begins_ns:
-            return
         meant = {flight.src, *flight.addressees}
-        apart = [node for node in nodes if node not in meant]
+        if ends_ns > begins_ns:
+            near = noticing(flight.src, nodes, begins_ns, flight.power_now)
+            self._overheard(flight, [node for node in near if node not in meant], others)
+        if flight.answered_ns:
+            near = noticing(flight.receptions[0].tx.dst, nodes, begins_ns, 1.0)
+            apart = [node for node in near if node not in meant]
+            self._meter.overhears(apart, begins_ns, ends_ns, round(flight.answered_ns))
+
+    def _overheard(
+        self, flight: Flight, apart: Sequence[int], others: Iterable[Flight] | None
+    ) -> None:
+        """Count what some nodes have heard of a flight itself."""
+        begins_ns, ends_ns = flight.begins_ns, flight.accounted_to_ns
         if others is None:
             if flight.found_ns is None:
                 self._meter.overhears(apart, begins_ns, ends_ns, flight.airtime_ns)
@@ -161,20 +177,6 @@ class EnergyAccounting:
             for from_ns, to_ns in spans:
                 airtime_ns = round(share * (to_ns - from_ns))
                 self._meter.overhears((node,), from_ns, to_ns, airtime_ns)
-
-    def overheard_answers(self, flight: Flight, nodes: Iterable[int]) -> None:
-        """Count what nodes have heard of the answers to a flight that has ended.
-
-        Parameters
-        ----------
-        flight : Flight
-        nodes : iterable of int
-            All that notice its receiver.
-        """
-        meant = {flight.src, *flight.addressees}
-        apart = [node for node in nodes if node not in meant]
-        begins_ns, ends_ns = flight.begins_ns, flight.accounted_to_ns
-        self._meter.overhears(apart, begins_ns, ends_ns, round(flight.answered_ns))
 
     def bits(self, flight: Flight, reports: Sequence[Report], cut: bool) -> int:
         """Count the bits that a flight has carried, headers and repetitions included.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache, partial
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from netsim.channels.mac import Medium, Share, Shares
 from netsim.channels.mac.ofdma import Ofdma
 from netsim.errors import ProtocolError
+from netsim.links.radio.mac.allocation import Allocation
 from netsim.links.radio.mac.flight import Flight
 from netsim.links.radio.mac.interference import Changed
 from netsim.links.radio.phy.channel import RadioChannel
@@ -56,6 +58,7 @@ class Cells:
         self._rates = lru_cache(maxsize=RATES)(self._rates_of_pair)
         self._pools: dict[tuple[int, bool], list[Flight]] = {}
         self._fair: dict[tuple[int, bool], ProportionalFair] = {}
+        self._allocated: dict[tuple[int, bool], Allocation] = {}
         self._due: dict[tuple[int, bool], None] = {}  # pools of which a flight has gone
         self._touched: dict[Flight, None] = {}
 
@@ -63,7 +66,55 @@ class Cells:
         """Take over the flights on the air from what kept them; False if they must join anew."""
         self._pools, self._fair = before._pools, before._fair
         self._due, self._touched = before._due, before._touched
+        for (base_station, uplink), allocation in before._allocated.items():
+            self.allocate(base_station, uplink, allocation)
         return True
+
+    def allocate(self, base_station: int, uplink: bool, allocation: Allocation | None) -> None:
+        """Divide a cell's band in one direction, from the next `settle` on.
+
+        Parameters
+        ----------
+        base_station : int
+        uplink : bool
+            What it receives; else what it sends.
+        allocation : Allocation or None
+            None: the scheduler divides it again.
+
+        Raises
+        ------
+        ProtocolError
+            If it is no base station, or the shares or powers can't be.
+        """
+        key, bases = (base_station, uplink), self._base_stations
+        if base_station not in bases:
+            raise ProtocolError(
+                f"allocate: node {base_station} is no base station; those are the nodes of role "
+                f"server: {', '.join(map(str, sorted(bases))) or 'none'}"
+            )
+        if allocation is None:
+            self._allocated.pop(key, None)
+        else:
+            problem = allocation.refusal(self._mac, self._nodes, bases)
+            if problem is not None:
+                raise ProtocolError(f"allocate: {problem}")
+            self._allocated[key] = allocation
+        if key in self._pools:
+            self._due[key] = None
+
+    def power(self, src: int, receivers: Sequence[int]) -> float:
+        """Power of a message that begins, over what its sender would have by itself."""
+        if not self._allocated or len(receivers) > 1:
+            return 1.0
+        uplink = src not in self._base_stations
+        base_station, node = (receivers[0], src) if uplink else (src, receivers[0])
+        found = self._allocated.get((base_station, uplink))
+        return 1.0 if found is None else found.powers.get(node, 1.0)
+
+    def parts(self) -> Iterator[tuple[int, bool, list[float]]]:
+        """Base station, direction, and the parts of the band that the messages under way have."""
+        for (base_station, uplink), flights in self._pools.items():
+            yield base_station, uplink, [1.0 / flight.medium.slowdown for flight in flights]
 
     def join(self, flight: Flight, others: Iterable[Flight], now_ns: int) -> None:
         """Add a flight that begins.
@@ -75,7 +126,7 @@ class Cells:
             Those that are on the air.
         now_ns : int
         """
-        key = self._pool_of(flight)
+        key = self.pool_of(flight)
         self._pools.setdefault(key, []).append(flight)
         self._share_out(key, now_ns)
         flight.told_medium = flight.medium  # it begins under what it has now
@@ -83,7 +134,7 @@ class Cells:
 
     def leave(self, flight: Flight, others: Iterable[Flight]) -> None:
         """Remove a flight that has ended; what it had goes to the others at the next `settle`."""
-        key = self._pool_of(flight)
+        key = self.pool_of(flight)
         self._pools[key].remove(flight)
         self._touched.pop(flight, None)
         self._due[key] = None
@@ -98,7 +149,7 @@ class Cells:
             flight.told_medium = flight.medium
         return Changed(changed, [])
 
-    def _pool_of(self, flight: Flight) -> tuple[int, bool]:
+    def pool_of(self, flight: Flight) -> tuple[int, bool]:
         """Base station, and whether it is the receiver."""
         if flight.src in self._base_stations:
             return flight.src, False
@@ -114,14 +165,17 @@ class Cells:
         """Rate of a pair on each sub-channel [bit/s], if it had it, in a coherence block: (K,)."""
         count, channel = self._mac.subchannels, self._channel
         time_ns = block * self._block_ns
-        snr = channel.measured_snr(src, dst, time_ns) * channel.power.over_full(
-            src, (dst,), time_ns
-        )
+        snr = channel.known_snr(src, dst, time_ns)
         if isinstance(snr, float):
             return np.full(count, channel.rate_bps(snr) / count)
         if channel.resource_blocks is not None and len(snr) % count == 0:
             return channel.resource_blocks.rates_bps(snr.reshape(count, -1)) / count
         return np.array([channel.rate_bps(part) for part in np.array_split(snr, count)]) / count
+
+    def _owner(self, allocation: Allocation, flight: Flight, key: tuple[int, bool]) -> int | None:
+        """The node in whose share a flight is sent; None: in what is left."""
+        node = flight.src if key[1] else flight.addressees[0]
+        return node if node in allocation.shares and len(flight.addressees) == 1 else None
 
     def _share_out(self, key: tuple[int, bool], now_ns: int) -> None:
         """Set the media of the flights of a pool."""
@@ -131,7 +185,10 @@ class Cells:
             del self._pools[key]
             self._fair.pop(key, None)
             return
-        n = len(flights)
+        n, allocation = len(flights), self._allocated.get(key)
+        beside: Counter[int | None] = Counter()
+        if allocation is not None:
+            beside.update(self._owner(allocation, flight, key) for flight in flights)
         fair: ProportionalFair | None = None
         if mac.scheduler == "proportional_fair":
             unicasts = [f for f in flights if not f.broadcast]
@@ -140,7 +197,10 @@ class Cells:
                 mac, self._rates, unicasts, self._block_ns, now_ns, len(unicasts) / n, draw, before
             )
         for flight in flights:
-            if flight.broadcast:
+            if allocation is not None:
+                owner = self._owner(allocation, flight, key)
+                medium = allocation.medium(owner, beside[owner], mac)
+            elif flight.broadcast:
                 medium = Medium(slowdown=float(n))
             elif fair is not None:
                 medium = Medium(shares=FlightShares(fair, flight))

@@ -1,20 +1,30 @@
-"""Choice of the rule by which flights share the medium, from the scenario's medium access."""
+"""Choice, from the scenario's table, of the rule of the medium and of what samples attempts."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
+from typing import NamedTuple
 
 from netsim.channels.mac.ofdma import Ofdma
+from netsim.channels.sleep import Rhythm
+from netsim.clock import Clock
+from netsim.devices.energy.meter import EnergyMeter
 from netsim.links.radio.mac.cells import Cells
 from netsim.links.radio.mac.changing_contention import ChangingContention
 from netsim.links.radio.mac.constant_contention import ConstantContention
 from netsim.links.radio.mac.flight import Flight
+from netsim.links.radio.mac.frame_level.sampler import FrameLevelSampler
 from netsim.links.radio.mac.interference import Interference
-from netsim.links.radio.mac.random_access import RandomAccess
+from netsim.links.radio.mac.message_level import MessageLevelSampler
+from netsim.links.radio.mac.packet_level import PacketLevelSampler
+from netsim.links.radio.mac.random_access import OnAir, RandomAccess
+from netsim.links.radio.mac.rate_adaptation import RateAdaptation
 from netsim.links.radio.mac.slot_interference import SlotInterference
+from netsim.links.radio.phy.budget import LinkBudget
 from netsim.links.radio.phy.channel import RadioChannel
 from netsim.links.radio.table import Radio
+from netsim.recording.recorder import Recorder
 from netsim.recording.run_warnings import RunWarnings
 from netsim.rng import Streams
 
@@ -89,3 +99,72 @@ def rejoin(medium: Interference | Cells, flights: Iterable[Flight], now_ns: int)
         if not isinstance(medium, SlotInterference) or flight.begins_ns <= now_ns:
             medium.join(flight, joined, now_ns)
         joined.append(flight)
+
+
+class Samplers(NamedTuple):
+    """The samplers of a link.
+
+    Attributes
+    ----------
+    of_messages : MessageLevelSampler, PacketLevelSampler or FrameLevelSampler
+        Plays every message that `one_by_one` does not.
+    one_by_one : PacketLevelSampler or None
+        Plays short messages, or all, under random access.
+    frames : FrameLevelSampler or None
+        `of_messages`, where frames are played.
+    """
+
+    of_messages: MessageLevelSampler | PacketLevelSampler | FrameLevelSampler
+    one_by_one: PacketLevelSampler | None
+    frames: FrameLevelSampler | None
+
+
+def samplers_of(
+    radio: Radio,
+    budget: LinkBudget,
+    channel: RadioChannel,
+    env: Clock,
+    streams: Streams,
+    ended: Callable[..., None],
+    off: AbstractSet[int],
+    rhythms: Sequence[Rhythm | None],
+    distance_m: Callable[[int, int, int], float] | None,
+    recorder: Recorder,
+    meter: EnergyMeter,
+    on_air: OnAir,
+    goes_on: Callable[[Flight], None],
+    adaptation: RateAdaptation | None,
+) -> Samplers:
+    """Make what samples the attempts of flights.
+
+    Parameters
+    ----------
+    radio : Radio
+        Its `fidelity` and `mac` decide.
+    budget, channel, env, streams, off, rhythms, distance_m, recorder, meter
+        Of the link.
+    ended : callable
+        (flight, leg, cut=False); called where a flight is over.
+    on_air : OnAir
+        Packets under random access.
+    goes_on : callable
+        (flight); called where a further part has been sampled.
+    adaptation : RateAdaptation or None
+
+    Returns
+    -------
+    Samplers
+    """
+    if radio.plays_frames:
+        frames = FrameLevelSampler(
+            radio, budget, channel, env, streams, ended, off, rhythms, distance_m, recorder, meter
+        )
+        return Samplers(frames, None, frames)
+    parts, random_access = (radio, channel, env, streams, ended), radio.mac.random_access
+    by_packet = None
+    if random_access or radio.fidelity == "packet":
+        by_packet = PacketLevelSampler(*parts, on_air, adaptation)
+    one_by_one = by_packet if random_access else None
+    if by_packet is not None and radio.fidelity == "packet":
+        return Samplers(by_packet, one_by_one, None)
+    return Samplers(MessageLevelSampler(*parts, goes_on, adaptation), one_by_one, None)

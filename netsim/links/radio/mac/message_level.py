@@ -199,6 +199,10 @@ class MessageLevelSampler:
             if worse and holds:
                 worsen_current_attempt(flight, self._channel)
         else:
+            if flight.held_ns and passed_ns < 0 and self._keeps_its_rate(flight):
+                stretch = flight.medium.slowdown / flight.sampled_medium.slowdown
+                flight.leg_begins_ns = now + round(-passed_ns * stretch)
+                flight.held_ns *= stretch
             if worse and flight.held_ns and passed_ns < 0 and self._worsens_current:
                 worsen_current_attempt(flight, self._channel)
             for reception in flight.receptions:

@@ -116,6 +116,15 @@ class RadioChannel:
         """
         return self._gain_snr(src, dst, max(0, time_ns - self._csi_delay_ns))
 
+    def known_snr(self, src: int, dst: int, time_ns: int) -> Gain:
+        """`measured_snr` of a message that begins now, with its sender's transmit power."""
+        return self.measured_snr(src, dst, time_ns) * self.power.over_full(src, (dst,), time_ns)
+
+    def csi(self, src: int, dst: int, time_ns: int) -> tuple[float, float]:
+        """Channel state that a sender knows: SNR, linear, and the rate that it chooses [bit/s]."""
+        snr = self.known_snr(src, dst, time_ns)
+        return self._of_blocks(snr), self.rate_bps(snr)
+
     def mean_rate_bps(self, src: int, dst: int, time_ns: int) -> float:
         """Rate at the mean SNR of a link, without fading [bit/s]; 0 where nothing can be sent.
 

@@ -1,0 +1,75 @@
+"""Episodes of an environment, one after the other: their seeds, and the one under way."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+from netsim.errors import ScenarioError
+from netsim.gym.episode import Episode
+from netsim.gym.source import Source
+
+
+class Episodes:
+    """What the environments of one agent and of several have in common.
+
+    An episode ends with `close`, with the next one, or where nobody has these episodes any more.
+    What is pickled is where they come from and the seed of the last one: a copy, in this process or
+    another, begins with `begin`.
+
+    Parameters
+    ----------
+    source : Source
+        Maker of the episodes.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self.source, self._seed = source, source.seed - 1
+        self._episode: Episode | None = None
+        self._end: weakref.finalize[Any, Any] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_episode": None, "_end": None}
+
+    def begin(self, seed: int | None) -> Episode:
+        """Begin an episode, and play to its first decision.
+
+        Parameters
+        ----------
+        seed : int or None
+            The scenario's seed; None: that of the last episode and one more.
+
+        Raises
+        ------
+        NetsimError
+            If the scenario can't be played, or nothing is decided before its end.
+        """
+        self.close()
+        self._seed = self._seed + 1 if seed is None else int(seed)
+        episode = self._episode = self.source.episode(self._seed)
+        self._end = weakref.finalize(self, episode.close)
+        return episode
+
+    @property
+    def under_way(self) -> Episode:
+        """The episode whose decision waits.
+
+        Raises
+        ------
+        ScenarioError
+            If there is none.
+        """
+        episode = self._episode
+        if episode is None or episode.decision is None or not episode.is_here:
+            raise ScenarioError("no episode is under way; call reset first")
+        return episode
+
+    def info(self, episode: Episode) -> dict[str, Any]:
+        """The seed, and the `Totals` by now."""
+        return {"seed": self._seed, **episode.totals._asdict()}
+
+    def close(self) -> None:
+        """End the episode where it is."""
+        if self._end is not None:
+            self._end()
+        self._episode = self._end = None
