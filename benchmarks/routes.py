@@ -17,7 +17,7 @@ from _setting import MODELS, SHIPPED, own_starts
 from _timing import prepare, save, show
 
 from netsim.campaign.tuning import RouteTiming
-from netsim.engine.assembly import optimizer_of
+from netsim.engine.backend_assembly import optimizer_of
 from netsim.errors import NetsimError
 
 PURPOSES = ("train", "infer")

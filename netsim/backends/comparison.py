@@ -56,7 +56,8 @@ STREAM = "comparison"
 class Runs(Protocol):
     """A backend, as far as it is compared."""
 
-    divergences: Divergences
+    @property
+    def divergences(self) -> Divergences: ...
 
     def execute(self, jobs: Sequence[Job[Any]]) -> int:
         """Run jobs; see `netsim.learning.scheduler.Backend`."""

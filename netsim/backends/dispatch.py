@@ -150,6 +150,10 @@ class Routes:
             advice="; ".join(filter(None, (choice.advice, advice))),
         )
 
+    def choice(self, architecture: Architecture) -> Choice:
+        """The route of one model."""
+        return self._by_architecture[id(architecture)]
+
     @property
     def all_sequential(self) -> bool:
         """Return whether nothing is stacked."""

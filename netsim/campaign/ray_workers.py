@@ -5,15 +5,12 @@ share no file system. They need the same netsim installed and, of data sets read
 same paths; components of the user's own are sent along.
 """
 
-import contextlib
 import os
-import signal
 import socket
 import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from netsim.backends.native import cores
@@ -21,8 +18,7 @@ from netsim.campaign import sweep_folder
 from netsim.campaign.grid import Job, Outcome
 from netsim.campaign.play_job import Ask, Evaluation, play_job
 from netsim.campaign.pool import Ended, Lost, Progress, Report, Started
-from netsim.engine import optional_imports, runner
-from netsim.errors import ScenarioError
+from netsim.engine import ray_cluster, runner
 from netsim.recording import folder_lock
 
 LOOK_EVERY_S = 0.5
@@ -30,11 +26,6 @@ LOOK_EVERY_S = 0.5
 
 LAST_WRITTEN = ("checksums.json", "status.json", "summary.json")
 """Without these an algorithm's folder is unfinished, so they are written when all else is."""
-
-
-def imported() -> ModuleType:
-    """Ray; raises a ScenarioError if it is not installed."""
-    return optional_imports.imported("ray", "--engine ray")
 
 
 class RayWorkers:
@@ -62,41 +53,15 @@ class RayWorkers:
     def __init__(
         self, slots: int | None, ask: Ask, address: str | None, cpus: float, gpus: float
     ) -> None:
-        self._ray = imported()
+        self._ray = ray_cluster.connected(address)
         self._ask = ask
-        self._connect(address)
-        self.slots = slots or self._room(cpus, gpus)
+        self.slots = slots or ray_cluster.room(cpus, gpus)
         self._tasks: dict[Any, Job] = {}
         self._pruned: set[Path] = set()
         self._cpus = cpus
         remote = self._ray.remote
         self._play = remote(num_cpus=cpus, num_gpus=gpus, max_retries=0)(play_on_node)
         self._open_notices()
-
-    def _connect(self, address: str | None) -> None:
-        handlers = {n: signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)}
-        local = address is None and not os.environ.get("RAY_ADDRESS")
-        options = {"include_dashboard": False} if local else {"address": address}
-        try:
-            # Workers import from the folder that this process is in, and work in it: this one is
-            # on every node, and there is nothing of Python's in it.
-            with contextlib.chdir(os.sep):
-                self._ray.init(**options, logging_level="ERROR", log_to_driver=False)
-        except (OSError, ValueError, RuntimeError) as error:
-            raise ScenarioError(f"--ray-address {address}: {error}") from error
-        finally:
-            for number, handler in handlers.items():  # Ray has some of its own
-                with contextlib.suppress(ValueError):  # not the main thread
-                    signal.signal(number, handler)
-
-    def _room(self, cpus: float, gpus: float) -> int:
-        """Return the number of runs that the nodes of the cluster have room for at a time."""
-        found = 0
-        for node in self._ray.nodes():
-            has = node["Resources"] if node["Alive"] else {}
-            wanted = {"CPU": cpus, "GPU": gpus}
-            found += int(min(has.get(k, 0) / n for k, n in wanted.items() if n))
-        return max(1, found)
 
     def _open_notices(self) -> None:
         self._notices = self._ray.remote(num_cpus=0, max_restarts=-1)(Notices).remote()
@@ -165,7 +130,7 @@ class RayWorkers:
 
     def close(self) -> None:
         """Leave the cluster; one that was started here ends."""
-        self._ray.shutdown()
+        ray_cluster.leave()
 
 
 def _sources(folder: Path) -> dict[str, bytes]:

@@ -37,7 +37,7 @@ from netsim.campaign.pool import (
     stop_requests,
 )
 from netsim.campaign.sweep_results import NAMED, has_results, listed
-from netsim.engine import runner
+from netsim.engine import ray_cluster, runner
 from netsim.errors import ScenarioError
 from netsim.recording.summary import json_text, write_json
 from netsim.recording.whole_files import Digests
@@ -263,7 +263,7 @@ def _require(sweep: Sweep, out: Path | None, where: Where) -> None:
     if sweep.trials:
         search.imported()
     if where.engine == "ray":
-        ray_workers.imported()
+        ray_cluster.imported()
 
 
 class Session:

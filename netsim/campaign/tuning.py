@@ -20,7 +20,7 @@ from netsim.backends.route import PURPOSES, Purpose, Route, backends_for
 from netsim.backends.route_tables import MeasuredRoute
 from netsim.backends.sequential import Sequential
 from netsim.backends.stacked.backend import Stacked
-from netsim.engine.assembly import optimizer_of
+from netsim.engine.backend_assembly import optimizer_of
 from netsim.learning.architecture import Architecture
 from netsim.learning.jobs import Batches, Optimizer
 from netsim.learning.optimizers import state_size

@@ -34,7 +34,8 @@ def options_named(known: Mapping[str, Any], command: str | None) -> Iterator[Non
             raise
         having = [name for name, one in known.items() if any(option in p.opts for p in one.params)]
         if having and command is None:
-            error.message += f": options stand after the command: netsim {having[0]} ... {option}"
+            first = "run" if "run" in having else having[0]
+            error.message += f": options stand after the command: netsim {first} ... {option}"
         elif having:
             has = "has" if len(having) == 1 else "have"
             error.message += f": netsim {', '.join(having)} {has} it"

@@ -54,6 +54,15 @@ Show = Annotated[
     typer.Option(metavar="NAME,NAME", help="Numbers to show: accuracy,delay_s,energy_j, ..."),
 ]
 Engine = Literal["local", "ray"]
+Address = Annotated[
+    str | None,
+    typer.Option(
+        "--address",
+        "--ray-address",
+        metavar="ADDRESS",
+        help="Of the Ray cluster \\[$RAY_ADDRESS, or one on this machine].",
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no tables.")]
 Figures = Annotated[bool, typer.Option(help="Draw pictures into figures/ of the run folder.")]
 Report = Annotated[bool, typer.Option(help="Write report.html, a page of what happened.")]
@@ -71,18 +80,24 @@ Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks.")]
 
 
 def assignments(
-    seed: int | None = None, device: str | None = None, data: Path | None = None
+    seed: int | None = None,
+    device: str | None = None,
+    data: Path | None = None,
+    engine: str | None = None,
+    actors: int | None = None,
 ) -> list[str]:
     """The options that stand for a `--set`.
 
     Parameters
     ----------
-    seed, device, data
+    seed, device, data, engine, actors
         As given, or None.
     """
     values = {
         "seed": seed,
         "run.device": device,
+        "run.engine": None if engine is None else json.dumps(engine),
+        "run.actors": actors,
         "data.path": None if data is None else json.dumps(str(data.absolute())),
     }
     return [f"{key}={value}" for key, value in values.items() if value is not None]

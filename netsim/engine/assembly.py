@@ -1,7 +1,6 @@
 """State of one run, made new from a world, which is only read."""
 
 import math
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,14 +9,11 @@ from types import ModuleType
 import numpy as np
 
 from netsim.backends.comparison import compare
-from netsim.backends.dispatch import Routes, choose
+from netsim.backends.dispatch import Routes
 from netsim.backends.job_types.mix import Mix
 from netsim.backends.job_types.replace_columns import ReplaceColumns
-from netsim.backends.native.backend import Native
-from netsim.backends.native.cores import cores
-from netsim.backends.native.support import native_support, require
-from netsim.backends.sequential import Sequential
-from netsim.backends.stacked.backend import Stacked
+from netsim.engine.actors.opening import with_actors
+from netsim.engine.backend_assembly import open_backend, optimizer_of
 from netsim.errors import UnsuitableError
 from netsim.learning.jobs import Optimizer
 from netsim.learning.refs import Cell
@@ -29,7 +25,6 @@ from netsim.recording.recorder import Recorder
 from netsim.registry import Table
 from netsim.scenario import algorithm_files
 from netsim.scenario.tables import AlgorithmEntry
-from netsim.scenario.training import Training
 from netsim.schedules import ChangingClock, Schedule
 from netsim.schedules import Clock as WakeupTimes
 from netsim.units import to_ns
@@ -65,6 +60,12 @@ class Learning:
     schedule: Rate
     initial: list[Cell]
     parameter_bits: int
+
+    def close(self) -> None:
+        """End what works for this run beside its process."""
+        close = getattr(self.scheduler.backend, "close", None)
+        if close is not None:
+            close()
 
     @property
     def timing_only(self) -> bool:
@@ -153,6 +154,7 @@ def open_learning(
     timing_only: bool,
     now_ns: Callable[[], int],
     replay: Replay | None = None,
+    instead: Backend | None = None,
 ) -> Learning:
     """A new scheduler with its backend, and the initial models.
 
@@ -168,6 +170,8 @@ def open_learning(
         () -> virtual time [ns], for errors.
     replay : Replay or None
         What stands in for tensor work at first.
+    instead : Backend or None
+        In place of the one that the scenario asks for.
 
     Raises
     ------
@@ -177,11 +181,16 @@ def open_learning(
     """
     training = world.scenario.training_of(entry)
     shards = world.shards.in_batches_of(training.batch_size)
+    backend: Backend
     backend, routes = open_backend(world, shards)
     optimizer = optimizer_of(training)
-    if not timing_only:
+    if instead is not None:
+        backend = instead
+    elif not timing_only:
         for architecture in dict.fromkeys(world.architectures):
             compare(architecture, shards, world.streams, optimizer, backend, routes)
+    if instead is None and not timing_only and world.scenario.run.engine == "ray":
+        backend = with_actors(world, entry, shards, backend.name, routes)
     limits = Limits.of(world.scenario.nodes.count)
     backend_or_none = None if timing_only else backend
     scheduler = Scheduler(backend_or_none, limits, now_ns, ReplaceColumns, replay, Mix)
@@ -240,51 +249,9 @@ def _without(left_out: frozenset[int], neighbours: list[tuple[int, ...]]) -> lis
     return rest
 
 
-def open_backend(world: World, shards: Shards) -> tuple[Backend, Routes]:
-    """Open the backend of a run, and choose the route of each model's jobs.
-
-    Parameters
-    ----------
-    shards : Shards
-        In the minibatches that are trained on.
-
-    Raises
-    ------
-    ScenarioError
-        If the user's table of routes can't be read, or `[run] backend` is `native` and there is no
-        kernel.
-    """
-    run, nodes = world.scenario.run, Counter(world.architectures)
-    support = native_support(nodes, tuple(shards.x.shape[1:]), shards.task)
-    require(support, run.backend)
-    routes = choose(
-        nodes,
-        shards.batch_size,
-        run.backend,
-        run.routes,
-        support.variants,
-        support.instruction_sets,
-    )
-    threads = cores() if run.threads == "auto" else run.threads
-    if routes.all_sequential:
-        return Sequential(shards, world.streams, threads), routes
-    device, dtype = shards.x.device, world.architectures[0].dtype
-    stacked = Stacked(shards, world.streams, routes, device, dtype, threads)
-    if support.library is None or not routes.native_variants():
-        return stacked, routes
-    return Native(stacked, routes, support.library, threads), routes
-
-
 def _initial(world: World, scheduler: Scheduler) -> list[Cell]:
     """A cell for each node's initial model; nodes that start alike share one."""
     cells: dict[int, Cell] = {}
     for row, architecture in zip(world.initial, world.architectures, strict=True):
         cells.setdefault(id(row), Cell(scheduler, tuple(row.shape), architecture, row))
     return [cells[id(row)] for row in world.initial]
-
-
-def optimizer_of(t: Training) -> Optimizer:
-    """The constants of the local optimiser."""
-    return Optimizer(
-        t.optimizer, t.learning_rate, t.momentum, t.weight_decay, t.beta1, t.beta2, t.clip_norm
-    )

@@ -8,7 +8,8 @@ from functools import partial
 from typing import Any
 
 from netsim.clock import BEFORE, Clock, then
-from netsim.engine.assembly import Learning, age_limit_s, optimizer_of
+from netsim.engine.assembly import Learning, age_limit_s
+from netsim.engine.backend_assembly import optimizer_of
 from netsim.engine.network_assembly import Devices, exchange_interval_ns, round_times_ns
 from netsim.learning.shards import Shards
 from netsim.links.hybrid import HybridLink

@@ -186,6 +186,7 @@ def _played_alone(
             found = _played(run, folder)
         finally:
             run.objects.close()
+            run.learning.close()
         return found, run.checks.left_behind()
 
 

@@ -120,6 +120,7 @@ def environment(
         "backend": backend_name(learning.scheduler),
         "routes": learning.routes.described(),
         "threads": world.scenario.run.threads,
+        "actors": [one._asdict() for one in getattr(learning.scheduler.backend, "about", ())],
         "dtype": world.scenario.training.dtype,
         "seed": world.scenario.seed,
         "timing_only": learning.timing_only,

@@ -5,6 +5,7 @@ import stat
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from traceback import clear_frames
 from types import ModuleType
@@ -96,6 +97,11 @@ def machine_problems(
         missing = device_problem(device)
         if missing:
             problems.append(f'{path}: [run] device = "{device}": {missing}')
+    if scenario.run.engine == "ray" and find_spec("ray") is None:
+        problems.append(
+            f"{path}: [run] engine = \"ray\": Ray is not installed: pip install 'netsim-dfl[ray]', "
+            'or play with engine = "local"'
+        )
     problems += [
         f'{path}: [algorithm] kind = "{entry.kind}": its course depends on computed values, '
         "so it cannot run with --timing-only"

@@ -42,6 +42,7 @@ from netsim.engine.provenance import (
 )
 from netsim.engine.run_checks import RunChecks
 from netsim.errors import ReplayError
+from netsim.learning.scheduler import Backend
 from netsim.messaging.barrier import Barrier
 from netsim.node.decisions import Agent, Decisions, Totals
 from netsim.node.node import Node
@@ -83,6 +84,8 @@ class Simulation:
         Whether to check the invariants while the run goes on, too.
     agent : callable or None
         Takes the decisions that the algorithm leaves to an agent; None: its policy does.
+    backend : Backend or None
+        In place of the one that the scenario asks for.
 
     Attributes
     ----------
@@ -115,6 +118,7 @@ class Simulation:
         replay: CheckpointReplay | None = None,
         check: bool = False,
         agent: Agent | None = None,
+        backend: Backend | None = None,
     ) -> None:
         self.world, self.entry = world, entry
         self.objects, params = RunObjects(), entry.params
@@ -133,7 +137,7 @@ class Simulation:
         self.recorder = open_recorder(world, entry, folder, is_replay=replay is not None)
         for_scheduler = None if replay is None else replay.for_scheduler
         self.learning = open_learning(
-            world, entry, timing_only, lambda: self.clock.now, for_scheduler
+            world, entry, timing_only, lambda: self.clock.now, for_scheduler, backend
         )
         self.membership = membership(world, algorithm)
         method_needs.require(world, entry, algorithm, self.membership.left_out)

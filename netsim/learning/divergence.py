@@ -7,7 +7,7 @@ forgotten once a training has ended with a sound model.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -41,7 +41,7 @@ class _Caught(NamedTuple):
     sender: int
 
 
-def _parameters(job: Job[Any]) -> Tensor:
+def parameters_of(job: Job[Any]) -> Tensor:
     """The parameters of the model that a training started from, (P,)."""
     theta = job.inputs[0]
     assert theta.architecture is not None
@@ -53,9 +53,15 @@ class Divergences:
 
     A node broke if its own training began with a sound model and ended with another; it caught it
     if it took over what another node had sent.
+
+    Attributes
+    ----------
+    passed_on : callable or None
+        Gets what `note` is told, where another process judges it.
     """
 
     def __init__(self) -> None:
+        self.passed_on: Callable[[Sequence[Job[Any]], Tensor, Tensor | None], object] | None = None
         self._unread: list[tuple[list[_Entry], Tensor, Tensor]] = []
         self._broke: dict[int, tuple[int, str]] = {}  # by node: virtual time [ns] and job
         self._caught: dict[int, _Caught] = {}
@@ -73,6 +79,9 @@ class Divergences:
             The same of the models that training started from. None: computed here, and only if
             one of `after` is not sound.
         """
+        if self.passed_on is not None:
+            self.passed_on(jobs, after, before)
+            return
         sound = after.abs() <= LARGEST_SUM  # false of nan
         if before is None:
             if bool(sound.all()):
@@ -80,7 +89,7 @@ class Divergences:
                     if job.origin is not None:
                         job.origin.judge(True)
                 return
-            before = torch.stack([_parameters(job).sum() for job in jobs])
+            before = torch.stack([parameters_of(job).sum() for job in jobs])
         entries = [
             _Entry(j.node, j.time_ns, j.work, j.origin, j.inputs[0].cell.origin) for j in jobs
         ]

@@ -17,25 +17,17 @@ from weakref import ref as weak
 
 from torch import Tensor
 
-from netsim.errors import ComputeError, NetsimError
 from netsim.learning.architecture import Architecture
-from netsim.learning.calling_place import Place, line_of
+from netsim.learning.calling_place import Place
 from netsim.learning.columns import Columns
 from netsim.learning.divergence import Divergences
-from netsim.learning.global_draws import (
-    ALONE,
-    drawing_job,
-    draws,
-    set_torch_state,
-    torch_state,
-)
 from netsim.learning.jobs import Job, JobFailedError, Work
+from netsim.learning.level import Levels, told
 from netsim.learning.minibatches import Rows
 from netsim.learning.origins import Origin
 from netsim.learning.ref_sums import RefSums
 from netsim.learning.refs import Cell, Ref
 from netsim.learning.replay import Numbers, Replay
-from netsim.units import to_s
 
 FEWEST_READY_JOBS = 16
 """Fewer ready jobs are not worth a call of their own."""
@@ -51,12 +43,13 @@ class Backend(Protocol):
     ----------
     name : str
         As in `[run] backend`.
-    divergences : Divergences
-        Nodes whose models became nan, infinite or huge.
     """
 
     name: str
-    divergences: Divergences
+
+    @property
+    def divergences(self) -> Divergences:
+        """Nodes whose models became nan, infinite or huge."""
 
     @property
     def one_by_one(self) -> dict[str, str]:
@@ -187,7 +180,9 @@ class Scheduler:
         self.calls = 0
         self.cells = 0
         self.handed_out: list[Numbers] | None = None
-        self._one_by_one_before: dict[str, str] = {}
+        levels = None if backend is None else Levels(backend)
+        self._run_level = None if levels is None else levels.run
+        self._one_by_one_before = {} if levels is None else levels.one_by_one
 
     def results(
         self,
@@ -383,7 +378,7 @@ class Scheduler:
             self._run_ready()
 
     def _run_ready(self) -> None:
-        assert self.backend is not None
+        assert self._run_level is not None
         jobs = self._levels.popleft()
         self._done += 1
         self._pending -= len(jobs)
@@ -391,42 +386,10 @@ class Scheduler:
             return
         self.jobs += len(jobs)
         try:
-            with ALONE:
-                drawn_before = torch_state()
-                self.calls += self.backend.execute(jobs)
-                if torch_state() != drawn_before:
-                    self._refuse_draws(jobs, self.backend)
-                    self._seed_models(jobs, self.backend)
-                    set_torch_state(drawn_before)
+            self.calls += self._run_level(jobs)
         except JobFailedError as failure:
-            job, error = failure.job, failure.__cause__
-            if isinstance(error, NetsimError):
-                raise error from None
-            asked = "" if job.place is None else f"; asked for at {line_of(job.place)}"
-            raise ComputeError(
-                f"node {job.node} at {to_s(job.time_ns):g} s: {job.work.describe()} failed: "
-                f"{type(error).__name__}: {error}{asked}"
-            ) from error
-
-    def _refuse_draws(self, jobs: Sequence[Job[Any]], backend: Backend) -> None:
-        found = drawing_job(jobs, lambda job: backend.execute([job]))
-        if found is not None:
-            raise ComputeError(found)
-
-    def _seed_models(self, jobs: Sequence[Job[Any]], backend: Backend) -> None:
-        """Run jobs again, with seeds, whose models draw though their first passes did not."""
-        late: set[Architecture] = set()
-        for job in jobs:
-            models = {r.architecture for r in job.inputs if r.architecture is not None} - late
-            may = any(not a.is_random for a in models)
-            if may and draws(job, lambda job: backend.execute([job])):
-                late |= models
-        for architecture in late:
-            architecture.found_random = True
-            told = f"the model {architecture.name}"
-            self._one_by_one_before.setdefault(told, str(architecture.alone))
-        if late:
-            self.calls += backend.execute(jobs)
+            error = told(failure)
+            raise error from (None if error is failure.__cause__ else failure.__cause__)
 
     def diverged(self) -> list[dict[str, Any]]:
         """Nodes whose training made nan, infinite or huge models; see `Divergences.found`."""
@@ -449,7 +412,8 @@ class Scheduler:
 
     def restore(self, counters: Counters) -> None:
         """Count on from what another run of the same course had counted."""
-        self.flushes, self.jobs, self.calls, self._one_by_one_before = counters[:4]
+        self.flushes, self.jobs, self.calls, before = counters[:4]
+        self._one_by_one_before.update(before)
         if self.backend is not None:
             self.backend.divergences.restore(counters.diverged, counters.caught)
 

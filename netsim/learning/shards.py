@@ -5,7 +5,7 @@ row number. At first shard i is that of node i. Where data drift, a node has ano
 jobs name the shard that their node had when it asked for them, so it does not matter when they run.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -23,6 +23,9 @@ from netsim.learning.transfer import to_device
 from netsim.rng import Streams
 
 CLASSIFICATION = Classification()
+
+KEPT = 64
+"""Samples at the beginning that `Shards.only` keeps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +133,56 @@ class Shards:
             *(self.x, self.y, self.rows, self.common, batch_size, self._streams, self.scale),
             *(self.task, self.holders),
         )
+
+    def samples_of(self, nodes: Collection[int]) -> NDArray[np.bool_]:
+        """Mark the samples that these nodes have, and the first `KEPT` of all, (n,)."""
+        wanted = np.zeros(len(self.x), dtype=np.bool_)
+        wanted[:KEPT] = True
+        for rows in self.common.values():
+            wanted[rows] = True
+        for own, holder in zip(self.rows, self.holders, strict=True):
+            if holder in nodes:
+                for some in (own.train, own.validation, own.test, *own.common.values()):
+                    wanted[some] = True
+        return wanted
+
+    def only(self, nodes: Collection[int]) -> "tuple[Shards, NDArray[np.int64]]":
+        """The samples of some nodes alone, in memory of their own, and the new number of each row.
+
+        Minibatches are the same, whatever the rows' numbers. The first `KEPT` samples stay, too:
+        models are looked at with them.
+
+        Parameters
+        ----------
+        nodes : collection of int
+
+        Returns
+        -------
+        shards : Shards
+            With all shards' sizes; the rows of other nodes' shards are those of no sample.
+        numbers : (n,) int64
+            -1 for a sample that is not among them.
+        """
+        wanted = self.samples_of(nodes)
+        numbers = np.where(wanted, np.cumsum(wanted) - 1, -1)
+
+        def renumbered(own: NodeRows) -> NodeRows:
+            common = {name: numbers[rows] for name, rows in own.common.items()}
+            return NodeRows(numbers[own.train], numbers[own.validation], numbers[own.test], common)
+
+        index = torch.from_numpy(np.flatnonzero(wanted)).to(self.x.device)
+        found = Shards(
+            self.x[index],
+            self.y[index],
+            [renumbered(own) for own in self.rows],
+            {name: numbers[rows] for name, rows in self.common.items()},
+            self.batch_size,
+            self._streams,
+            self.scale,
+            self.task,
+            self.holders,
+        )
+        return found, numbers
 
     def train_size(self, shard: int) -> int:
         """Return the number of training samples of each shard."""

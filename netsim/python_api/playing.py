@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from netsim.campaign import moving_aside, sweep_folder, sweeping
 from netsim.campaign import resume as campaign_resume
@@ -49,6 +49,8 @@ def run(
     *,
     out: str | Path | None = None,
     timing_only: bool = False,
+    engine: Literal["local", "ray"] | None = None,
+    actors: int | None = None,
     check: bool = False,
     resume: bool = False,
     progress: bool = False,
@@ -75,6 +77,11 @@ def run(
         `runs/NAME-2`, ...
     timing_only : bool
         Without tensor work: what is asked is in seconds, bits and losses.
+    engine : {"local", "ray"}, optional
+        Where learning is computed: in this process, or by actors of the Ray cluster of
+        $RAY_ADDRESS or of this machine (docs/cluster.md). None: as the scenario says.
+    actors : int, optional
+        How many; None: as the scenario says.
     check : bool
         Check the invariants while the run goes on, too.
     resume : bool
@@ -105,7 +112,17 @@ def run(
         If the run failed on its way; what was written stays readable.
     """
     chosen = as_scenario(scenario, algorithms)
-    draft, _, folders = parts(chosen)
+    asked = {"engine": engine, "actors": actors}
+    asked = {key: value for key, value in asked.items() if value is not None}
+    if asked:
+        chosen = chosen.replace(run=asked)
+    draft, objects, folders = parts(chosen)
+    if objects and chosen.tables.run.engine == "ray":
+        raise ScenarioError(
+            f'{draft.path}: [run] engine = "ray": algorithms and components that are objects of '
+            "this process do not reach the others; put them into files of a folder, "
+            "components=[folder]"
+        )
     if chosen.tables.sweep is not None:
         raise ScenarioError(
             f"{draft.path}: [sweep]: netsim.run plays one point; netsim.sweep(scenario) plays them "

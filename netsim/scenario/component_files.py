@@ -96,14 +96,28 @@ def add_folder(found: Found, folder: Path) -> None:
     if apps.is_app(folder):  # a Flower app, imported where a run plays it
         apps.add_folder(folder)
         return
-    digest = hashlib.blake2b(str(folder.resolve()).encode(), digest_size=4).hexdigest()
-    name = f"{PREFIX}{digest}"
+    name = package_of(folder)
     if name not in sys.modules:
         package = ModuleType(name, f"The components of {folder}.")
         package.__path__ = [str(folder.resolve())]
         sys.modules[name] = package
     importlib.invalidate_caches()
     _add_package(found, sys.modules[name], str(folder))
+
+
+def package_of(folder: Path) -> str:
+    """The name of the private package that a folder becomes."""
+    digest = hashlib.blake2b(str(folder.resolve()).encode(), digest_size=4).hexdigest()
+    return f"{PREFIX}{digest}"
+
+
+def folders() -> dict[str, Path]:
+    """The users' folders that this process has read, by private package."""
+    return {
+        name: Path(module.__path__[0])
+        for name, module in list(sys.modules.items())
+        if name.startswith(PREFIX) and "." not in name
+    }
 
 
 def add_installed(found: Found, taken: Found) -> None:

@@ -132,6 +132,12 @@ class Run(Table):
         Cores that the native kernel and trainings by PyTorch take; no bit of a result depends on
         it. "auto": all that the process may use, by its affinity and its container's limit, and of
         these its part where a sweep plays several runs at a time.
+    engine
+        Where learning is computed: in this process ("local"), or by actors of a Ray cluster ("ray",
+        see docs/cluster.md), each with the samples and models of some of the nodes.
+    actors
+        How many actors there are; each takes as many cores as `threads` says, one of "auto".
+        "auto": as many as the cluster has room for.
     tf32
         Whether a GPU may round the factors of its products to ten bits: faster, and good enough for
         accuracy curves.
@@ -144,6 +150,8 @@ class Run(Table):
     device: str = "auto"
     backend: Literal["auto", "sequential", "stacked", "native"] = "auto"
     threads: Annotated[int, Field(ge=1, le=1024)] | Literal["auto"] = "auto"
+    engine: Literal["local", "ray"] = "local"
+    actors: Annotated[int, Field(ge=1, le=100_000)] | Literal["auto"] = "auto"
     tf32: bool = False
     log_messages: bool = True
     routes: dict[str, Route] = {}

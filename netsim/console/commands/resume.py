@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from netsim.console import terminal
-from netsim.console.options import Components, Debug, Quiet, Watch
+from netsim.console.options import Address, Components, Debug, Quiet, Watch
 
 ALSO_CALLED = ("continue", "go-on", "restart")
 
@@ -31,6 +31,7 @@ def command(
         bool | None,
         typer.Option("--report/--no-report", help="Write report.html \\[as the run was begun]."),
     ] = None,
+    address: Address = None,
     watch: Watch = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -39,7 +40,7 @@ def command(
     with terminal.reported(debug, terminal.THE_RUN):
         with terminal.loading(quiet):
             from netsim.campaign import ending, live, resume, sweep_folder, sweeping
-            from netsim.engine import component_record
+            from netsim.engine import component_record, ray_cluster
             from netsim.errors import ScenarioError
             from netsim.recording import folder_lock
             from netsim.recording.observers import Observers
@@ -47,6 +48,7 @@ def command(
             from netsim.terminal import progress
 
         console = terminal.err()
+        ray_cluster.join(address)
 
         def tell(text: str) -> None:
             if not quiet:

@@ -7,10 +7,12 @@ import typer
 
 from netsim.console import terminal
 from netsim.console.options import (
+    Address,
     Components,
     DataDir,
     Debug,
     Device,
+    Engine,
     Figures,
     ForceNew,
     Log,
@@ -40,6 +42,13 @@ def command(
     timing_only: TimingOnly = False,
     figures: Figures = False,
     report: Report = True,
+    engine: Annotated[
+        Engine | None, typer.Option(help="Learning here, or by actors of a Ray cluster.")
+    ] = None,
+    actors: Annotated[
+        int | None, typer.Option(min=1, help="How many \\[as there is room].")
+    ] = None,
+    address: Address = None,
     check: Annotated[
         bool, typer.Option("--check", help="Check invariants at every evaluation, too.")
     ] = False,
@@ -53,7 +62,7 @@ def command(
         with terminal.loading(quiet):
             from netsim.campaign import ending, live, sweeping
             from netsim.console.checking import checked
-            from netsim.engine import runner
+            from netsim.engine import ray_cluster, runner
             from netsim.errors import ScenarioError
             from netsim.export.trackers import tracker
             from netsim.recording import folder_lock
@@ -61,7 +70,9 @@ def command(
             from netsim.terminal import progress
 
         folders, programs = tuple(components or ()), tuple(log or ())
-        changes = [*(sets or []), *assignments(seed=seed, device=device, data=data)]
+        given = assignments(seed, device, data, engine, actors)
+        changes = [*(sets or []), *given]
+        ray_cluster.join(address)
         with terminal.waiting("reading the algorithms and the scenario", quiet):
             new = sweeping.new_folder(out, force_new)
             draft, played = checked(scenario, changes, {}, kinds_of(folders), new, timing_only)

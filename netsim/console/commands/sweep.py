@@ -7,6 +7,7 @@ import typer
 
 from netsim.console import terminal
 from netsim.console.options import (
+    Address,
     Against,
     Components,
     DataDir,
@@ -67,10 +68,7 @@ def command(
     engine: Annotated[
         Engine, typer.Option(help="Processes of this machine, or a Ray cluster.")
     ] = "local",
-    ray_address: Annotated[
-        str | None,
-        typer.Option(metavar="ADDRESS", help="Of the cluster \\[$RAY_ADDRESS, or a local one]."),
-    ] = None,
+    address: Address = None,
     ray_cpus: Annotated[float, typer.Option(min=0.01, help="Cores that a run takes there.")] = 1.0,
     ray_gpus: Annotated[float, typer.Option(min=0.0, help="GPUs, or a part of one.")] = 0.0,
     show: Show = None,
@@ -113,7 +111,7 @@ def command(
         )
         changes = [*(sets or []), *assignments(device=device, data=data)]
         where = sweeping.Where(
-            engine, ray_address, ray_cpus, ray_gpus, part(only), force_new, report, watch
+            engine, address, ray_cpus, ray_gpus, part(only), force_new, report, watch
         )
         folders = tuple(components or ())
         new = sweeping.new_folder(out, force_new)

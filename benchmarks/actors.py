@@ -1,0 +1,292 @@
+"""One run with actors on simulated machines beside the same run in one process.
+
+    python benchmarks/actors.py hashes --actors 2 3 4     event logs and parameters, by method
+    python benchmarks/actors.py kills --kills 20          the same while actors and machines die
+    python benchmarks/actors.py speed --model lenet       wall time, two cores each way
+
+Machines are those of `ray.cluster_utils.Cluster`, all of them processes of this one. `kills` ends
+actors by SIGKILL at random moments, takes machines out of the cluster, and ends the event loop,
+after which `netsim resume` goes on. Needs `pip install 'netsim-dfl[ray]'`.
+"""
+
+import argparse
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from _timing import save, show
+
+SYSTEMS = ("kd_pdfl", "dpfl", "mapl", "pfedgraph", "l2c", "meta_l2c", "fedavg", "dpsgd")
+
+WORLD = """\
+horizon_s = {horizon_s}
+[nodes]
+count = 12
+placement = "disc"
+radius_m = 60.0
+[mobility]
+kind = "random_waypoint"
+[churn]
+kind = "exponential"
+mean_on_s = 20.0
+mean_off_s = 5.0
+[radio]
+[exchange]
+schedule = "poisson"
+rate_hz = 0.5
+[data]
+kind = "digits"
+validation = 0.2
+[model]
+kind = "mlp"
+hidden = [32]
+[metrics]
+every_s = 20.0
+common_test_samples = 50
+"""
+
+STEPS = """\
+horizon_s = 40.0
+[nodes]
+count = 16
+[exchange]
+schedule = "poisson"
+rate_hz = 0.5
+[data]
+kind = "cifar10"
+partition = {{ kind = "iid", train_samples = 300, test_samples = 20 }}
+[model]
+kind = "{model}"
+[metrics]
+every_s = 40.0
+common_test_samples = 20
+[[algorithm]]
+kind = "dpsgd"
+local_steps = 20
+"""
+
+COLUMNS = {
+    "what": "<28s",
+    "actors": "d",
+    "killed": "d",
+    "machines": "d",
+    "loops": "d",
+    "equal": "s",
+    "wall s": ".1f",
+    "over one process": ".2f",
+}
+NOTHING = dict.fromkeys(COLUMNS)
+
+
+def command(folder: Path, *given: str) -> subprocess.Popen[str]:
+    """A command of netsim that has begun."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "netsim", *given, "--quiet"],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def ended(process: subprocess.Popen[str]) -> None:
+    """Wait for a command that must not fail."""
+    out, _ = process.communicate()
+    if process.returncode:
+        raise SystemExit(out)
+
+
+def hashes(run: Path) -> dict[str, tuple[str, str]]:
+    """Event log and parameters of each algorithm of a run."""
+    found = {}
+    for path in sorted(run.rglob("summary.json")):
+        summary = json.loads(path.read_text())
+        found[summary["algorithm"]] = summary["event_log_sha256"], summary["parameters_sha256"]
+    return found
+
+
+@contextmanager
+def machines(count: int) -> Iterator[Any]:
+    """A cluster of so many machines of one core, the first of them without any work."""
+    from ray.cluster_utils import Cluster
+
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
+    for _ in range(count):
+        cluster.add_node(num_cpus=1)
+    try:
+        yield cluster
+    finally:
+        cluster.shutdown()
+
+
+def compared(folder: Path, systems: Sequence[str], actors: Sequence[int]) -> list[dict[str, Any]]:
+    """Each system in one process and with actors.
+
+    Parameters
+    ----------
+    folder : Path
+    systems : sequence of str
+    actors : sequence of int
+    """
+    rows = []
+    for system in systems:
+        text = WORLD.format(horizon_s=40.0) + f'[[algorithm]]\nkind = "{system}"\n'
+        (folder / f"{system}.toml").write_text(text)
+        ended(command(folder, "run", f"{system}.toml", "--out", system))
+        for count in actors:
+            began_s, out = time.perf_counter(), f"{system}-{count}"
+            with machines(count) as cluster:
+                given = "--engine", "ray", "--actors", str(count), "--address", cluster.address
+                ended(command(folder, "run", f"{system}.toml", "--out", out, *given))
+            same = hashes(folder / system) == hashes(folder / out)
+            rows.append(
+                {
+                    **NOTHING,
+                    "what": system,
+                    "actors": count,
+                    "equal": str(same),
+                    "wall s": time.perf_counter() - began_s,
+                }
+            )
+            show(rows[-1:], COLUMNS)
+    return rows
+
+
+def killed(folder: Path, kills: int, lost: int, loops: int, seed: int) -> list[dict[str, Any]]:
+    """One run whose actors, machines and event loop die at random moments.
+
+    Parameters
+    ----------
+    folder : Path
+    kills, lost, loops : int
+        Actors, machines and event loops.
+    seed : int
+        Of the moments.
+    """
+    draws = random.Random(seed)
+    text = WORLD.format(horizon_s=400.0) + '[[algorithm]]\nkind = "mapl"\n'
+    (folder / "run.toml").write_text(text)
+    began_s = time.perf_counter()
+    ended(command(folder, "run", "run.toml", "--out", "alone"))
+    alone_s, began_s = time.perf_counter() - began_s, time.perf_counter()
+    deaths = ["actor"] * kills + ["machine"] * lost + ["loop"] * loops
+    draws.shuffle(deaths)
+    died = {"actor": 0, "machine": 0, "loop": 0}
+    with machines(4) as cluster:
+        given = "--address", cluster.address
+        first = "--engine", "ray", "--actors", "3", *given
+        process = command(folder, "run", "run.toml", "--out", "shared", *first)
+        while process.poll() is None:
+            time.sleep(draws.uniform(0.5, 3.0))
+            record = folder / "shared" / "environment.json"
+            if not deaths or not record.exists():
+                continue
+            kind = deaths.pop()
+            if kind == "loop":
+                process.kill()
+                process.communicate()
+                process = command(folder, "resume", "shared", *given)
+            elif kind == "machine":
+                workers = [node for node in cluster.list_all_nodes() if node != cluster.head_node]
+                cluster.remove_node(draws.choice(workers), allow_graceful=False)
+                cluster.add_node(num_cpus=1)
+            else:
+                found = actor_processes()
+                if not found:
+                    deaths.append(kind)
+                    continue
+                os.kill(draws.choice(found), signal.SIGKILL)
+            died[kind] += 1
+        ended(process)
+    wall_s = time.perf_counter() - began_s
+    same = hashes(folder / "alone") == hashes(folder / "shared")
+    return [
+        {
+            "what": "mapl",
+            "actors": 3,
+            "killed": died["actor"],
+            "machines": died["machine"],
+            "loops": died["loop"],
+            "equal": str(same),
+            "wall s": wall_s,
+            "over one process": wall_s / alone_s,
+        }
+    ]
+
+
+def actor_processes() -> list[int]:
+    """Processes of this machine that are actors of a run."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if path.read_bytes().startswith(b"ray::ShardActor"):
+                found.append(int(path.parent.name))
+        except OSError:
+            continue
+    return found
+
+
+def timed(folder: Path, model: str, rounds: int) -> list[dict[str, Any]]:
+    """Wall time with two actors of one thread over that of one process with two, in turn.
+
+    Parameters
+    ----------
+    folder : Path
+    model : str
+        Kind of the model that is trained.
+    rounds : int
+        Runs each way, of which the shortest counts.
+    """
+    (folder / "run.toml").write_text(STEPS.format(model=model))
+    ways = {"one process": ("run.threads=2",), "actors": ('run.engine="ray"', "run.actors=2")}
+    least = dict.fromkeys(ways, float("inf"))
+    for number in range(rounds):
+        for way, sets in ways.items():
+            given = [part for one in sets for part in ("--set", one)]
+            out = f"{way.replace(' ', '-')}-{number}"
+            ended(command(folder, "run", "run.toml", "--out", out, *given))
+            summary = json.loads((folder / out / "summary.json").read_text())
+            least[way] = min(least[way], summary["wall_s"])
+    over = least["actors"] / least["one process"]
+    shared = {"actors": 2, "wall s": least["actors"], "over one process": over}
+    return [{**NOTHING, "what": model, **shared}]
+
+
+def main(given: Sequence[str] | None = None) -> list[dict[str, Any]]:
+    """Do what the command line asks for."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("what", choices=("hashes", "kills", "speed"))
+    parser.add_argument("--systems", nargs="+", default=SYSTEMS)
+    parser.add_argument("--actors", nargs="+", type=int, default=[2, 3, 4])
+    parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--machines", type=int, default=5)
+    parser.add_argument("--loops", type=int, default=3)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--model", default="lenet")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--json", type=Path)
+    asked = parser.parse_args(given)
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        if asked.what == "hashes":
+            rows = compared(folder, asked.systems, asked.actors)
+        elif asked.what == "kills":
+            rows = killed(folder, asked.kills, asked.machines, asked.loops, asked.seed)
+        else:
+            rows = timed(folder, asked.model, asked.rounds)
+    show(rows, COLUMNS)
+    save(asked.json, {"rows": rows})
+    return rows
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,362 @@
+"""An actor: the process that owns a shard of the nodes."""
+
+from __future__ import annotations
+
+import os
+import socket
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+from weakref import ref as weak
+
+import torch
+from torch import Tensor
+
+from netsim import errors
+from netsim.backends.dispatch import Choice
+from netsim.engine import process_settings
+from netsim.engine.actors.packing import NOWHERE, Input, PackedJob, Unpacker
+from netsim.engine.backend_assembly import open_backend
+from netsim.learning.divergence import LARGEST_SUM, parameters_of
+from netsim.learning.jobs import Job, JobFailedError, Optimizer
+from netsim.learning.level import Levels
+from netsim.learning.refs import Cell, Ref
+from netsim.scenario import Scenario, component_files, load
+from netsim.scenario.kinds import kinds_of
+from netsim.world import builder
+
+
+class Value(NamedTuple):
+    """A value on its way.
+
+    Attributes
+    ----------
+    tensor : torch.Tensor
+    layout : int
+        Number of its layout if it is a whole model, else `NOWHERE`.
+    """
+
+    tensor: Tensor
+    layout: int
+
+
+Values = dict[int, Value]
+"""Values by number."""
+
+
+class Failure(NamedTuple):
+    """An error that ended a level.
+
+    Attributes
+    ----------
+    position : int
+        Of the job that failed; -1: of none alone.
+    kind : str
+        Name of the error's class.
+    message : str
+    """
+
+    position: int
+    kind: str
+    message: str
+
+    @classmethod
+    def of(cls, error: BaseException, position: int = -1) -> Failure:
+        """Describe an error."""
+        return cls(position, type(error).__name__, str(error))
+
+    def error(self) -> Exception:
+        """An error of the same name and words."""
+        known = getattr(errors, self.kind, None)
+        kind = known or type(self.kind, (Exception,), {})
+        found: Exception = kind(self.message)
+        return found
+
+
+class Kit(NamedTuple):
+    """All that an actor is made from.
+
+    Attributes
+    ----------
+    scenario : str
+        As a run folder holds it: of one algorithm.
+    algorithm : str
+        Its name.
+    sources : list of (str, dict of str to bytes)
+        The private package of each folder of the user's own components, and its files by name.
+    data : str or None
+        The folder of data sets.
+    nodes : tuple of int
+        Those of its shard.
+    threads : int
+    chosen : list of Choice
+        The routes of the world's models, each once in their order.
+    """
+
+    scenario: str
+    algorithm: str
+    sources: list[tuple[str, dict[str, bytes]]]
+    data: str | None
+    nodes: tuple[int, ...]
+    threads: int
+    chosen: list[Choice]
+
+
+class Note(NamedTuple):
+    """Outcome of trainings in sums of parameters; see `learning.divergence.Divergences.note`.
+
+    Attributes
+    ----------
+    jobs : list of int
+        Positions in the level.
+    after : list of float
+        Sums of parameters.
+    before : list of float or None
+        None where all of `after` are sound.
+    """
+
+    jobs: list[int]
+    after: list[float]
+    before: list[float] | None
+
+
+class Reply(NamedTuple):
+    """Outcome of a level.
+
+    Attributes
+    ----------
+    notes : list of Note
+    one_by_one : dict of str to str
+        What could not run in groups, and why.
+    failed : Failure or None
+    """
+
+    notes: list[Note]
+    one_by_one: dict[str, str]
+    failed: Failure | None
+
+
+class About(NamedTuple):
+    """An actor in words, for the record of a run.
+
+    Attributes
+    ----------
+    host : str
+    process : int
+    """
+
+    host: str
+    process: int
+
+
+class AbsentError(Exception):
+    """A value is not where it should be: what came before was lost."""
+
+
+def _read(kit: Kit, folder: Path) -> tuple[Scenario, dict[str, str]]:
+    """The scenario of a kit, and what the private packages of users' folders are called here.
+
+    Parameters
+    ----------
+    kit : Kit
+    folder : Path
+        Where its files may be written for a while.
+    """
+    packages, folders = {}, []
+    for package, files in kit.sources:
+        own = folder / package
+        own.mkdir()
+        for name, source in files.items():
+            path = own / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(source)
+        folders.append(own)
+        packages[package] = component_files.package_of(own)
+    text = folder / "scenario.toml"
+    text.write_text(kit.scenario, encoding="utf-8")
+    return load(str(text), kinds=kinds_of(folders)), packages
+
+
+def nobody() -> None:
+    """Stand in for a weak reference to a result that nobody holds."""
+
+
+class ShardActor:
+    """Owner of a shard of nodes: their samples, and the values that their jobs compute.
+
+    Parameters
+    ----------
+    kit : Kit
+    """
+
+    def __init__(self, kit: Kit) -> None:
+        with tempfile.TemporaryDirectory(prefix="netsim-actor-") as scratch:
+            played, packages = _read(kit, Path(scratch))
+            self._settings = process_settings.of_runs(played.run.tf32)
+            self._settings.__enter__()
+            data = None if kit.data is None else Path(kit.data)
+            self._world = builder.build(played, data)
+        entry = next(e for e in played.algorithm if e.name == kit.algorithm)
+        training = played.training_of(entry)
+        whole = self._world.shards.in_batches_of(training.batch_size)
+        self._shards, self._row_numbers = whole.only(set(kit.nodes))
+        self._backend, _ = open_backend(self._world, self._shards, kit.threads, kit.chosen)
+        layouts = list(dict.fromkeys(self._world.architectures))
+        self._unpacker = Unpacker(layouts, packages)
+        self._levels = Levels(self._backend)
+        self._values: dict[int, Cell] = {}
+        self._notes: list[Note] = []
+        self._positions: dict[int, int] = {}
+        self._backend.divergences.passed_on = self._note
+
+    def about(self) -> About:
+        """Say where this is."""
+        return About(socket.gethostname(), os.getpid())
+
+    def run(self, packed: Sequence[PackedJob], gone: Sequence[int], *moved: Values) -> Reply:
+        """Run jobs of one level.
+
+        Parameters
+        ----------
+        packed : sequence of PackedJob
+        gone : sequence of int
+            Values that nobody needs any more.
+        moved : dict of int to Value
+            Rows of other actors that the jobs read; let go of when they have run.
+        """
+        self._let_go(gone)
+        visiting = {n: self._cell(value) for some in moved for n, value in some.items()}
+        jobs = [self._job(one, visiting) for one in packed]
+        self._positions = {id(job): position for position, (job, _) in enumerate(jobs)}
+        self._notes = []
+        failed = None
+        try:
+            self._levels.run([job for job, _ in jobs])
+        except JobFailedError as failure:
+            position = self._positions.get(id(failure.job), -1)
+            failed = Failure.of(failure.__cause__ or failure, position)
+        except Exception as error:  # of no job alone; told where the run is
+            failed = Failure.of(error)
+        else:
+            for one, (_, cells) in zip(packed, jobs, strict=True):
+                for output, cell in zip(one.outputs, cells, strict=True):
+                    if cell is not None:
+                        self._values[output.value] = cell
+        one_by_one = {**self._backend.one_by_one, **self._levels.one_by_one}
+        return Reply(self._notes, one_by_one, failed)
+
+    def give(self, numbers: Sequence[int], gone: Sequence[int] = ()) -> Values:
+        """Values by number, each in memory of its own.
+
+        Parameters
+        ----------
+        numbers : sequence of int
+        gone : sequence of int
+            Values that nobody needs any more.
+        """
+        self._let_go(gone)
+        return {n: self._value(self._held(n, {})) for n in numbers}
+
+    def _held(self, number: int, visiting: Mapping[int, Cell]) -> Cell:
+        """A value that is here.
+
+        Raises
+        ------
+        AbsentError
+            If the level that should have made it was lost.
+        """
+        found = self._values.get(number) or visiting.get(number)
+        if found is None:
+            raise AbsentError(f"value {number} is not here")
+        return found
+
+    def _value(self, cell: Cell) -> Value:
+        layouts, own = self._unpacker.layouts, cell.architecture
+        layout = NOWHERE if own is None else layouts.index(own)
+        return Value(cell.materialise().detach().cpu().clone(), layout)
+
+    def keep(self, values: Values, optimizers: Sequence[Optimizer] = ()) -> None:
+        """Take over values, by number, that no job of this actor computes.
+
+        Parameters
+        ----------
+        values : dict of int to Value
+        optimizers : sequence of Optimizer
+            Those that the actor does not know yet.
+        """
+        self._unpacker.optimizers += optimizers
+        self._values.update({n: self._cell(value) for n, value in values.items()})
+
+    def predictions(
+        self, asked: Sequence[tuple[Input, Any]], gone: Sequence[int], *moved: Values
+    ) -> list[Tensor]:
+        """Outputs of models in evaluation mode.
+
+        Parameters
+        ----------
+        asked : sequence of (Input, (n_i,) int64)
+            A model, and its samples.
+        gone : sequence of int
+            Values that nobody needs any more.
+        moved : dict of int to Value
+            As of `run`.
+
+        Returns
+        -------
+        list of torch.Tensor
+            (n_i, L) each.
+        """
+        self._let_go(gone)
+        visiting = {n: self._cell(value) for some in moved for n, value in some.items()}
+        refs = [(self._ref(0, one, visiting), self._row_numbers[rows]) for one, rows in asked]
+        return self._backend.predictions(refs)
+
+    def _let_go(self, gone: Sequence[int]) -> None:
+        for number in gone:
+            self._values.pop(number, None)
+
+    def _cell(self, value: Value) -> Cell:
+        tensor = value.tensor.to(self._shards.x.device)
+        cell = self._empty(tuple(tensor.shape), value.layout)
+        cell.fill(tensor)
+        return cell
+
+    def _ref(self, node: int, one: Input, visiting: Mapping[int, Cell]) -> Ref:
+        return Ref(node, self._held(one.value, visiting), one.columns)
+
+    def _job(
+        self, packed: PackedJob, visiting: Mapping[int, Cell]
+    ) -> tuple[Job[Any], list[Cell | None]]:
+        """A job of this process, and the cells of its results that somebody holds."""
+        cells = [
+            None if o.value == NOWHERE else self._empty(o.shape, o.layout) for o in packed.outputs
+        ]
+        inputs = tuple([self._ref(packed.node, one, visiting) for one in packed.inputs])
+        results: Any = tuple([nobody if cell is None else weak(cell) for cell in cells])
+        shapes = tuple([o.shape for o in packed.outputs])
+        work = self._unpacker.work(packed.work)
+        return Job(work, packed.node, packed.time_ns, inputs, results, shapes), cells
+
+    def _empty(self, shape: tuple[int, ...], layout: int) -> Cell:
+        architecture = None if layout == NOWHERE else self._unpacker.layouts[layout]
+        return Cell(self, shape, architecture)  # type: ignore[arg-type] # refs of jobs only
+
+    def _note(self, jobs: Sequence[Job[Any]], after: Tensor, before: Tensor | None) -> None:
+        """Keep what a training ended with for the event loop, which knows where values come from.
+
+        Parameters
+        ----------
+        jobs : sequence of Job
+            Some may be samples by which backends are compared: nobody asks for those.
+        after : (n,) torch.Tensor
+        before : (n,) torch.Tensor or None
+        """
+        ours = [i for i, job in enumerate(jobs) if id(job) in self._positions]
+        if not ours:
+            return
+        if before is None and not bool((after.abs() <= LARGEST_SUM).all()):
+            before = torch.stack([parameters_of(job).sum() for job in jobs])
+        positions = [self._positions[id(jobs[i])] for i in ours]
+        earlier = None if before is None else [before.tolist()[i] for i in ours]
+        self._notes.append(Note(positions, [after.tolist()[i] for i in ours], earlier))

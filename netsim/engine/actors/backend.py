@@ -1,0 +1,534 @@
+"""The event loop's side of actors: a backend that computes nothing itself."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+from weakref import WeakKeyDictionary, finalize
+
+import torch
+from torch import Tensor
+
+from netsim.engine.actors.actor import About, Reply, Value, Values
+from netsim.engine.actors.lineage import Lineage
+from netsim.engine.actors.packing import NOWHERE, Input, Output, PackedJob, Packer
+from netsim.errors import ComputeError, NetsimError
+from netsim.learning.architecture import Architecture
+from netsim.learning.divergence import Divergences
+from netsim.learning.jobs import Job, JobFailedError
+from netsim.learning.level import told
+from netsim.learning.minibatches import Rows
+from netsim.learning.refs import Cell, Ref
+from netsim.learning.shards import Shards
+
+AHEAD = 4
+"""Levels that are sent at most before the first of them is done: they bound memory."""
+
+AT_ONCE = 64
+"""Values that are fetched from an actor together."""
+
+TRIES = 5
+"""Losses in a row after which a run gives up."""
+
+Handle = Any
+"""Stands for what an actor will return; may be an argument of another actor's call."""
+
+
+class LostError(Exception):
+    """An actor is gone, or a row that was to come from one."""
+
+
+class Pool(Protocol):
+    """Actors of one run, by number.
+
+    Attributes
+    ----------
+    size : int
+    about : list of About
+        Each in words.
+    """
+
+    size: int
+
+    @property
+    def about(self) -> list[About]: ...
+
+    def call(self, actor: int, method: str, *given: Any) -> Handle:
+        """Begin a call of a `ShardActor`; those of one actor happen in order.
+
+        Parameters
+        ----------
+        actor : int
+        method : str
+        *given : object
+            Its arguments; a `Handle` stands for what that call returns.
+        """
+
+    def is_ready(self, handle: Handle) -> bool:
+        """Return whether a call has ended."""
+
+    def get(self, handle: Handle) -> Any:
+        """Return what a call has returned, once it has ended.
+
+        Raises
+        ------
+        LostError
+        """
+
+    def replaced(self) -> list[int]:
+        """Begin a new actor in place of each that is gone; their numbers."""
+
+    def close(self) -> None:
+        """End all of them."""
+
+
+class _Sent(NamedTuple):
+    """A level that an actor has been sent."""
+
+    actor: int
+    handle: Handle
+    jobs: Sequence[Job[Any]]
+    packed: Sequence[PackedJob]
+
+
+class Remote:
+    """The rows of one actor, as cells refer to them; see `learning.refs.RowStorage`.
+
+    Parameters
+    ----------
+    backend : Actors
+    actor : int
+    """
+
+    def __init__(self, backend: Actors, actor: int) -> None:
+        self._backend, self.actor = backend, actor
+
+    @property
+    def rows(self) -> Remote:
+        """Itself: rows are fetched when they are indexed."""
+        return self
+
+    def __getitem__(self, number: int) -> Tensor:
+        return self._backend.fetched(number)
+
+    def release(self, number: int) -> None:
+        """The value in row `number` is not needed any more."""
+        self._backend.released(number)
+
+
+class Actors:
+    """Sends the jobs of each node to the actor that owns its shard.
+
+    Parameters
+    ----------
+    pool : Pool
+    name : str
+        Of the backend that computes in each actor.
+    homes : sequence of int
+        The actor of each node.
+    shards : Shards
+        The samples of all nodes.
+    layouts : sequence of Architecture
+        Of the world's models, each once.
+    """
+
+    def __init__(
+        self,
+        pool: Pool,
+        name: str,
+        homes: Sequence[int],
+        shards: Shards,
+        layouts: Sequence[Architecture],
+    ) -> None:
+        self.name = name
+        self._pool, self._homes = pool, homes
+        self._packer = Packer(layouts)
+        self._remote = [Remote(self, a) for a in range(pool.size)]
+        held = [{n for n, home in enumerate(homes) if home == a} for a in range(pool.size)]
+        self._samples = [shards.samples_of(nodes) for nodes in held]
+        self._count = 0  # of values so far, and so the number of the next
+        self._at: dict[int, int] = {}  # the actor that has a value which a job computed
+        self._given: WeakKeyDictionary[Cell, int] = WeakKeyDictionary()
+        self._given_at: dict[int, set[int]] = {}  # the actors that have a value which was given
+        self._gone: list[int] = []
+        self._known = [0] * pool.size  # how many optimisers each actor has
+        self._to_drop: list[list[int]] = [[] for _ in range(pool.size)]
+        self._sent: deque[_Sent] = deque()
+        self._divergences = Divergences()
+        self._one_by_one: dict[str, str] = {}
+        self._lineage = Lineage()
+        self.replaced = 0
+
+    # -- as a backend ----------------------------------------------------------------------------
+
+    @property
+    def divergences(self) -> Divergences:
+        """Nodes whose models became nan, infinite or huge, by all that has been sent."""
+        self._collect(all_sent=True)
+        return self._divergences
+
+    @property
+    def about(self) -> Sequence[About]:
+        """Return each actor in words."""
+        return self._pool.about
+
+    @property
+    def one_by_one(self) -> dict[str, str]:
+        """Return the jobs that could only run node after node, and the reasons."""
+        self._collect(all_sent=True)
+        return self._one_by_one
+
+    def execute(self, jobs: Sequence[Job[Any]]) -> int:
+        """Send jobs of one level; see `netsim.learning.scheduler.Backend`.
+
+        Returns
+        -------
+        int
+            Number of actors that got some.
+
+        Raises
+        ------
+        NetsimError
+            If a job of this level or of an earlier one failed.
+        """
+        self._collect()
+        self._forget()
+        if self._lineage.is_due():
+            self._snapshot()
+        parts: dict[int, list[Job[Any]]] = defaultdict(list)
+        for job in jobs:
+            parts[self._homes[job.node]].append(job)
+        packed = {a: [self._packed(job, a) for job in some] for a, some in parts.items()}
+        self._send(packed, parts)
+        while len(self._sent) > AHEAD * self._pool.size:
+            self._collect_first()
+        return len(parts)
+
+    def predictions(self, asked: Sequence[tuple[Ref, Rows]]) -> list[Tensor]:
+        """Outputs of models in evaluation mode; see `netsim.learning.scheduler.Backend`."""
+        self._collect(all_sent=True)
+        self._forget()
+        while True:
+            parts: dict[int, list[int]] = defaultdict(list)
+            inputs = [Input(self._number(ref.cell), ref.ranges) for ref, _ in asked]
+            for i, (one, (_, rows)) in enumerate(zip(inputs, asked, strict=True)):
+                parts[self._owner(one.value, rows)].append(i)
+            reads = {a: [inputs[i].value for i in some] for a, some in parts.items()}
+            moved = self._moved(reads)
+            calls = {}
+            for actor, some in parts.items():
+                mine = [(inputs[i], asked[i][1]) for i in some]
+                gone = self._dropped(actor)
+                calls[actor] = self._pool.call(actor, "predictions", mine, gone, *moved[actor])
+            found: dict[int, Tensor] = {}
+            try:
+                for actor, call in calls.items():
+                    found.update(zip(parts[actor], self._pool.get(call), strict=True))
+            except LostError:
+                self._recover()
+                continue
+            return [found[i] for i in range(len(asked))]
+
+    def close(self) -> None:
+        """End the actors."""
+        self._pool.close()
+
+    # -- rows ------------------------------------------------------------------------------------
+
+    def fetched(self, number: int) -> Tensor:
+        """A value that an actor has, on the CPU.
+
+        Raises
+        ------
+        NetsimError
+            If a job that has been sent failed.
+        """
+        while True:
+            self._collect(all_sent=True)
+            actor = self._at[number]
+            call = self._pool.call(actor, "give", [number], self._dropped(actor))
+            try:
+                found: Values = self._pool.get(call)
+            except LostError:
+                self._recover()
+                continue
+            return found[number].tensor
+
+    def released(self, number: int) -> None:
+        """Nobody needs a value any more."""
+        self._gone.append(number)  # and no more: a collection of garbage may call this anywhere
+
+    def _forget(self) -> None:
+        """Let the actors know, with their next call, what nobody needs any more."""
+        gone, self._gone = self._gone, []
+        for number in gone:
+            if number in self._at:
+                self._to_drop[self._at.pop(number)].append(number)
+            for actor in self._given_at.pop(number, ()):
+                self._to_drop[actor].append(number)
+
+    def _dropped(self, actor: int) -> list[int]:
+        dropped, self._to_drop[actor] = self._to_drop[actor], []
+        return dropped
+
+    def _number(self, cell: Cell) -> int:
+        """The number of a value; one that is not an actor's gets one here."""
+        if isinstance(cell.slab, Remote):
+            return cell.row
+        if cell not in self._given:
+            number = self._given[cell] = self._new()
+            self._given_at[number] = set()
+            value = Value(cell.materialise().detach(), self._packer.layout(cell.architecture))
+            self._lineage.given[number] = value
+            finalize(cell, self._gone.append, number)
+        return self._given[cell]
+
+    def _new(self) -> int:
+        self._count += 1
+        return self._count - 1
+
+    def _owner(self, number: int, rows: Rows) -> int:
+        """An actor that has some samples, if possible that which has a value, too."""
+        home = self._at.get(number)
+        if home is not None and self._samples[home][rows].all():
+            return home
+        return next(a for a, mine in enumerate(self._samples) if mine[rows].all())
+
+    # -- levels ----------------------------------------------------------------------------------
+
+    def _packed(self, job: Job[Any], actor: int) -> PackedJob:
+        """A job as data; its results lie with the actor from now on."""
+        outputs = []
+        for cell, shape in zip(job.outputs, job.shapes, strict=True):
+            if cell is None:
+                outputs.append(Output(NOWHERE, shape, NOWHERE))
+                continue
+            number = self._new()
+            outputs.append(Output(number, shape, self._packer.layout(cell.architecture)))
+            self._at[number] = actor
+            cell.store_in(self._remote[actor], number)  # type: ignore[arg-type] # rows by index
+        inputs = tuple([Input(self._number(ref.cell), ref.ranges) for ref in job.inputs])
+        return PackedJob(job.node, job.time_ns, self._packer.work(job), inputs, tuple(outputs))
+
+    def _send(
+        self,
+        packed: Mapping[int, Sequence[PackedJob]],
+        jobs: Mapping[int, Sequence[Job[Any]]],
+        is_again: bool = False,
+    ) -> None:
+        """Send a level to the actors.
+
+        Parameters
+        ----------
+        packed : mapping of int to sequence of PackedJob
+            By actor.
+        jobs : mapping of int to sequence of Job
+            The same ones; none of jobs that run again.
+        is_again : bool
+            Whether these jobs are kept already.
+        """
+        reads = {a: [i.value for job in some for i in job.inputs] for a, some in packed.items()}
+        moved = self._moved(reads)
+        for actor, some in packed.items():
+            call = self._pool.call(actor, "run", some, self._dropped(actor), *moved[actor])
+            self._sent.append(_Sent(actor, call, jobs.get(actor, ()), some))
+            if not is_again:
+                self._lineage.add(some)
+
+    def _moved(self, reads: Mapping[int, Sequence[int]]) -> dict[int, list[Handle]]:
+        """Begin the moves of rows from one actor to others, before anything waits for them.
+
+        Parameters
+        ----------
+        reads : mapping of int to sequence of int
+            The values that are read at each actor.
+        """
+        moved: dict[int, list[Handle]] = {}
+        for actor, numbers in reads.items():
+            self._give(actor, numbers)
+            sources: dict[int, set[int]] = defaultdict(set)
+            for number in numbers:
+                source = self._at.get(number, actor)
+                if source != actor:
+                    sources[source].add(number)
+            moved[actor] = [
+                self._pool.call(source, "give", sorted(some), self._dropped(source))
+                for source, some in sources.items()
+            ]
+        return moved
+
+    def _give(self, actor: int, numbers: Sequence[int]) -> None:
+        """Send an actor what it lacks and no other has: values that were given, optimisers.
+
+        A call of its own: one that waits for rows of others is lost with these.
+        """
+        given: Values = {}
+        for number in numbers:
+            if number in self._lineage.given and number not in self._at:
+                there = self._given_at.get(number)  # None: its cell is gone, a job runs again
+                if there is None or actor not in there:
+                    given[number] = self._lineage.given[number]
+                if there is not None:
+                    there.add(actor)
+        optimizers = self._packer.optimizers[self._known[actor] :]
+        self._known[actor] = len(self._packer.optimizers)
+        if given or optimizers:
+            self._pool.call(actor, "keep", given, optimizers)
+
+    def _collect(self, all_sent: bool = False) -> None:
+        """Take in what has ended; of `all_sent` everything."""
+        while self._sent and (all_sent or self._pool.is_ready(self._sent[0].handle)):
+            self._collect_first()
+
+    def _collect_first(self) -> None:
+        sent = self._sent[0]
+        try:
+            reply: Reply = self._pool.get(sent.handle)
+        except LostError:
+            self._recover()
+            return
+        self._sent.popleft()
+        self._take_in(sent, reply)
+
+    def _take_in(self, sent: _Sent, reply: Reply) -> None:
+        self._one_by_one.update(reply.one_by_one)
+        if reply.failed is not None:
+            error = reply.failed.error()
+            if reply.failed.position < 0 or not sent.jobs:
+                raise (
+                    error
+                    if isinstance(error, NetsimError)
+                    else ComputeError(f"{reply.failed.kind}: {error}")
+                )
+            failure = JobFailedError(sent.jobs[reply.failed.position])
+            failure.__cause__ = error
+            raise told(failure)
+        for note in reply.notes if sent.jobs else ():
+            before = None if note.before is None else torch.tensor(note.before)
+            jobs = [sent.jobs[position] for position in note.jobs]
+            self._divergences.note(jobs, torch.tensor(note.after), before)
+
+    # -- losses ----------------------------------------------------------------------------------
+
+    def _snapshot(self) -> None:
+        """Keep all values, so that what made them may be forgotten."""
+        self._collect(all_sent=True)
+        try:
+            self._lineage.snapshot(self._all_values(), lambda number: number in self._given_at)
+        except LostError:
+            self._recover()
+
+    def _all_values(self) -> Iterator[Values]:
+        by_actor: dict[int, list[int]] = defaultdict(list)
+        for number, actor in self._at.items():
+            by_actor[actor].append(number)
+        for actor, numbers in by_actor.items():
+            for start in range(0, len(numbers), AT_ONCE):
+                some = numbers[start : start + AT_ONCE]
+                yield self._pool.get(self._pool.call(actor, "give", some, ()))
+
+    def _recover(self) -> None:
+        """Begin actors anew that are gone, and compute again what was lost with them.
+
+        Raises
+        ------
+        ComputeError
+            If actors are lost again and again.
+        """
+        undone: list[_Sent] = []
+        missing = set[int]()
+        for _ in range(TRIES):
+            undone += self._without_reply()
+            lost = self._pool.replaced()
+            self.replaced += len(lost)
+            for actor in lost:
+                self._known[actor], self._to_drop[actor] = 0, []
+            for there in self._given_at.values():
+                there.difference_update(lost)
+            missing |= {o.value for sent in undone for job in sent.packed for o in job.outputs}
+            missing |= {number for number, actor in self._at.items() if actor in lost}
+            if self._computed_again(undone, missing):
+                return
+        raise ComputeError(
+            f"actors were lost {TRIES} times in a row; netsim resume goes on from the last "
+            "checkpoint"
+        )
+
+    def _without_reply(self) -> list[_Sent]:
+        """Levels that are not known to have run, which are no longer sent; the rest is taken in."""
+        undone = []
+        while self._sent:
+            sent = self._sent.popleft()
+            try:
+                self._take_in(sent, self._pool.get(sent.handle))
+            except LostError:
+                undone.append(sent)
+        return undone
+
+    def _computed_again(self, undone: Sequence[_Sent], missing: set[int]) -> bool:
+        """Compute values that are missing; False if actors are lost meanwhile.
+
+        Parameters
+        ----------
+        undone : sequence of _Sent
+        missing : set of int
+        """
+        held = set(self._at)
+        first = {
+            id(packed): job
+            for sent in undone
+            for packed, job in zip(sent.packed, sent.jobs, strict=True)
+        }  # of which the trainings are to be judged
+        jobs, saved = self._lineage.needed(
+            missing & held,
+            [packed for sent in undone for packed in sent.packed],
+            lambda number: number in held and number not in missing,
+        )
+        for packed in jobs:
+            made = [o.value for o in packed.outputs if o.value != NOWHERE]
+            self._at |= dict.fromkeys(made, self._homes[packed.node])
+        self._at |= {number: self._at.get(number, 0) for number in saved}
+        try:
+            for number, value in self._lineage.saved(saved).items():
+                self._pool.get(self._pool.call(self._at[number], "keep", {number: value}))
+            for level in _levels(jobs):
+                parts: dict[int, list[PackedJob]] = defaultdict(list)
+                for packed in level:
+                    parts[self._homes[packed.node]].append(packed)
+                for actor, some in parts.items():  # apart, since only some of them are judged
+                    mine = [one for one in some if id(one) in first]
+                    rest = [one for one in some if id(one) not in first]
+                    self._send({actor: mine}, {actor: [first[id(p)] for p in mine]}, is_again=True)
+                    self._send({actor: rest}, {}, is_again=True)
+                if self._without_reply():
+                    return False
+        except LostError:
+            return False
+        finally:
+            for number in set(self._at) - held:
+                self._to_drop[self._at.pop(number)].append(number)
+            reads = {one.value for packed in jobs for one in packed.inputs}
+            for number in reads & self._lineage.given.keys() - self._given_at.keys():
+                for dropped in self._to_drop:
+                    dropped.append(number)
+        return True
+
+
+def _levels(jobs: Sequence[PackedJob]) -> list[list[PackedJob]]:
+    """Jobs by level: each is above all of them that it reads from.
+
+    Parameters
+    ----------
+    jobs : sequence of PackedJob
+        None before one that it reads from.
+    """
+    found: list[list[PackedJob]] = []
+    level_of: dict[int, int] = {}
+    for packed in jobs:
+        level = max((level_of.get(one.value, -1) for one in packed.inputs), default=-1) + 1
+        if level == len(found):
+            found.append([])
+        found[level].append(packed)
+        level_of |= {o.value: level for o in packed.outputs if o.value != NOWHERE}
+    return found

@@ -1,0 +1,81 @@
+"""Opening the actors of a run: which nodes each of them owns, and what it is made from."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from netsim.backends.dispatch import Routes
+from netsim.engine import ray_cluster
+from netsim.engine.actors.actor import Kit
+from netsim.engine.actors.backend import Actors
+from netsim.engine.actors.ray_pool import RayPool
+from netsim.learning.shards import Shards
+from netsim.scenario import to_toml
+from netsim.scenario.component_files import folders
+from netsim.scenario.tables import AlgorithmEntry
+from netsim.traces.files import spelt_out
+from netsim.world.builder import World
+
+DATA_VARIABLE = "NETSIM_DATA"
+
+
+def with_actors(
+    world: World, entry: AlgorithmEntry, shards: Shards, name: str, routes: Routes
+) -> Actors:
+    """A backend whose jobs actors of a Ray cluster run.
+
+    Parameters
+    ----------
+    world : World
+    entry : AlgorithmEntry
+        What is played.
+    shards : Shards
+        In the minibatches that are trained on.
+    name : str
+        Of the backend that computes in each actor.
+    routes : Routes
+        The routes of this process, which the actors take, too.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no Ray or no such cluster.
+    """
+    run = world.scenario.run
+    threads = 1 if run.threads == "auto" else run.threads
+    gpus = 1.0 if shards.x.device.type == "cuda" else 0.0
+    count = ray_cluster.room(threads, gpus) if run.actors == "auto" else run.actors
+    homes = homes_of([a.num_values for a in world.architectures], count)
+    played = run.model_copy(update={"engine": "local"})
+    text = to_toml(world.scenario.model_copy(update={"run": played}), entry)
+    sources = [
+        (package, {str(p.relative_to(own)): p.read_bytes() for p in sorted(own.rglob("*.py"))})
+        for package, own in folders().items()
+    ]
+    data = os.environ.get(DATA_VARIABLE)
+    lies = str(spelt_out(data).absolute()) if data else None
+    nodes = [tuple(n for n, h in enumerate(homes) if h == a) for a in range(max(homes) + 1)]
+    layouts = list(dict.fromkeys(world.architectures))
+    chosen = [routes.choice(layout) for layout in layouts]
+    kits = [Kit(text, entry.name, sources, lies, some, threads, chosen) for some in nodes]
+    return Actors(RayPool(kits, threads, gpus), name, homes, shards, layouts)
+
+
+def homes_of(sizes: Sequence[int], actors: int) -> list[int]:
+    """The actor of each node: neighbours in number together, actors with about as much to do.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        Values of each node's model.
+    actors : int
+        At most so many, and no more than nodes.
+    """
+    count, total, before = min(actors, len(sizes)), sum(sizes), 0
+    found = []
+    for size in sizes:
+        found.append(min(count - 1, (2 * before + size) * count // (2 * total)))
+        before += size
+    used = {home: number for number, home in enumerate(dict.fromkeys(found))}
+    return [used[home] for home in found]

@@ -1,0 +1,309 @@
+"""The cost of a run before it is played: the network plays, learning is only counted."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from netsim.engine import rates
+from netsim.engine.actors.opening import homes_of
+from netsim.engine.progress import Progress
+from netsim.engine.simulation import Simulation
+from netsim.errors import NetsimError, ScenarioError
+from netsim.learning.divergence import Divergences
+from netsim.learning.jobs import Job
+from netsim.learning.minibatches import Rows
+from netsim.learning.refs import Cell, Ref
+from netsim.learning.shards import Shards
+from netsim.scenario.tables import AlgorithmEntry, Scenario
+from netsim.world.builder import World
+
+LEVEL_S = 0.003
+"""Wall time of handing a level to actors and of moving rows between them, beside their bytes."""
+
+JOB_S = 0.0003
+"""Processor time of the event loop for packing one job."""
+
+BYTES_PER_S = 5e8
+"""Speed at which rows go from actor to actor through Ray's object store, copies included."""
+
+NETWORK_S = 20.0
+"""Wall time for which the network is played at most; what follows is taken to go on alike."""
+
+
+class _Uncounted(Exception):  # noqa: N818 - ends the counting, and is no error
+    """Enough has been played."""
+
+
+@dataclass
+class Counted:
+    """Work of one algorithm's run, as far as it was played.
+
+    Attributes
+    ----------
+    virtual_s : float
+    loop_s : float
+        Wall time of the event loop.
+    levels, jobs : int
+    steps, samples : float
+        Local steps and samples of outputs, weighted by nothing.
+    busiest_s : float
+        Sum over levels of what the actor with most to do in it takes.
+    alone_s : float
+        What one core takes for all of it.
+    moved_bytes : int
+        Rows that go from one actor to another.
+    rows_bytes : list of int
+        By actor, most that its rows take at a time.
+    """
+
+    virtual_s: float = 0.0
+    loop_s: float = 0.0
+    levels: int = 0
+    jobs: int = 0
+    steps: float = 0.0
+    samples: float = 0.0
+    busiest_s: float = 0.0
+    alone_s: float = 0.0
+    moved_bytes: int = 0
+    rows_bytes: list[int] = field(default_factory=list)
+
+
+class Counting:
+    """A backend that computes nothing: every value is ones, and what it would take is added up.
+
+    Parameters
+    ----------
+    homes : sequence of int
+        The actor of each node.
+    shards : Shards
+    step_s, sample_s : mapping of int to float
+        Of a local step and of one sample's outputs on one core, by the id of a layout.
+    """
+
+    name = "none"
+
+    def __init__(
+        self,
+        homes: Sequence[int],
+        shards: Shards,
+        step_s: Mapping[int, float],
+        sample_s: Mapping[int, float],
+    ) -> None:
+        self.divergences, self.one_by_one = Divergences(), dict[str, str]()
+        self._homes, self._shards = homes, shards
+        self._step_s, self._sample_s = step_s, sample_s
+        self.counted = Counted(rows_bytes=[0] * (max(homes) + 1))
+        self._live: Counter[int] = Counter()
+        self._rows = [_Ones(self, actor) for actor in range(max(homes) + 1)]
+        self.spent_s = 0.0
+
+    def execute(self, jobs: Sequence[Job[Any]]) -> int:
+        """Count jobs of one level; see `netsim.learning.scheduler.Backend`."""
+        began_s, own, found = time.perf_counter(), defaultdict[int, float](float), self.counted
+        moved = set[tuple[int, Cell]]()  # once a level, however many nodes use it there
+        for job in jobs:
+            home = self._homes[job.node]
+            own[home] += self._seconds(job)
+            for ref in job.inputs:
+                source = ref.cell.slab
+                if isinstance(source, _Ones) and source.actor != home:
+                    moved.add((home, ref.cell))
+            for cell in job.outputs:
+                if cell is not None:
+                    self._hold(cell, home)
+        found.moved_bytes += sum(4 * int(np.prod(cell.shape)) for _, cell in moved)
+        found.levels += 1
+        found.jobs += len(jobs)
+        found.busiest_s += max(own.values(), default=0.0)
+        found.alone_s += sum(own.values())
+        self.spent_s += time.perf_counter() - began_s
+        return 1
+
+    def predictions(self, asked: Sequence[tuple[Ref, Rows]]) -> list[Tensor]:
+        """Ones in place of outputs; see `netsim.learning.scheduler.Backend`."""
+        own, results = defaultdict[int, float](float), []
+        for ref, rows in asked:
+            layout = ref.architecture
+            assert layout is not None
+            seconds = len(rows) * self._sample_s[id(layout)]
+            own[self._homes[ref.owner]] += seconds
+            self.counted.samples += len(rows)
+            results.append(torch.ones(len(rows), layout.num_outputs))
+        self.counted.busiest_s += max(own.values(), default=0.0)
+        self.counted.alone_s += sum(own.values())
+        return results
+
+    def _seconds(self, job: Job[Any]) -> float:
+        """About what a job takes on one core."""
+        work, layout = job.work, job.inputs[0].architecture if job.inputs else None
+        if layout is None:
+            return 0.0
+        batches, batch = getattr(work, "batches", None), getattr(work, "batch", None)
+        if batches is not None:
+            self.counted.steps += batches.steps
+            return float(batches.steps * self._step_s[id(layout)])
+        models = sum(1 for ref in job.inputs if ref.architecture is not None)
+        if batch is not None:
+            samples = models * self._shards.batch_size
+        elif hasattr(work, "shard"):
+            split = getattr(work, "split", "validation")
+            samples = models * len(self._shards.split_rows(work.shard, split))
+        else:
+            return 0.0
+        self.counted.samples += samples
+        return float(samples * self._sample_s[id(layout)])
+
+    def _hold(self, cell: Cell, home: int) -> None:
+        size = int(np.prod(cell.shape))
+        cell.store_in(self._rows[home], size)  # type: ignore[arg-type] # the row says its size
+        self._live[home] += 4 * size
+        most = self.counted.rows_bytes
+        most[home] = max(most[home], self._live[home])
+
+    def gone(self, actor: int, size: int) -> None:
+        """Count a value that nobody holds any more."""
+        self._live[actor] -= 4 * size
+
+
+class _Ones:
+    """Rows of ones, which take no memory; see `learning.refs.RowStorage`."""
+
+    def __init__(self, backend: Counting, actor: int) -> None:
+        self._backend, self.actor = backend, actor
+
+    @property
+    def rows(self) -> _Ones:
+        """Itself: a row is made when it is indexed."""
+        return self
+
+    def __getitem__(self, size: int) -> Tensor:
+        return torch.ones(size)
+
+    def release(self, size: int) -> None:
+        """Let go of a row of this size."""
+        self._backend.gone(self.actor, size)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Expected cost of one algorithm's run.
+
+    Attributes
+    ----------
+    algorithm : str
+    alone_s : float
+        Wall time in one process that computes on one core.
+    shared_s : float
+        Wall time with actors of one core each.
+    loop_s : float
+        Of both, the event loop's part.
+    moved_bytes : float
+    rows_bytes : int
+        Most that an actor's rows take.
+    all_rows_bytes : int
+        Most that all rows take, in one process.
+    jobs, levels, steps : float
+    part : float
+        Share of the horizon that was played to find out.
+    """
+
+    algorithm: str
+    alone_s: float
+    shared_s: float
+    loop_s: float
+    moved_bytes: float
+    rows_bytes: int
+    all_rows_bytes: int
+    jobs: float
+    levels: float
+    steps: float
+    part: float
+
+
+def estimated(
+    world: World, entry: AlgorithmEntry, actors: int, network_s: float = NETWORK_S
+) -> Estimate:
+    """Estimate the cost of one algorithm's run, alone and with actors.
+
+    A method whose course depends on computed values takes another course on ones; then this is
+    that course's cost.
+
+    Parameters
+    ----------
+    world : World
+    entry : AlgorithmEntry
+    actors : int
+    network_s : float
+        Wall time for which the network is played at most [s].
+
+    Raises
+    ------
+    ScenarioError
+        If the course of the method can't go on without values.
+    """
+    scenario = world.scenario
+    step_s, sample_s = _costs(world, entry)
+    homes = homes_of([a.num_values for a in world.architectures], actors)
+    shards = world.shards.in_batches_of(scenario.training_of(entry).batch_size)
+    backend = Counting(homes, shards, step_s, sample_s)
+    began_s, reached = time.perf_counter(), [0.0]
+
+    def enough(progress: Progress) -> None:
+        reached[0] = progress.virtual_s
+        if time.perf_counter() - began_s > network_s:
+            raise _Uncounted
+
+    simulation = Simulation(world, entry, None, False, enough, backend=backend)
+    try:
+        simulation.to_horizon()
+        reached[0] = scenario.horizon_s
+    except _Uncounted:
+        pass
+    except NetsimError as error:
+        raise ScenarioError(
+            f"{entry.name}: its course depends on values that are not computed here: {error}"
+        ) from error
+    loop_s = time.perf_counter() - began_s - backend.spent_s
+    found, part = backend.counted, reached[0] / scenario.horizon_s
+    if part <= 0.0:
+        raise ScenarioError(
+            f"{entry.name}: in {network_s:g} s the network did not come to its first evaluation"
+        )
+    moving_s = found.moved_bytes / BYTES_PER_S + found.levels * LEVEL_S
+    packing_s = found.jobs * JOB_S
+    shared_s = max(found.busiest_s + moving_s, loop_s + packing_s)
+    return Estimate(
+        entry.name,
+        (found.alone_s + loop_s) / part,
+        shared_s / part,
+        loop_s / part,
+        found.moved_bytes / part,
+        max(found.rows_bytes),
+        sum(found.rows_bytes),
+        found.jobs / part,
+        found.levels / part,
+        found.steps / part,
+        part,
+    )
+
+
+def _costs(world: World, entry: AlgorithmEntry) -> tuple[dict[int, float], dict[int, float]]:
+    """Seconds of a local step and of a sample's outputs on one core, by the id of a layout."""
+    scenario: Scenario = world.scenario.model_copy(update={"algorithm": (entry,)})
+    device = scenario.run.device
+    step_s, sample_s = {}, {}
+    forms = {form.name: form for form in rates.forms(scenario)}
+    for layout in dict.fromkeys(world.architectures):
+        form = forms.get(layout.name) or next(iter(forms.values()))
+        measured, (step, sample) = rates.measured(form, device), rates.flops(form)
+        step_s[id(layout)] = step / measured.train
+        sample_s[id(layout)] = sample / measured.look
+    return step_s, sample_s

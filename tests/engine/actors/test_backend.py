@@ -1,0 +1,66 @@
+"""A run whose learning actors compute is the run without them, to the last bit."""
+
+import random
+
+import pytest
+
+from netsim import world
+from netsim.engine.actors import opening
+from netsim.engine.simulation import Simulation
+from netsim.scenario import algorithm_files
+from netsim.testing import AlgorithmCase
+
+from .inline import InlinePool
+
+MODULES = algorithm_files.algorithms()
+LEARNING = [name for name in MODULES if not algorithm_files.learns_itself(MODULES[name])]
+
+
+@pytest.fixture
+def played(monkeypatch):
+    """Play a case; hashes of its log and of its models, and the pool of its actors."""
+
+    def play(case, schedule, engine="local", actors=2, kills=lambda _: None, **changed):
+        pools = []
+
+        def made(kits, cpus, gpus):
+            pools.append(InlinePool(kits, kills))
+            return pools[-1]
+
+        monkeypatch.setattr(opening, "RayPool", made)
+        run = {"device": "cpu", "engine": engine, "actors": actors}
+        scenario = case.scenario(schedule, run=run, **changed)
+        simulation = Simulation(world.build(scenario), scenario.algorithm[0], None, False, None)
+        simulation.to_horizon()
+        found = simulation.finish(None)
+        simulation.learning.close()
+        kept = (found["event_log_sha256"], found["parameters_sha256"], found["diverged"])
+        return kept, found, pools[0] if pools else None
+
+    return play
+
+
+@pytest.mark.thinned(16)
+@pytest.mark.parametrize("name", LEARNING)
+def test_actors_change_no_bit_of_any_method(played, name):
+    case = AlgorithmCase(MODULES, name)
+    schedule = case.schedules[-1]
+    alone, _, _ = played(case, schedule)
+    shared, _, pool = played(case, schedule, "ray", actors=3)
+    assert shared == alone
+    assert pool.size > 1
+    assert pool.calls > 2
+
+
+@pytest.mark.thinned(16)
+@pytest.mark.parametrize("name", LEARNING)
+def test_actors_that_die_are_replaced_and_change_no_bit(played, name):
+    case = AlgorithmCase(MODULES, name)
+    schedule = case.schedules[-1]
+    alone, _, _ = played(case, schedule)
+    draws = random.Random(name)
+    dead = [*draws.sample(range(2, 8), 2), *draws.sample(range(8, 60), 3)]
+    kills = {call: draws.randrange(3) for call in dead}
+    shared, _, pool = played(case, schedule, "ray", actors=3, kills=kills.get)
+    assert shared == alone
+    assert pool.killed, pool.calls

@@ -1,0 +1,91 @@
+"""What an estimate counts is what a run does."""
+
+import pytest
+
+from netsim import world
+from netsim.engine import estimate
+from netsim.engine.actors import opening
+from netsim.engine.actors.opening import homes_of
+from netsim.engine.simulation import Simulation
+from netsim.errors import ScenarioError
+from netsim.scenario import algorithm_files
+from netsim.testing import AlgorithmCase
+
+from .actors.inline import InlinePool
+
+MODULES = algorithm_files.algorithms()
+
+
+@pytest.fixture(autouse=True)
+def no_timing(monkeypatch):
+    """A local step takes 1 s, the outputs of a sample 0.01 s."""
+
+    def costs(built, entry):
+        layouts = dict.fromkeys(map(id, built.architectures), 1.0)
+        return layouts, dict.fromkeys(layouts, 0.01)
+
+    monkeypatch.setattr(estimate, "_costs", costs)
+
+
+def of(kind, **changed):
+    scenario = AlgorithmCase(MODULES, kind).scenario("rounds", **changed)
+    return world.build(scenario), scenario.algorithm[0]
+
+
+@pytest.mark.parametrize("kind", ["dpsgd", "fedavg", "local"])
+def test_steps_and_jobs_are_those_of_the_run(kind):
+    built, entry = of(kind)
+    found = estimate.estimated(built, entry, 2)
+    run = Simulation(built, entry, None, False, None)
+    run.to_horizon()
+    jobs = run.learning.scheduler.jobs
+    summary = run.finish(None)
+    assert found.part == 1.0
+    assert found.steps == summary["local_steps"]
+    assert found.jobs == jobs
+    assert found.alone_s - found.loop_s >= found.steps
+
+
+def test_nothing_moves_where_nobody_uses_what_others_have():
+    built, entry = of("local")
+    assert estimate.estimated(built, entry, 5).moved_bytes == 0
+
+
+@pytest.mark.parametrize("actors", [2, 3, 5])
+@pytest.mark.parametrize("kind", ["dpsgd", "fedavg"])
+def test_as_many_models_move_as_in_the_run(kind, actors, monkeypatch):
+    pools = []
+
+    def made(kits, cpus, gpus):
+        pools.append(InlinePool(kits))
+        return pools[0]
+
+    monkeypatch.setattr(opening, "RayPool", made)
+    built, entry = of(kind, run={"device": "cpu", "engine": "ray", "actors": actors})
+    found = estimate.estimated(built, entry, actors)
+    run = Simulation(built, entry, None, False, None)
+    run.to_horizon()
+    run.learning.close()
+    assert found.moved_bytes == pools[0].moved * 4 * built.architectures[0].num_values > 0
+
+
+def test_a_part_of_the_horizon_is_scaled_up():
+    built, entry = of("dpsgd", horizon_s=60.0)
+    whole = estimate.estimated(built, entry, 2)
+    with pytest.raises(ScenarioError, match="did not come to its first evaluation"):
+        estimate.estimated(built, entry, 2, network_s=-1.0)
+    assert whole.part == 1.0
+
+
+@pytest.mark.parametrize(
+    ("sizes", "actors", "homes"),
+    [
+        ([5, 5, 5, 5], 2, [0, 0, 1, 1]),
+        ([1, 1, 1, 9], 2, [0, 0, 0, 1]),
+        ([3, 3], 5, [0, 1]),
+        ([7], 3, [0]),
+        ([9, 1, 1, 1, 9], 3, [0, 1, 1, 1, 2]),
+    ],
+)
+def test_actors_have_about_as_much_to_do(sizes, actors, homes):
+    assert homes_of(sizes, actors) == homes
