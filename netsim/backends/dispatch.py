@@ -17,6 +17,7 @@ from torch import nn
 from netsim.backends.parameter_store import padded
 from netsim.backends.route import PURPOSES, Purpose, Route, Way, natively
 from netsim.backends.route_tables import read_measured, ruled, signature, user_table
+from netsim.backends.ways import STACKED
 from netsim.learning.architecture import Architecture
 
 CACHE_BYTES = 16 << 20
@@ -83,6 +84,22 @@ class Routes:
         way: Way = getattr(self._by_architecture[id(architecture)].route, purpose)
         return way.partition("/")[0]
 
+    def reason(self, architecture: Architecture, purpose: Purpose) -> str:
+        """Why jobs of this purpose take their way."""
+        if architecture.alone:
+            return architecture.alone
+        choice = self._by_architecture[id(architecture)]
+        return f'{purpose} = "{getattr(choice.route, purpose)}" by {choice.source}'
+
+    def name(self, architecture: Architecture, backend: str) -> str:
+        """The way of a model's jobs that a backend computes, as a run's summary has it."""
+        if backend != "native":
+            return STACKED
+        return next(w for w in self._ways_of(architecture) if w.startswith("native"))
+
+    def _ways_of(self, architecture: Architecture) -> list[str]:
+        return _ways(self._by_architecture[id(architecture)].route)
+
     def stacks(self, architecture: Architecture, purpose: Purpose) -> bool:
         """Return whether jobs of this purpose, if PyTorch runs them, run for many nodes at once."""
         way = self.way(architecture, purpose)
@@ -125,6 +142,16 @@ class Routes:
         """
         given = self._by_architecture[id(architecture)].route.lanes
         return given or default_lanes(architecture, activations)
+
+    def of_double(self, like: Architecture, architecture: Architecture) -> Routes:
+        """The route of a model, for the same model in double precision.
+
+        Parameters
+        ----------
+        like, architecture : Architecture
+            The model, and the same in double precision.
+        """
+        return Routes({id(architecture): self._by_architecture[id(like)]}, self.functions)
 
     def leave(self, architecture: Architecture, told: str) -> None:
         """Take slower ways for a model: stacked in place of native, else one after another.

@@ -15,6 +15,7 @@ from netsim.backends.job_types.mix import Mix
 from netsim.backends.job_types.replace_columns import ReplaceColumns
 from netsim.backends.native.backend import Native
 from netsim.backends.native.cores import cores
+from netsim.backends.native.library import Library
 from netsim.backends.native.support import native_support, require
 from netsim.backends.sequential import Sequential
 from netsim.backends.stacked.backend import Stacked
@@ -22,7 +23,7 @@ from netsim.errors import UnsuitableError
 from netsim.learning.jobs import Optimizer
 from netsim.learning.refs import Cell
 from netsim.learning.replay import Replay
-from netsim.learning.scheduler import Backend, Limits, Scheduler
+from netsim.learning.scheduler import Limits, Scheduler
 from netsim.learning.shards import Shards
 from netsim.protocols.learning_rates import Rate
 from netsim.recording.recorder import Recorder
@@ -182,6 +183,7 @@ def open_learning(
     if not timing_only:
         for architecture in dict.fromkeys(world.architectures):
             compare(architecture, shards, world.streams, optimizer, backend, routes)
+        backend.ways.forget()
     limits = Limits.of(world.scenario.nodes.count)
     backend_or_none = None if timing_only else backend
     scheduler = Scheduler(backend_or_none, limits, now_ns, ReplaceColumns, replay, Mix)
@@ -240,7 +242,7 @@ def _without(left_out: frozenset[int], neighbours: list[tuple[int, ...]]) -> lis
     return rest
 
 
-def open_backend(world: World, shards: Shards) -> tuple[Backend, Routes]:
+def open_backend(world: World, shards: Shards) -> tuple[Sequential | Stacked | Native, Routes]:
     """Open the backend of a run, and choose the route of each model's jobs.
 
     Parameters
@@ -266,13 +268,27 @@ def open_backend(world: World, shards: Shards) -> tuple[Backend, Routes]:
         support.instruction_sets,
     )
     threads = cores() if run.threads == "auto" else run.threads
+    backend = _opened(world, shards, routes, support.library, threads)
+    if run.backend not in ("stacked", "sequential"):
+        backend.ways.of_models = {
+            id(a): support.reason(a) or routes.reason(a, "train")
+            for a in nodes
+            if id(a) not in routes.native_variants()
+        }
+    return backend, routes
+
+
+def _opened(
+    world: World, shards: Shards, routes: Routes, library: Library | None, threads: int
+) -> Sequential | Stacked | Native:
+    """The backend that routes ask for."""
     if routes.all_sequential:
-        return Sequential(shards, world.streams, threads), routes
+        return Sequential(shards, world.streams, threads)
     device, dtype = shards.x.device, world.architectures[0].dtype
     stacked = Stacked(shards, world.streams, routes, device, dtype, threads)
-    if support.library is None or not routes.native_variants():
-        return stacked, routes
-    return Native(stacked, routes, support.library, threads), routes
+    if library is None or not routes.native_variants():
+        return stacked
+    return Native(stacked, routes, library, threads)
 
 
 def _initial(world: World, scheduler: Scheduler) -> list[Cell]:
