@@ -32,8 +32,12 @@ MOST_LANES = 128
 MOST_SPLIT = 2_000_000
 """Parameters of a model up to which the kernel may compute features and PyTorch the rest."""
 
-FEWEST_STACKED = 32
-"""Nodes with a dense model from which it pays to differentiate a loss for many of them at once."""
+FEWEST_FEATURES = 8
+"""Nodes from which it pays to compute features in the kernel and the rest in PyTorch; with fewer it
+does in large minibatches."""
+
+LARGE_BATCH = 64
+"""Samples of a minibatch that is large in this sense."""
 
 GPU_SHARE = 0.25
 """Share of a GPU's memory for what nodes that train in one call need: a limit, not an optimum."""
@@ -53,6 +57,8 @@ class Choice(NamedTuple):
         What the user should know of it; empty: nothing.
     nodes : int
         How many nodes have the model.
+    batch_size : int
+        Samples in a minibatch.
     """
 
     signature: str
@@ -60,6 +66,7 @@ class Choice(NamedTuple):
     source: str
     advice: str = ""
     nodes: int = 1
+    batch_size: int = 1
 
 
 class Routes:
@@ -120,16 +127,18 @@ class Routes:
         """The backend that trains by losses that the kernel does not know, where `loss` is native.
 
         `native`: it computes features, and PyTorch the rest. That pays with convolutions of a
-        moderate size, stacking with many small models (benchmarks/own_losses.py);
-        `[run] backend = "native"` has features everywhere.
+        moderate size and many samples in a call (benchmarks/own_losses.py); `[run] backend =
+        "native"` has features everywhere. On a CPU nothing gains by differentiating a loss for many
+        nodes at once.
         """
         choice = self._by_architecture[id(architecture)]
         has_maps = any(isinstance(m, nn.Conv2d) for m in architecture.module.modules())
         if choice.source == "[run] backend":
             return "native"
-        if has_maps:
-            return "native" if architecture.num_parameters <= MOST_SPLIT else "sequential"
-        return "stacked" if choice.nodes >= FEWEST_STACKED else "sequential"
+        pays = choice.nodes >= FEWEST_FEATURES or choice.batch_size >= LARGE_BATCH
+        if has_maps and pays and architecture.num_parameters <= MOST_SPLIT:
+            return "native"
+        return "sequential"
 
     def lanes(self, architecture: Architecture, activations: int) -> int:
         """Most nodes that train in one call.
@@ -274,7 +283,9 @@ def choose(
                 route, source = natively(route), "[run] backend"
             if name in measured:
                 advice = _outdated(measured[name].native, variant)
-        found[id(architecture)] = Choice(name, _pinned(route, variant), source, advice, count)
+        found[id(architecture)] = Choice(
+            name, _pinned(route, variant), source, advice, count, batch_size
+        )
     # On a CPU gathering the inputs of a small function takes longer than running it; on a GPU
     # launching one kernel per node does.
     on_gpu = any(a.device.type == "cuda" for a in nodes)

@@ -29,13 +29,12 @@ from netsim.backends.job_types.train import Train
 from netsim.backends.native.cross_entropy import is_cross_entropy
 from netsim.backends.native.graph import UnsupportedError
 from netsim.backends.native.library import Library
-from netsim.backends.native.own_loss_training import OwnLossTraining
 from netsim.backends.native.resources import NativeResources
 from netsim.backends.native.samples import ChangedSamples
+from netsim.backends.native.training import NativeTraining
 from netsim.backends.route import Purpose
 from netsim.backends.stacked.backend import Stacked
-from netsim.backends.stacked.loss_training import LossTraining
-from netsim.backends.ways import ONE_BY_ONE, STACKED
+from netsim.backends.ways import ONE_BY_ONE
 from netsim.learning.architecture import Architecture
 from netsim.learning.functions import frozen, uniforms_of
 from netsim.learning.jobs import Job
@@ -173,21 +172,15 @@ def _prepare(key: Signature, jobs: Sequence[Job[Train]], resources: NativeResour
         return Call(lambda some, width: run(some, key, width), JOBS_AT_ONCE)
     architecture, why = ref.architecture, str(own)
     assert architecture is not None
-    way = resources.routes.unknown_losses(architecture)
-    if way == "sequential" or (way == "stacked" and architecture.is_random):
+    if resources.routes.unknown_losses(architecture) == "sequential":
         return Call(lambda some, _: _one_by_one(some, resources), 1, ONE_BY_ONE, why)
     lanes = resources.lanes(ref)
-    if way == "stacked":
-        stacked = LossTraining(
-            architecture, resources.shards, resources.store, resources.divergences
-        )
-        return Call(lambda some, _: resources.fill(some, stacked.run(some)), lanes, STACKED, why)
     trainer = resources.feature_training(ref)
     name = f"features by {resources.routes.name(architecture, Native.name)}, the loss by PyTorch"
     return Call(lambda some, _: resources.fill(some, trainer.run(some)), lanes, name, why)
 
 
-def _own_loss(job: Job[Train], resources: NativeResources) -> OwnLossTraining | UnsupportedError:
+def _own_loss(job: Job[Train], resources: NativeResources) -> NativeTraining | UnsupportedError:
     """Training by the loss of a job, or why the kernel can't do what it does."""
     if job.work.anchor_strength is not None and job.work.learn:
         return UnsupportedError("an anchor of a training that learns values beside the model")

@@ -207,8 +207,11 @@ def by_pytorch(monkeypatch):
 def test_shipped_losses(name, build, play, assert_equal_values, by_pytorch):
     model, how = shipped.LOSSES[name]
 
+    losses = set()
+
     def program(node, keep):
         theta, keys = node.initial(), how(node)
+        losses.add(f"{keys['loss'].__module__}.{keys['loss'].__qualname__} with")
         for i in range(2):
             trained = yield node.train(theta, steps=2, **keys)
             theta = trained.theta
@@ -223,7 +226,8 @@ def test_shipped_losses(name, build, play, assert_equal_values, by_pytorch):
     assert bool(native.backend.one_by_one) == (name == TWICE)
     assert bool(by_pytorch) == (name in BY_PYTORCH - {TWICE})
     ways = native.simulation.finish(None)["engine"]["ways"]
-    told = [way for way in ways.values() if "PyTorch" in way]
+    (loss_name,) = losses
+    told = [way for subject, way in ways.items() if loss_name in subject and "PyTorch" in way]
     assert bool(told) == (name in BY_PYTORCH)
     assert all(way.partition(": ")[2] for way in told), ways
     assert ways, "no job is told of"
