@@ -61,7 +61,13 @@ class Runs(Protocol):
         """Outputs of models; see `netsim.learning.scheduler.Backend`."""
 
     def in_double(self, like: Architecture, architecture: Architecture, shards: Shards) -> Runs:
-        """The same backend in double precision; see `netsim.backends.sequential.Sequential`."""
+        """The same backend in double precision.
+
+        Parameters
+        ----------
+        like, architecture, shards
+            As for `netsim.backends.sequential.Sequential.in_double`.
+        """
 
 
 class Outcome(NamedTuple):

@@ -48,7 +48,7 @@ class Described(Protocol):
     """Something that can say what it has noted."""
 
     def described(self) -> dict[str, str]:
-        """What was noted, by what it is of."""
+        """Notes, each by its subject."""
 
 
 class Backend(Protocol):

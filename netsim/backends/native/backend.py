@@ -94,7 +94,13 @@ class Native:
         return {**self._declined, **self._stacked.one_by_one}
 
     def in_double(self, like: Architecture, architecture: Architecture, shards: Shards) -> Native:
-        """The same backend in double precision; see `netsim.backends.sequential.Sequential`."""
+        """The same backend in double precision.
+
+        Parameters
+        ----------
+        like, architecture, shards
+            As for `netsim.backends.sequential.Sequential.in_double`.
+        """
         stacked = self._stacked.in_double(like, architecture, shards)
         return Native(stacked, stacked.resources.routes, self._library, 1)
 

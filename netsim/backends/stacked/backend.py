@@ -89,7 +89,13 @@ class Stacked:
         return self._groups.splits
 
     def in_double(self, like: Architecture, architecture: Architecture, shards: Shards) -> Stacked:
-        """The same backend in double precision; see `netsim.backends.sequential.Sequential`."""
+        """The same backend in double precision.
+
+        Parameters
+        ----------
+        like, architecture, shards
+            As for `netsim.backends.sequential.Sequential.in_double`.
+        """
         routes = self.resources.routes.of_double(like, architecture)
         return Stacked(shards, self.resources.streams, routes, architecture.device, torch.float64)
 
