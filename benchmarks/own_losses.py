@@ -3,13 +3,15 @@
     python benchmarks/own_losses.py [--case pfedgraph dpfl fedproto mapl_alexnet] [--nodes 10]
 
 Each case is the loss, model, minibatch and optimiser of a scenario `paper_*.toml`, on noise of the
-shape of CIFAR-10. N nodes take k local steps through the scheduler. CPU time of one thread, the
-best of rounds in turn.
+shape of its data. N nodes take k local steps through the scheduler. CPU time of one thread, the
+best of rounds in turn. *auto* is the way that `[run] backend = "auto"` takes, and its ratio over
+sequential; a line below the table names every case in which that is slower.
 """
 
 import argparse
+import dataclasses
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +19,11 @@ import torch
 from _setting import Drawn, Noise
 from _timing import interleaved, prepare, save, show
 
-from algorithms import fedclassavg, fedproto, mapl, pfedgraph
+from algorithms import apfl, fedclassavg, fedproto, mapl, per_fedavg, pfedgraph
 from netsim import world
 from netsim.api import augmented_cross_entropy
 from netsim.backends.job_types.train import Train
+from netsim.backends.ways import ONE_BY_ONE, STACKED
 from netsim.engine.assembly import Learning, open_learning
 from netsim.learning.jobs import Batches, Slot
 from netsim.learning.optimizers import state_size
@@ -30,7 +33,7 @@ from netsim.world.builder import World
 
 SHAPE, CLASSES = (3, 32, 32), 10
 
-LENET = {"kind": "lenet"}
+LENET, MLP = {"kind": "lenet"}, {"kind": "mlp", "hidden": [128]}
 PFEDGRAPH = {
     "optimizer": "sgd",
     "learning_rate": 0.01,
@@ -39,6 +42,8 @@ PFEDGRAPH = {
     "batch_size": 64,
 }
 DPFL = {**PFEDGRAPH, "weight_decay": 1e-4, "clip_norm": 20.0, "batch_size": 16}
+KD_PDFL = {"optimizer": "sgd", "learning_rate": 0.0163, "batch_size": 20}
+L2C = {"optimizer": "sgd", "learning_rate": 0.01, "weight_decay": 5e-4, "batch_size": 10}
 MAPL = {"optimizer": "adam", "learning_rate": 1e-4, "beta1": 0.5, "batch_size": 64}
 
 COLUMNS = {
@@ -50,7 +55,12 @@ COLUMNS = {
     "native ms/step": ",.2f",
     "stacked ratio": ".2f",
     "native ratio": ".2f",
+    "auto": "s",
+    "auto ratio": ".2f",
 }
+
+SLOWER = 0.95
+"""Ratio below which a way is slower than sequential: above it is what rounds differ by."""
 
 
 @dataclass(frozen=True)
@@ -67,8 +77,12 @@ class Case:
         What it is given; `Slot(0)` for a value of `value`.
     value, learned : callable, optional
         From the number of features and of parameters: a value that is given; one that is learned.
+    learns : str
+        Name of the latter.
     steps : int
         Of a training.
+    shape, classes
+        Of the data.
     """
 
     model: dict[str, Any]
@@ -77,8 +91,11 @@ class Case:
     given: tuple[Any, ...] = ()
     value: Callable[[int, int], torch.Tensor] | None = None
     learned: Callable[[int, int], torch.Tensor] | None = None
+    learns: str = "P"
     steps: int = 4
-    samples: int = field(default=320)
+    samples: int = 320
+    shape: tuple[int, ...] = SHAPE
+    classes: int = CLASSES
 
 
 def _direction(features: int, parameters: int) -> torch.Tensor:
@@ -91,6 +108,10 @@ def _prototypes(features: int, parameters: int) -> torch.Tensor:
 
 def _head(features: int, parameters: int) -> torch.Tensor:
     return torch.zeros(CLASSES * (features + 1))
+
+
+def _share(features: int, parameters: int) -> torch.Tensor:
+    return torch.tensor(0.3)
 
 
 def _mapl(backbone: str) -> Case:
@@ -118,9 +139,7 @@ CASES = {
     "fedproto_small_batch": Case(
         LENET, DPFL, fedproto.prototype_loss, PROTOTYPES, _prototypes, steps=20
     ),
-    "fedproto_mlp": Case(
-        {"kind": "mlp", "hidden": [128]}, DPFL, fedproto.prototype_loss, PROTOTYPES, _prototypes
-    ),
+    "fedproto_mlp": Case(MLP, DPFL, fedproto.prototype_loss, PROTOTYPES, _prototypes),
     "fedclassavg": Case(
         LENET, MAPL, fedclassavg.local_loss, (Slot(0), fedclassavg.Params()), _head
     ),
@@ -135,12 +154,28 @@ CASES = {
     "mapl_resnet": _mapl("resnet18"),
     "mapl_shufflenet": _mapl("shufflenet_v2"),
     "mapl_googlenet": _mapl("googlenet"),
+    "kd_pdfl": Case({"kind": "emnist_cnn"}, KD_PDFL, None, shape=(1, 28, 28), classes=47, steps=8),
+    "l2c": Case({"kind": "l2c_cifar_cnn"}, L2C, None, steps=10),
+    "apfl": Case(LENET, PFEDGRAPH, apfl.loss_of_both, (Slot(0),), _share, _direction, "v"),
+    "per_fedavg": Case(LENET, PFEDGRAPH, per_fedavg.meta_loss, (per_fedavg.Params(alpha=0.01),)),
+    "apfl_small_batch": Case(LENET, DPFL, apfl.loss_of_both, (Slot(0),), _share, _direction, "v"),
+    "apfl_mlp": Case(
+        {"kind": "mlp", "hidden": [128]},
+        DPFL,
+        apfl.loss_of_both,
+        (Slot(0),),
+        _share,
+        _direction,
+        "v",
+    ),
 }
+"""Meta-L2C trains as L2C does. The kernel declines the losses of APFL and Per-FedAvg: they call the
+model with other parameters than its own."""
 
 BACKENDS = ("sequential", "stacked", "native")
 
 
-def built(case: Case, nodes: int, backend: str) -> World:
+def built(case: Case, nodes: int) -> World:
     """A world of nodes that start from models of their own."""
     tables = {
         "horizon_s": 1.0,
@@ -151,13 +186,21 @@ def built(case: Case, nodes: int, backend: str) -> World:
         "model": case.model,
         "compute": {"kind": "fixed", "step_s": 0.01},
         "training": {**case.training, "common_initial": False},
-        "run": {"backend": backend, "threads": 1},
+        "run": {"threads": 1},
         "algorithm": [{"kind": "local"}],
     }
     scenario = from_dict(tables, "own_losses")
     shares = Drawn(train_samples=case.samples)
-    noise = Noise(shape=SHAPE, classes=CLASSES, partition=shares)
+    noise = Noise(shape=case.shape, classes=case.classes, partition=shares)
     return world.build(scenario.model_copy(update={"data": noise}))
+
+
+def opened(made: World, backend: str) -> Learning:
+    """The learning of a world by a backend; a model is compared with PyTorch once for all."""
+    scenario = made.scenario
+    run = scenario.run.model_copy(update={"backend": backend})
+    made = dataclasses.replace(made, scenario=scenario.model_copy(update={"run": run}))
+    return open_learning(made, made.scenario.algorithm[0], False, lambda: 0)
 
 
 class Jobs:
@@ -178,8 +221,9 @@ class Jobs:
         """Record a job for each node and run all of them."""
         case, learning = self._case, self._learning
         scheduler, results = learning.scheduler, []
-        learns = ("P",) if case.learned else ()
-        trained = self._length + sum(v.numel() for v in self._values) * len(learns)
+        learns = (case.learns,) if case.learned else ()
+        learned = self._values[-1:] if learns else []
+        trained = self._length + sum(v.numel() for v in learned)
         for node, cell in enumerate(learning.initial):
             inputs = [cell, *(Cell(scheduler, tuple(v.shape), None, v) for v in self._values)]
             work = Train(
@@ -192,7 +236,7 @@ class Jobs:
                 None,
                 False,
             )
-            beside = [Cell(scheduler, tuple(v.shape)) for v in self._values] if learns else []
+            beside = [Cell(scheduler, tuple(v.shape)) for v in learned]
             size = state_size(learning.optimizer.kind, trained)
             outputs = [
                 Cell(scheduler, cell.shape, cell.architecture),
@@ -209,18 +253,19 @@ class Jobs:
 
 def measure(name: str, nodes: int, seconds: float) -> dict[str, Any]:
     """One row of the table."""
-    case = CASES[name]
-    runs = {}
+    case, runs = CASES[name], {}
+    made = built(case, nodes)
     for backend in BACKENDS:
-        made = built(case, nodes, backend)
-        learning = open_learning(made, made.scenario.algorithm[0], False, lambda: 0)
+        learning = opened(made, backend)
         runs[backend] = (Jobs(case, learning), learning)
     best = interleaved({k: jobs.run for k, (jobs, _) in runs.items()}, "cpu", seconds)
     for backend, (_, learning) in runs.items():
-        refused = getattr(learning.scheduler.backend, "one_by_one", {})
-        if refused:
-            print(f"{name}, {backend}: {refused}")
+        for subject, way in learning.scheduler.ways.items():
+            print(f"{name}, {backend}: {subject}: {way}")
     ms = {k: 1e3 * found / (nodes * case.steps) for k, found in best.items()}
+    chosen = opened(made, "auto")
+    Jobs(case, chosen).run()
+    auto = _column(chosen)
     return {
         "case": name,
         "nodes": nodes,
@@ -228,7 +273,17 @@ def measure(name: str, nodes: int, seconds: float) -> dict[str, Any]:
         **{f"{k} ms/step": value for k, value in ms.items()},
         "stacked ratio": ms["sequential"] / ms["stacked"],
         "native ratio": ms["sequential"] / ms["native"],
+        "auto": auto,
+        "auto ratio": ms["sequential"] / ms[auto],
     }
+
+
+def _column(learning: Learning) -> str:
+    """The backend whose way the training took."""
+    (way,) = learning.scheduler.ways.values()
+    if ONE_BY_ONE in way:
+        return "sequential"
+    return "stacked" if STACKED in way else "native"
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -242,6 +297,8 @@ def main(arguments: list[str] | None = None) -> None:
     prepare("cpu")
     cells = [measure(name, chosen.nodes, chosen.seconds) for name in chosen.case]
     show(cells, COLUMNS)
+    slower = [cell["case"] for cell in cells if cell["auto ratio"] < SLOWER]
+    print(f"auto is slower than sequential in: {', '.join(slower) or 'none'}")
     save(chosen.json, {"cells": cells})
 
 

@@ -17,6 +17,7 @@ from torch import nn
 from netsim.backends.parameter_store import padded
 from netsim.backends.route import PURPOSES, Purpose, Route, Way, natively
 from netsim.backends.route_tables import read_measured, ruled, signature, user_table
+from netsim.backends.ways import STACKED
 from netsim.learning.architecture import Architecture
 
 CACHE_BYTES = 16 << 20
@@ -31,8 +32,12 @@ MOST_LANES = 128
 MOST_SPLIT = 2_000_000
 """Parameters of a model up to which the kernel may compute features and PyTorch the rest."""
 
-FEWEST_STACKED = 32
-"""Nodes with a dense model from which it pays to differentiate a loss for many of them at once."""
+FEWEST_FEATURES = 8
+"""Nodes from which it pays to compute features in the kernel and the rest in PyTorch; with fewer it
+does in large minibatches."""
+
+LARGE_BATCH = 64
+"""Samples of a minibatch that is large in this sense."""
 
 GPU_SHARE = 0.25
 """Share of a GPU's memory for what nodes that train in one call need: a limit, not an optimum."""
@@ -52,6 +57,8 @@ class Choice(NamedTuple):
         What the user should know of it; empty: nothing.
     nodes : int
         How many nodes have the model.
+    batch_size : int
+        Samples in a minibatch.
     """
 
     signature: str
@@ -59,6 +66,7 @@ class Choice(NamedTuple):
     source: str
     advice: str = ""
     nodes: int = 1
+    batch_size: int = 1
 
 
 class Routes:
@@ -83,6 +91,22 @@ class Routes:
         way: Way = getattr(self._by_architecture[id(architecture)].route, purpose)
         return way.partition("/")[0]
 
+    def reason(self, architecture: Architecture, purpose: Purpose) -> str:
+        """Why jobs of this purpose take their way."""
+        if architecture.alone:
+            return architecture.alone
+        choice = self._by_architecture[id(architecture)]
+        return f'{purpose} = "{getattr(choice.route, purpose)}" by {choice.source}'
+
+    def name(self, architecture: Architecture, backend: str) -> str:
+        """The way of a model's jobs that a backend computes, as a run's summary has it."""
+        if backend != "native":
+            return STACKED
+        return next(w for w in self._ways_of(architecture) if w.startswith("native"))
+
+    def _ways_of(self, architecture: Architecture) -> list[str]:
+        return _ways(self._by_architecture[id(architecture)].route)
+
     def stacks(self, architecture: Architecture, purpose: Purpose) -> bool:
         """Return whether jobs of this purpose, if PyTorch runs them, run for many nodes at once."""
         way = self.way(architecture, purpose)
@@ -103,16 +127,18 @@ class Routes:
         """The backend that trains by losses that the kernel does not know, where `loss` is native.
 
         `native`: it computes features, and PyTorch the rest. That pays with convolutions of a
-        moderate size, stacking with many small models (benchmarks/own_losses.py);
-        `[run] backend = "native"` has features everywhere.
+        moderate size and many samples in a call (benchmarks/own_losses.py); `[run] backend =
+        "native"` has features everywhere. On a CPU nothing gains by differentiating a loss for many
+        nodes at once.
         """
         choice = self._by_architecture[id(architecture)]
         has_maps = any(isinstance(m, nn.Conv2d) for m in architecture.module.modules())
         if choice.source == "[run] backend":
             return "native"
-        if has_maps:
-            return "native" if architecture.num_parameters <= MOST_SPLIT else "sequential"
-        return "stacked" if choice.nodes >= FEWEST_STACKED else "sequential"
+        pays = choice.nodes >= FEWEST_FEATURES or choice.batch_size >= LARGE_BATCH
+        if has_maps and pays and architecture.num_parameters <= MOST_SPLIT:
+            return "native"
+        return "sequential"
 
     def lanes(self, architecture: Architecture, activations: int) -> int:
         """Most nodes that train in one call.
@@ -125,6 +151,16 @@ class Routes:
         """
         given = self._by_architecture[id(architecture)].route.lanes
         return given or default_lanes(architecture, activations)
+
+    def of_double(self, like: Architecture, architecture: Architecture) -> Routes:
+        """The route of a model, for the same model in double precision.
+
+        Parameters
+        ----------
+        like, architecture : Architecture
+            The model, and the same in double precision.
+        """
+        return Routes({id(architecture): self._by_architecture[id(like)]}, self.functions)
 
     def leave(self, architecture: Architecture, told: str) -> None:
         """Take slower ways for a model: stacked in place of native, else one after another.
@@ -251,7 +287,9 @@ def choose(
                 route, source = natively(route), "[run] backend"
             if name in measured:
                 advice = _outdated(measured[name].native, variant)
-        found[id(architecture)] = Choice(name, _pinned(route, variant), source, advice, count)
+        found[id(architecture)] = Choice(
+            name, _pinned(route, variant), source, advice, count, batch_size
+        )
     # On a CPU gathering the inputs of a small function takes longer than running it; on a GPU
     # launching one kernel per node does.
     on_gpu = any(a.device.type == "cuda" for a in nodes)

@@ -6,16 +6,33 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
 import torch
+from torch import Tensor
 
 from netsim.backends.dispatch import Routes
-from netsim.backends.job_type import Call, Declined, GroupKernel, Signature, job_type, subject
-from netsim.backends.rounding import beyond_rounding
+from netsim.backends.job_type import (
+    Call,
+    Declined,
+    GroupKernel,
+    Passed,
+    Signature,
+    job_type,
+    subject,
+)
+from netsim.backends.rounding import beyond_rounding, rounds_like
+from netsim.backends.ways import Ways
+from netsim.errors import is_out_of_memory
+from netsim.learning.architecture import Architecture
 from netsim.learning.divergence import Divergences
 from netsim.learning.jobs import Job, JobFailedError
+from netsim.learning.refs import Cell, Ref
+from netsim.learning.shards import Shards
 
 R = TypeVar("R")
 
 Group = tuple[type, Signature]
+
+InDouble = Callable[[Architecture, Architecture, Shards], "GroupedExecution[Any]"]
+"""The groups of the same backend in double precision: see `Sequential.in_double`."""
 
 
 TRIES = 3
@@ -26,6 +43,7 @@ class Plainly(Protocol):
     """The sequential backend."""
 
     divergences: Divergences
+    shards: Shards
 
     def execute(self, jobs: Sequence[Job[Any]]) -> int:
         """Run jobs one after another."""
@@ -48,6 +66,10 @@ class GroupedExecution(Generic[R]):
         Runs jobs in plain PyTorch, with which kernels are compared.
     declined : dict of str to str
         What could not be grouped, and why; filled here.
+    in_double : callable
+        The same in double precision, for one model.
+    ways : Ways
+        Told how jobs are computed.
     names_missing : bool
         Whether job types without a kernel of this backend are among them: not where the fallback
         groups them in its own way.
@@ -66,6 +88,8 @@ class GroupedExecution(Generic[R]):
         fallback: Callable[[Sequence[Job[Any]]], int],
         plain: Plainly,
         declined: dict[str, str],
+        in_double: InDouble,
+        ways: Ways,
         names_missing: bool = True,
     ) -> None:
         self._backend, self._resources, self._routes = backend, resources, routes
@@ -73,6 +97,7 @@ class GroupedExecution(Generic[R]):
         self._names_missing = names_missing
         self._widest: dict[Group, int] = {}
         self._plain, self._compared = plain, set[Hashable]()
+        self._in_double, self._ways = in_double, ways
         self.splits = 0
 
     def execute(self, jobs: Sequence[Job[Any]]) -> int:
@@ -101,17 +126,22 @@ class GroupedExecution(Generic[R]):
             return None
         kernel: GroupKernel[R] | None = job_type(type(job.work)).kernels.get(self._backend)
         if kernel is None:
+            reason = f"there is no {self._backend} kernel for them"
+            self._ways.decline(job, reason)
             if self._names_missing:
-                self._declined[subject(job)] = f"there is no {self._backend} kernel for them"
+                self._declined[subject(job)] = reason
             return None
         if kernel.purpose is not None:
             architecture = job.inputs[0].architecture
             assert architecture is not None
             if self._routes.way(architecture, kernel.purpose) != self._backend:
+                self._ways.decline(job, self._routes.reason(architecture, kernel.purpose))
                 return None
         signature = kernel.signature(job, self._resources)
-        if isinstance(signature, Declined):
-            self._declined[subject(job)] = signature.reason
+        if isinstance(signature, Declined | Passed):
+            self._ways.decline(job, signature.reason)
+            if isinstance(signature, Declined):
+                self._declined[subject(job)] = signature.reason
             return None
         return signature
 
@@ -122,6 +152,10 @@ class GroupedExecution(Generic[R]):
         if not self._agrees(jobs):
             return self._fallback(jobs)
         call = kernel.prepare(signature, jobs, self._resources)
+        model = jobs[0].inputs[0].architecture if jobs[0].inputs else None
+        if model is not None:
+            way = call.way or self._routes.name(model, self._backend)
+            self._ways.note(jobs[0], way, call.reason)
         width, calls = self._width(key, call.most), 0
         for start in range(0, len(jobs), width):
             calls += self._attempt(call, key, jobs[start : start + width])
@@ -138,17 +172,18 @@ class GroupedExecution(Generic[R]):
         told = None
         for attempt in range(TRIES if take is not None else 0):
             assert take is not None
-            ours, plain = (take(jobs[attempt % len(jobs)], attempt) for _ in range(2))
+            job = jobs[attempt % len(jobs)]
+            ours, plain = (take(job, attempt) for _ in range(2))
             if ours is None or plain is None or (attempt == 0 and ours[0] in self._compared):
                 return True
             self._compared.add(ours[0])
             told = self._differs(ours[1], plain[1])
-            if told is None:
+            if told is None or self._only_rounds(job, attempt, ours[1], plain[1]):
                 return True
         if told is not None:
-            self._declined[subject(jobs[0])] = (
-                f"the {self._backend} backend differs from plain PyTorch: {told}"
-            )
+            reason = f"the {self._backend} backend differs from plain PyTorch: {told}"
+            self._declined[subject(jobs[0])] = reason
+            self._ways.decline(jobs[0], reason)
         return told is None
 
     def _differs(self, ours: Job[Any], plain: Job[Any]) -> str | None:
@@ -157,7 +192,7 @@ class GroupedExecution(Generic[R]):
         before = self._plain.divergences.found()
         try:
             signature = kernel.signature(ours, self._resources)
-            if signature is None or isinstance(signature, Declined):
+            if signature is None or isinstance(signature, Declined | Passed):
                 return None
             kernel.prepare(signature, [ours], self._resources).run([ours], 1)
             self._plain.execute([plain])
@@ -165,15 +200,50 @@ class GroupedExecution(Generic[R]):
             return None
         finally:
             self._plain.divergences.restore(before)
-        starts = [ref.tensor() for ref in ours.inputs]
-        for i, (a, b) in enumerate(zip(ours.outputs, plain.outputs, strict=True)):
-            assert a is not None
-            assert b is not None
-            start = starts[0] if i == 0 else torch.zeros(())
-            told = beyond_rounding(a.materialise(), b.materialise(), start)
+        for i, (a, b, start) in enumerate(
+            zip(*map(_results, (ours, plain)), _starts(ours), strict=True)
+        ):
+            told = beyond_rounding(a, b, start)
             if told is not None:
                 return f"in two steps result {i} {told}"
         return None
+
+    def _only_rounds(self, job: Job[Any], attempt: int, ours: Job[Any], plain: Job[Any]) -> bool:
+        """Return whether two short jobs that differ in float32 agree but for rounding.
+
+        Parameters
+        ----------
+        job : Job
+            What they are short forms of.
+        attempt : int
+            Which of these.
+        ours, plain : Job
+            Both have run.
+        """
+        take, a = job_type(type(job.work)).sample, job.inputs[0].architecture
+        assert take is not None
+        assert a is not None
+        if a.dtype != torch.float32:
+            return False
+        try:
+            double = a.in_double()
+            shards = self._plain.shards.in_double(list(ours.work.batches.keys()))
+            twin, same = self._in_double(a, double, shards), _in_double(job, double)
+            found, exact = (take(same, attempt) for _ in range(2))
+            assert found is not None
+            assert exact is not None
+            if twin._differs(found[1], exact[1]) is not None:
+                return False
+            jobs = zip(*map(_results, (ours, plain, exact[1])), _starts(ours), strict=True)
+            return all(
+                beyond_rounding(mine, theirs, start) is None
+                or rounds_like(mine, theirs, right, start)
+                for mine, theirs, right, start in jobs
+            )
+        except Exception as error:  # whatever a loss may raise in other numbers than its own
+            if is_out_of_memory(error):
+                raise
+            return False
 
     def _width(self, key: Group, most: int) -> int:
         """Return the number of jobs in a call of this group: `most`, or fewer without memory."""
@@ -198,5 +268,28 @@ class GroupedExecution(Generic[R]):
             calls = self._fallback(jobs)
             reason = " ".join([f"{type(error).__name__}:", *str(error).splitlines()[:1]])
             self._declined.setdefault(subject(jobs[0]), reason)
+            self._ways.decline(jobs[0], reason)
             return calls
         return self._attempt(call, key, jobs)
+
+
+def _results(job: Job[Any]) -> list[Tensor]:
+    """Values of a short job that has run."""
+    cells = [cell for cell in job.outputs if cell is not None]
+    return [cell.materialise() for cell in cells]
+
+
+def _starts(job: Job[Any]) -> list[Tensor]:
+    """Values that a short training's results were before it: of the model, and zeros."""
+    return [job.inputs[0].tensor(), *(torch.zeros(()) for _ in job.shapes[1:])]
+
+
+def _in_double(job: Job[Any], double: Architecture) -> Job[Any]:
+    """A job with the values of another one in double precision, and the same model in that."""
+    like, inputs = job.inputs[0].architecture, []
+    for ref in job.inputs:
+        value = ref.tensor().double()
+        architecture = double if ref.architecture is like else None
+        cell = Cell(ref.cell.scheduler, tuple(value.shape), architecture, value)
+        inputs.append(Ref(ref.owner, cell))
+    return Job(job.work, job.node, job.time_ns, tuple(inputs), job.output_refs, job.shapes)

@@ -33,6 +33,17 @@ class Declined(NamedTuple):
     reason: str
 
 
+class Passed(NamedTuple):
+    """A kernel leaves a job to the backend behind its own.
+
+    Attributes
+    ----------
+    reason : str
+    """
+
+    reason: str
+
+
 class Call(NamedTuple):
     """Function that runs jobs of one signature.
 
@@ -42,10 +53,16 @@ class Call(NamedTuple):
         run(jobs, width) fills the cells of some jobs, of which there are at most `width`.
     most : int
         How many jobs one call takes at most.
+    way : str
+        How they are computed, if it is not as the backend's name says.
+    reason : str
+        Why the native kernel does not compute all of it.
     """
 
     run: Callable[[Sequence[Job[Any]], int], None]
     most: int
+    way: str = ""
+    reason: str = ""
 
 
 R = TypeVar("R")
@@ -59,8 +76,9 @@ class GroupKernel(Generic[R]):
     Parameters
     ----------
     signature : callable
-        signature(job, resources): what jobs must have in common to run in one call; None for a
-        job that is better run alone; `Declined` for one that this kernel can't run. Numbers that
+        signature(job, resources): what jobs must have in common to run in one call; None or
+        `Passed` for a job that is better run alone; `Declined` for one that this kernel can't run.
+        Numbers that
         differ from node to node (learning rates, sizes, batches, steps) are no part of it.
     prepare : callable
         prepare(signature, jobs, resources): what runs the jobs of a group.
@@ -69,7 +87,7 @@ class GroupKernel(Generic[R]):
         signature alone says so.
     """
 
-    signature: Callable[[Job[Any], R], Signature | Declined | None]
+    signature: Callable[[Job[Any], R], Signature | Declined | Passed | None]
     prepare: Callable[[Signature, Sequence[Job[Any]], R], Call]
     purpose: Purpose | None = None
 
@@ -95,6 +113,8 @@ class JobType:
         summary says so.
     names_model : bool
         Whether what can't be grouped is told per model.
+    calls_model : bool
+        Whether such a job calls the model that its first input is, and not only mixes rows.
     sample : callable or None
         sample(job, attempt): work and inputs of a short job like it, by which kernels are compared
         with `run_one` at their first use; None where that was done before the run. Attempts differ
@@ -106,6 +126,7 @@ class JobType:
     run_one: RunOne
     kernels: dict[str, GroupKernel[Any]] = field(default_factory=dict)
     names_model: bool = True
+    calls_model: bool = True
     sample: Sample | None = None
     threaded: bool = False
 
@@ -118,6 +139,7 @@ def register(
     run_one: RunOne,
     *,
     names_model: bool = True,
+    calls_model: bool = True,
     sample: Sample | None = None,
     threaded: bool = False,
     **kernels: GroupKernel[Any],
@@ -128,12 +150,12 @@ def register(
     ----------
     work : type
         The class that describes the work of such jobs.
-    run_one, names_model, sample, threaded
+    run_one, names_model, calls_model, sample, threaded
         As for `JobType`.
     **kernels : GroupKernel
         By name of a backend: `stacked=...`.
     """
-    _TYPES[work] = JobType(run_one, kernels, names_model, sample, threaded)
+    _TYPES[work] = JobType(run_one, kernels, names_model, calls_model, sample, threaded)
 
 
 def offer_kernel(work: type[Work], backend: str, kernel: GroupKernel[Any]) -> None:

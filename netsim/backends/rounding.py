@@ -5,6 +5,11 @@ rounding may be on in one and off in the other. So a difference counts from a hu
 training has moved a tensor by, in float64 a millionth. Adam divides rounding by rounding where a
 gradient should be 0: gradients are compared by steps of SGD, and the steps of Adam are a function
 of the row alone.
+
+Deep models can amplify rounding until PyTorch's own float32 is as far from its float64 as training
+has moved a tensor. There float32 can't tell a mistake from rounding. So where it differs, the same
+is computed in float64, where rounding stays small: a backend has only rounded if it agrees there,
+and if its float32 is about as near to that as PyTorch's float32 is.
 """
 
 import torch
@@ -17,6 +22,15 @@ SHARE = {torch.float32: 1e-2, torch.float64: 1e-6}
 
 ROUNDINGS = 64
 """Difference of so many units in the last place of the largest entry is rounding."""
+
+
+OWN_ROUNDING = 4.0
+"""Most times that a tensor in float32 is as far from float64 as PyTorch's float32, if it has only
+rounded."""
+
+TELLS_NOTHING = 0.1
+"""Share of how far training has moved a tensor: where PyTorch's own float32 is farther than that
+from its float64, float32 says nothing of it, and float64 alone decides."""
 
 
 def stepwise(optimizer: Optimizer) -> Optimizer:
@@ -51,3 +65,21 @@ def beyond_rounding(
     if most <= SHARE[plain.dtype] * moved + rounding:
         return None
     return f"differs by {most:.1e}, having moved by {moved:.1e}"
+
+
+def rounds_like(ours: Tensor, plain: Tensor, exact: Tensor, start: Tensor) -> bool:
+    """Return whether ours is about as near to float64 as PyTorch's float32.
+
+    Parameters
+    ----------
+    ours, plain : torch.Tensor
+        Of one shape, in float32.
+    exact : torch.Tensor
+        The same by PyTorch in float64.
+    start : torch.Tensor
+        What they were before training.
+    """
+    own, moved = float((plain - exact).abs().max()), float((exact - start).abs().max())
+    if own > TELLS_NOTHING * moved:
+        return bool(ours.isfinite().all())
+    return float((ours - exact).abs().max()) <= OWN_ROUNDING * own

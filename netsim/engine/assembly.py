@@ -181,14 +181,15 @@ def open_learning(
     """
     training = world.scenario.training_of(entry)
     shards = world.shards.in_batches_of(training.batch_size)
-    backend: Backend
-    backend, routes = open_backend(world, shards)
+    own, routes = open_backend(world, shards)
+    backend: Backend = own
     optimizer = optimizer_of(training)
     if instead is not None:
         backend = instead
     elif not timing_only:
         for architecture in dict.fromkeys(world.architectures):
-            compare(architecture, shards, world.streams, optimizer, backend, routes)
+            compare(architecture, shards, world.streams, optimizer, own, routes)
+        own.ways.forget()
     if instead is None and not timing_only and world.scenario.run.engine == "ray":
         backend = with_actors(world, entry, shards, backend.name, routes)
     limits = Limits.of(world.scenario.nodes.count)

@@ -7,12 +7,12 @@ from collections.abc import Collection, Sequence
 from netsim.backends.dispatch import Choice, Routes, choose
 from netsim.backends.native.backend import Native
 from netsim.backends.native.cores import cores
+from netsim.backends.native.library import Library
 from netsim.backends.native.support import native_support, require
 from netsim.backends.sequential import Sequential
 from netsim.backends.stacked.backend import Stacked
 from netsim.errors import ScenarioError
 from netsim.learning.jobs import Optimizer
-from netsim.learning.scheduler import Backend
 from netsim.learning.shards import Shards
 from netsim.scenario.training import Training
 from netsim.world.builder import World
@@ -23,7 +23,7 @@ def open_backend(
     shards: Shards,
     threads: int | None = None,
     chosen: Sequence[Choice] | None = None,
-) -> tuple[Backend, Routes]:
+) -> tuple[Sequential | Stacked | Native, Routes]:
     """Open the backend of a run, and choose the route of each model's jobs.
 
     Parameters
@@ -58,13 +58,27 @@ def open_backend(
         _require_here(routes, support.instruction_sets)
     if threads is None:
         threads = cores() if run.threads == "auto" else run.threads
+    backend = _opened(world, shards, routes, support.library, threads)
+    if run.backend not in ("stacked", "sequential"):
+        backend.ways.of_models = {
+            id(a): support.reason(a) or routes.reason(a, "train")
+            for a in nodes
+            if id(a) not in routes.native_variants()
+        }
+    return backend, routes
+
+
+def _opened(
+    world: World, shards: Shards, routes: Routes, library: Library | None, threads: int
+) -> Sequential | Stacked | Native:
+    """The backend that routes ask for."""
     if routes.all_sequential:
-        return Sequential(shards, world.streams, threads), routes
+        return Sequential(shards, world.streams, threads)
     device, dtype = shards.x.device, world.architectures[0].dtype
     stacked = Stacked(shards, world.streams, routes, device, dtype, threads)
-    if support.library is None or not routes.native_variants():
-        return stacked, routes
-    return Native(stacked, routes, support.library, threads), routes
+    if library is None or not routes.native_variants():
+        return stacked
+    return Native(stacked, routes, library, threads)
 
 
 def _require_here(routes: Routes, instruction_sets: Collection[str]) -> None:

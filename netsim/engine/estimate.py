@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from netsim.backends.ways import Ways
 from netsim.engine import rates
 from netsim.engine.actors.opening import homes_of
 from netsim.engine.progress import Progress
@@ -97,7 +98,7 @@ class Counting:
         step_s: Mapping[int, float],
         sample_s: Mapping[int, float],
     ) -> None:
-        self.divergences, self.one_by_one = Divergences(), dict[str, str]()
+        self.divergences, self.one_by_one, self.ways = Divergences(), dict[str, str](), Ways()
         self._homes, self._shards = homes, shards
         self._step_s, self._sample_s = step_s, sample_s
         self.counted = Counted(rows_bytes=[0] * (max(homes) + 1))

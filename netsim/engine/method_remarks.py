@@ -1,5 +1,6 @@
 """Remarks on the methods of a scenario: how long each waits for answers, how much each trains."""
 
+from netsim.backends.native.support import native_support
 from netsim.engine.simulation import Simulation
 from netsim.errors import NetsimError
 from netsim.node.node import Node
@@ -27,7 +28,20 @@ def remarks(world: World) -> list[str]:
     unequal = run_warnings.unequal_steps(
         {name: n for name, n in steps.items() if n is not None}, "local steps a round"
     )
-    return [*found, *([] if unequal is None else [unequal])]
+    return [*found, *([] if unequal is None else [unequal]), *by_pytorch(world)]
+
+
+def by_pytorch(world: World) -> list[str]:
+    """Say which models PyTorch computes, and why the native kernel does not."""
+    if world.scenario.run.backend in ("stacked", "sequential") or not world.architectures:
+        return []
+    models, shards = list(dict.fromkeys(world.architectures)), world.shards
+    support = native_support(models, tuple(shards.x.shape[1:]), shards.task)
+    return [
+        f"[model] {model.name} is computed by PyTorch, not by the native kernel: {told}"
+        for model in models
+        if (told := support.reason(model))
+    ]
 
 
 def last_wakeup(scenario: Scenario) -> str | None:

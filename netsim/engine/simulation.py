@@ -425,6 +425,7 @@ class Simulation:
                 "flushes": scheduler.flushes,
                 "backend": backend_name(scheduler),
                 "one_by_one": scheduler.one_by_one,
+                "ways": scheduler.ways,
                 "device": str(world.shards.x.device),
             },
             "topology": graph_summary(self.membership),

@@ -8,6 +8,7 @@ holds exactly. BatchNorm's counter of batches is left out where nothing reads it
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -154,6 +155,14 @@ class Architecture:
                 f"[model] {name}: all its parameters are frozen (requires_grad is False), so there "
                 "is nothing to train; leave some of them free"
             )
+
+    def in_double(self) -> Architecture:
+        """The same model in double precision, with a module of its own."""
+        module = copy.deepcopy(self.module) if self.fresh is None else self.fresh()
+        where, double = self.device, torch.float64
+        return Architecture(
+            self.name, module, where, double, self.num_outputs, self.traits, self.head
+        )
 
     @property
     def is_random(self) -> bool:

@@ -36,6 +36,13 @@ MOST_PENDING_PER_NODE = 4
 """Pending jobs per node at which the ready ones run, however few they are."""
 
 
+class Described(Protocol):
+    """Something that can say what it has noted."""
+
+    def described(self) -> dict[str, str]:
+        """Notes, each by its subject."""
+
+
 class Backend(Protocol):
     """Runs jobs: fills the cells of each job's outputs.
 
@@ -54,6 +61,10 @@ class Backend(Protocol):
     @property
     def one_by_one(self) -> dict[str, str]:
         """Return the jobs that could only run node after node, and the reasons."""
+
+    @property
+    def ways(self) -> Described:
+        """Record of how jobs were computed."""
 
     def execute(self, jobs: Sequence[Job[Any]]) -> int:
         """Run jobs of one level, whose inputs are all computed.
@@ -115,6 +126,7 @@ class Counters(NamedTuple):
     one_by_one: dict[str, str]
     diverged: list[dict[str, Any]]
     caught: list[dict[str, Any]] = []
+    ways: dict[str, str] = {}
 
 
 def _note_uses(inputs: Sequence[Ref], work: Work, now_ns: int) -> None:
@@ -183,6 +195,7 @@ class Scheduler:
         levels = None if backend is None else Levels(backend)
         self._run_level = None if levels is None else levels.run
         self._one_by_one_before = {} if levels is None else levels.one_by_one
+        self._ways_before: dict[str, str] = {}
 
     def results(
         self,
@@ -405,15 +418,22 @@ class Scheduler:
         now = {} if self.backend is None else self.backend.one_by_one
         return {**self._one_by_one_before, **now}
 
+    @property
+    def ways(self) -> dict[str, str]:
+        """Return how each sort of jobs with a model was computed, and why not by the kernel."""
+        now = {} if self.backend is None else self.backend.ways.described()
+        return {**self._ways_before, **now}
+
     def counters(self) -> Counters:
         """Return the counters so far."""
         counted = self.flushes, self.jobs, self.calls, self.one_by_one
-        return Counters(*counted, self.diverged(), self.caught())
+        return Counters(*counted, self.diverged(), self.caught(), self.ways)
 
     def restore(self, counters: Counters) -> None:
         """Count on from what another run of the same course had counted."""
         self.flushes, self.jobs, self.calls, before = counters[:4]
         self._one_by_one_before.update(before)
+        self._ways_before = counters.ways
         if self.backend is not None:
             self.backend.divergences.restore(counters.diverged, counters.caught)
 

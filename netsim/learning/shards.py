@@ -184,6 +184,27 @@ class Shards:
         )
         return found, numbers
 
+    def in_double(self, keys: Sequence[BatchKey], more: Sequence[int] = ()) -> "Shards":
+        """The samples of some minibatches alone, in double precision, by the same names.
+
+        Parameters
+        ----------
+        keys : sequence of BatchKey
+        more : sequence of int
+            Training rows of these shards whose samples are wanted, too.
+        """
+        of_keys = [self.batch_rows(key) for key in keys]
+        wanted = np.unique(np.concatenate([np.array(more, dtype=np.int64), *of_keys]))
+        rows, none = list(self.rows), np.empty(0, dtype=np.int64)
+        for shard in {key.shard for key in keys}:
+            places = np.searchsorted(wanted, rows[shard].train)
+            rows[shard] = NodeRows(np.minimum(places, len(wanted) - 1), none, none)
+        index = to_device(wanted, self.x.device)
+        x, y = (t.double() if t.is_floating_point() else t for t in (self.x[index], self.y[index]))
+        return Shards(
+            *(x, y, rows, {}, self.batch_size, self._streams, self.scale, self.task, self.holders)
+        )
+
     def train_size(self, shard: int) -> int:
         """Return the number of training samples of each shard."""
         return len(self.rows[shard].train)

@@ -345,7 +345,7 @@ FILES: dict[str, Form] = {
         "wakes": {"*": MAYBE},
         "counts": {"*": WHOLE},
         "graph": {"*": ANY, "sparsity": MAYBE, "asymmetry": MAYBE},
-        "engine": {"one_by_one": {"*": TEXT}, "evaluation_wall_s": NUMBER},
+        "engine": {"one_by_one": {"*": TEXT}, "ways": {"*": TEXT}, "evaluation_wall_s": NUMBER},
         "topology": {"*": WHOLE},
         "diverged": [{"t_s": NUMBER, "node": WHOLE, "job": TEXT}],
         "diverged_by_message": [{"t_s": NUMBER, "node": WHOLE, "sender": WHOLE}],

@@ -1,6 +1,7 @@
 """Limits of a run in words: what it waited for and what it lost, the most important first."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -33,6 +34,12 @@ def of_run(run: RunFolder) -> Shown | None:
         return gather(run.folder)
     except ScenarioError:
         return None
+
+
+def _by_pytorch(summary: dict[str, Any]) -> list[str]:
+    """Jobs that PyTorch computed in place of the native kernel, and why: a line a sort."""
+    ways: dict[str, str] = summary.get("engine", {}).get("ways", {})
+    return [f"{subject}: by {way}" for subject, way in ways.items() if "PyTorch" in way]
 
 
 def gather(folder: Path, node: int | None = None) -> Shown:
@@ -70,13 +77,14 @@ def gather(folder: Path, node: int | None = None) -> Shown:
     whose = "" if node is None else f", node {node}"
     ended = "" if run.state == "done" else f"; the run is not done ({run.state}): as far as it came"
     about = f"{len(evidence.nodes)} nodes, {run.end_s:,.6g} virtual s, {evidence.schedule}{ended}"
-    head = one_line(f"{folder}: {run.label}{whose}"), f"{one_line(about)}\n"
+    told = [about, *_by_pytorch(run.summary)]
+    head = one_line(f"{folder}: {run.label}{whose}"), "\n".join(map(one_line, told)) + "\n"
     table = {
         "rank": np.array([one.rank for one in found]),
         "share": np.array([one.weight for one in found], dtype=np.float64),
         "finding": np.array([one_line(one.text) for one in found]),
     }
-    told = Column("finding", table["finding"].tolist())
+    column = Column("finding", table["finding"].tolist())
     numbers = [f"{k}." for k in range(1, len(found) + 1)]
     panel = Panel(Sentences(lines, head, evidence.loading), table)
-    return Shown([panel], printed=Printed({"": numbers}, [told], ""))
+    return Shown([panel], printed=Printed({"": numbers}, [column], ""))

@@ -2,8 +2,10 @@
 
 import pytest
 import torch
+from torch import nn
 
-from netsim.backends.comparison import Comparison, Outcome
+from netsim.backends.comparison import Comparison, Outcome, difference
+from netsim.backends.sequential import Sequential
 from netsim.learning.jobs import Optimizer
 
 
@@ -33,17 +35,62 @@ def away(comparison, exact, share):
         (0.02, -0.02, True),  # PyTorch is as far away on the other side
         (0.02, 0.078, True),
         (0.02, 0.085, False),  # more than four times as far
-        (0.05, 0.11, False),  # a tenth of the way is never rounding
         (0.001, 0.02, False),
-        (1.0, 1.5, False),  # nor is a loop in float64 that went elsewhere a measure
+        (1.0, 1.5, True),  # PyTorch's float32 went elsewhere, too
     ],
 )
 def test_a_backend_only_rounds_if_it_is_as_near_to_float64_as_pytorch(
-    comparison, of_plain, of_ours, only_rounds
+    built, comparison, of_plain, of_ours, only_rounds
 ):
     exact = comparison._trained(0, torch.float64)
     plain, ours = (away(comparison, exact, share) for share in (of_plain, of_ours))
-    assert comparison._only_rounds(ours, plain, 0) is only_rounds
+    right = Sequential(built.shards, built.streams)
+    assert comparison._only_rounds(right, ours, plain, 0) is only_rounds
+    assert not comparison._only_rounds(Mistaken(built.shards, built.streams), ours, plain, 0)
+
+
+class Mistaken(Sequential):
+    """Outputs are wrong by a thousandth, also in float64."""
+
+    def predictions(self, asked):
+        return [1.001 * found for found in super().predictions(asked)]
+
+
+class Amplifying(nn.Module):
+    """Normalised layers behind each other: a rounding of 1e-7 grows to what training moves."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        layers = [nn.Flatten(), nn.Linear(64, 16)]
+        for _ in range(24):
+            layers += [nn.Linear(16, 16), nn.BatchNorm1d(16), nn.ReLU()]
+        self.layers, self.head = nn.Sequential(*layers), nn.Linear(16, 10)
+
+    def forward(self, x):
+        return self.head(self.layers(x))
+
+
+def amplifying(build):
+    made = build(Amplifying(), training={"dtype": "float32", "batch_size": 7})
+    made.architectures[0].fresh = Amplifying
+    return made
+
+
+@pytest.mark.parametrize("backend", ["native", "stacked"])
+def test_a_backend_is_kept_where_the_model_amplifies_rounding(build, play, backend):
+    made = amplifying(build)
+    comparison = Comparison(made.architectures[0], made.shards, made.streams, Optimizer("sgd", 0.1))
+    exact, plain = comparison._trained(0, torch.float64), comparison._plain(0)
+    single = Outcome(exact.row.float(), exact.outputs.float())
+    assert difference(made.architectures[0], plain, single, comparison.start) is not None
+
+    def program(node, keep):
+        yield node.train(node.initial(), steps=1)
+
+    played = play(made, program, backend)
+    (choice,) = played.simulation.learning.routes.described().values()
+    assert choice["source"] == "[run] backend", choice
 
 
 def test_the_loop_in_float64_is_the_same_training(comparison):

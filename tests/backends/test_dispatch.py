@@ -248,7 +248,7 @@ def test_lanes_that_train_at_once_do_not_show_in_the_results(netsim, table, sign
         (2, {"kind": "mlp", "hidden": [16]}, "native", "native/plain"),
         (3, {"kind": "mlp", "hidden": [16]}, "auto", "native/plain"),
         (1, {"kind": "lenet"}, "auto", "native/plain"),
-        (6, {"kind": "alexnet_small", "latent": 2000}, "auto", "sequential"),
+        (6, {"kind": "alexnet_small", "latent": 2000}, "auto", "native/plain"),
     ],
 )
 def test_losses_of_an_algorithms_own_run_natively_where_that_pays(
@@ -269,20 +269,23 @@ def test_a_route_of_an_earlier_version_is_read():
 
 
 @pytest.mark.parametrize(
-    ("nodes", "model", "backend", "way"),
+    ("nodes", "batch", "model", "backend", "way"),
     [
-        (6, {"kind": "mlp"}, "auto", "sequential"),
-        (40, {"kind": "mlp"}, "auto", "stacked"),
-        (6, {"kind": "mlp"}, "native", "native"),
-        (6, {"kind": "lenet"}, "auto", "native"),
-        (6, {"kind": "alexnet_small", "latent": 2000}, "auto", "sequential"),
+        (6, 10, {"kind": "mlp"}, "auto", "sequential"),
+        (100, 10, {"kind": "mlp"}, "auto", "sequential"),
+        (6, 10, {"kind": "mlp"}, "native", "native"),
+        (2, 16, {"kind": "lenet"}, "auto", "sequential"),
+        (8, 16, {"kind": "lenet"}, "auto", "native"),
+        (2, 64, {"kind": "lenet"}, "auto", "native"),
+        (2, 16, {"kind": "lenet"}, "native", "native"),
+        (40, 64, {"kind": "alexnet_small", "latent": 2000}, "auto", "sequential"),
     ],
 )
 def test_losses_that_the_kernel_does_not_know_take_the_way_that_pays(
-    nodes, model, backend, way, table
+    nodes, batch, model, backend, way, table
 ):
     kind = family("netsim.models")[model["kind"]].model_validate(model)
     module = kind.build((1, 28, 28), 10)
     layout = build_architecture("m", module, torch.device("cpu"), torch.float32, 10)
-    routes = choose({layout: nodes}, 10, backend, {}, {layout: "plain"})
+    routes = choose({layout: nodes}, batch, backend, {}, {layout: "plain"})
     assert routes.unknown_losses(layout) == way

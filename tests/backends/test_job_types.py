@@ -18,6 +18,7 @@ from netsim.backends.job_type import (
     register,
 )
 from netsim.backends.job_types.apply import Apply
+from netsim.backends.ways import Ways
 from netsim.errors import ComputeError
 from netsim.learning.jobs import Job
 from netsim.learning.refs import Cell, Ref
@@ -158,7 +159,8 @@ def test_another_backend_offers_kernels_of_its_own_and_hands_on_what_it_declines
     offer_kernel(Scale, "other", GroupKernel(only_doubles, lambda *_: Call(run, 100)))
     routes = None  # of no account to a kernel without a purpose
     other = GroupedExecution(
-        "other", None, routes, lambda jobs: handed_on.extend(jobs) or len(jobs), None, declined
+        *("other", None, routes, lambda jobs: handed_on.extend(jobs) or len(jobs), None, declined),
+        *(None, Ways()),
     )
     value = Ref(0, Cell(None, (3,)))
     double, triple, half = (

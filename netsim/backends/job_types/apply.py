@@ -74,4 +74,6 @@ def _prepare(_: Signature, jobs: Sequence[Job[Apply]], resources: Resources) -> 
     return Call(run, len(jobs))
 
 
-register(Apply, _run_one, names_model=False, stacked=GroupKernel(_signature, _prepare))
+register(
+    Apply, _run_one, names_model=False, calls_model=False, stacked=GroupKernel(_signature, _prepare)
+)

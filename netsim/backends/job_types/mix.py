@@ -78,4 +78,4 @@ def _mixture(job: Job[Mix], resources: Resources) -> mixing.Mixture:
     return mixing.Mixture(resources.store, job.inputs, weights)
 
 
-register(Mix, _run_one, stacked=GroupKernel(_signature, _prepare))
+register(Mix, _run_one, calls_model=False, stacked=GroupKernel(_signature, _prepare))

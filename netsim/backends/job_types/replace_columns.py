@@ -55,4 +55,4 @@ def _prepare(_: Signature, jobs: Sequence[Job[ReplaceColumns]], resources: Resou
     return Call(run, len(jobs))
 
 
-register(ReplaceColumns, _run_one, stacked=GroupKernel(_signature, _prepare))
+register(ReplaceColumns, _run_one, calls_model=False, stacked=GroupKernel(_signature, _prepare))

@@ -16,6 +16,7 @@ from netsim.backends.job_type import (
     Call,
     Declined,
     GroupKernel,
+    Passed,
     Signature,
     job_type,
     offer_kernel,
@@ -28,16 +29,18 @@ from netsim.backends.job_types.train import Train
 from netsim.backends.native.cross_entropy import is_cross_entropy
 from netsim.backends.native.graph import UnsupportedError
 from netsim.backends.native.library import Library
-from netsim.backends.native.own_loss_training import OwnLossTraining
 from netsim.backends.native.resources import NativeResources
 from netsim.backends.native.samples import ChangedSamples
+from netsim.backends.native.training import NativeTraining
+from netsim.backends.route import Purpose
 from netsim.backends.stacked.backend import Stacked
-from netsim.backends.stacked.loss_training import LossTraining
+from netsim.backends.ways import ONE_BY_ONE
 from netsim.learning.architecture import Architecture
 from netsim.learning.functions import frozen, uniforms_of
 from netsim.learning.jobs import Job
 from netsim.learning.minibatches import Rows
 from netsim.learning.refs import Ref
+from netsim.learning.shards import Shards
 
 JOBS_AT_ONCE = 512
 """Nodes that train in one call at most: their starting models are copied first."""
@@ -59,13 +62,16 @@ class Native:
     ----------
     store : ParameterStore
         Where long values lie.
+    ways : Ways
+        How jobs were computed.
     """
 
     name = "native"
 
     def __init__(self, stacked: Stacked, routes: Routes, library: Library, threads: int) -> None:
-        self._stacked, self._routes = stacked, routes
+        self._stacked, self._routes, self._library = stacked, routes, library
         self.store, self.divergences = stacked.store, stacked.divergences
+        self.ways = stacked.ways
         self._resources = NativeResources(
             stacked.resources, library, routes.native_variants(), threads, stacked.plain
         )
@@ -77,6 +83,8 @@ class Native:
             stacked.execute,
             stacked.plain,
             self._declined,
+            lambda *of: self.in_double(*of)._groups,
+            stacked.ways,
             names_missing=False,
         )
 
@@ -84,6 +92,17 @@ class Native:
     def one_by_one(self) -> dict[str, str]:
         """Return the jobs that did not run in groups, with reasons; native failures, too."""
         return {**self._declined, **self._stacked.one_by_one}
+
+    def in_double(self, like: Architecture, architecture: Architecture, shards: Shards) -> Native:
+        """The same backend in double precision.
+
+        Parameters
+        ----------
+        like, architecture, shards
+            As for `netsim.backends.sequential.Sequential.in_double`.
+        """
+        stacked = self._stacked.in_double(like, architecture, shards)
+        return Native(stacked, stacked.resources.routes, self._library, 1)
 
     def execute(self, jobs: Sequence[Job[Any]]) -> int:
         """Run jobs of one level; see `netsim.learning.scheduler.Backend`."""
@@ -108,19 +127,20 @@ class Native:
         return [found[i] for i in range(len(asked))]
 
 
-def _signature(job: Job[Train], resources: NativeResources) -> Signature | Declined | None:
+def _signature(job: Job[Train], resources: NativeResources) -> Signature | Declined | Passed:
     """One architecture, optimiser and kind of inputs; one loss with one sort of arguments."""
     work, ref, shards = job.work, job.inputs[0], resources.shards
     architecture = ref.architecture
     assert architecture is not None
     if work.part is not None:
-        return None  # stacked: the kernel trains whole models
+        return Passed("the kernel trains whole models")
     is_default = work.loss is None and not work.learn
-    if resources.routes.way(architecture, "train" if is_default else "loss") != "native":
-        return None
+    purpose: Purpose = "train" if is_default else "loss"
+    if resources.routes.way(architecture, purpose) != "native":
+        return Passed(resources.routes.reason(architecture, purpose))
     smallest = min(shards.batch_size, shards.train_size(work.batches.shard))
     if smallest == 1 and architecture.normalises_batches:
-        return None  # a batch of one has no variance: torch's own error names the node
+        return Passed("a minibatch of one has no variance")  # torch's own error names the node
     is_anchored = work.anchor_strength is not None
     common = (
         id(architecture),
@@ -132,7 +152,7 @@ def _signature(job: Job[Train], resources: NativeResources) -> Signature | Decli
     if is_default:
         return common
     if (
-        _own_loss(job, resources) is None
+        isinstance(_own_loss(job, resources), UnsupportedError)
         and resources.routes.unknown_losses(architecture) == "native"
     ):
         try:
@@ -153,31 +173,27 @@ def _prepare(key: Signature, jobs: Sequence[Job[Train]], resources: NativeResour
         training = resources.training(ref, changed.samples)
         return Call(lambda some, width: training.run(some, key, width), JOBS_AT_ONCE)
     own = _own_loss(jobs[0], resources)
-    if own is not None:
+    if not isinstance(own, UnsupportedError):
         run = own.run
         return Call(lambda some, width: run(some, key, width), JOBS_AT_ONCE)
-    architecture = ref.architecture
+    architecture, why = ref.architecture, str(own)
     assert architecture is not None
-    way = resources.routes.unknown_losses(architecture)
-    if way == "sequential" or (way == "stacked" and architecture.is_random):
-        return Call(lambda some, _: _one_by_one(some, resources), 1)
-    if way == "stacked":
-        stacked = LossTraining(
-            architecture, resources.shards, resources.store, resources.divergences
-        )
-        return Call(lambda some, _: resources.fill(some, stacked.run(some)), resources.lanes(ref))
+    if resources.routes.unknown_losses(architecture) == "sequential":
+        return Call(lambda some, _: _one_by_one(some, resources), 1, ONE_BY_ONE, why)
+    lanes = resources.lanes(ref)
     trainer = resources.feature_training(ref)
-    return Call(lambda some, _: resources.fill(some, trainer.run(some)), resources.lanes(ref))
+    name = f"features by {resources.routes.name(architecture, Native.name)}, the loss by PyTorch"
+    return Call(lambda some, _: resources.fill(some, trainer.run(some)), lanes, name, why)
 
 
-def _own_loss(job: Job[Train], resources: NativeResources) -> OwnLossTraining | None:
-    """Training by the loss of a job, if the kernel can do what it does."""
+def _own_loss(job: Job[Train], resources: NativeResources) -> NativeTraining | UnsupportedError:
+    """Training by the loss of a job, or why the kernel can't do what it does."""
     if job.work.anchor_strength is not None and job.work.learn:
-        return None  # an anchor is of parameters alone
+        return UnsupportedError("an anchor of a training that learns values beside the model")
     try:
         return resources.own_loss_training(job)
-    except UnsupportedError:
-        return None
+    except UnsupportedError as error:
+        return error
 
 
 def _one_by_one(jobs: Sequence[Job[Train]], resources: NativeResources) -> None:

@@ -42,6 +42,8 @@ class Portion(NamedTuple):
         Of these jobs, in `data`.
     masks : torch.Tensor or None
         (k, S, B x mask values)
+    is_last : bool
+        Whether these jobs take no more steps after it.
     """
 
     active: Numbers
@@ -49,6 +51,7 @@ class Portion(NamedTuple):
     data: Data
     steps: Steps
     masks: Tensor | None
+    is_last: bool
 
 
 class Portions:
@@ -116,7 +119,7 @@ class Portions:
                 given = self._given([jobs[i] for i in active.tolist()])
                 data, taken = self._changed(self._changes, works, given, part, first)
             masks = self._masks(works, taken, first) if self._mask_shapes else None
-            yield Portion(active, part, data, taken, masks)
+            yield Portion(active, part, data, taken, masks, stop == most)
             first = stop
 
     def _length(self, samples: int) -> int:

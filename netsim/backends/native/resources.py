@@ -14,7 +14,6 @@ from netsim.backends.native.inference import NativeInference
 from netsim.backends.native.kernel import Kernel
 from netsim.backends.native.library import Library, Variant
 from netsim.backends.native.own_loss import OwnLoss
-from netsim.backends.native.own_loss_training import OwnLossTraining
 from netsim.backends.native.portions import Portions
 from netsim.backends.native.samples import ChangedSamples
 from netsim.backends.native.training import NativeTraining
@@ -22,6 +21,7 @@ from netsim.backends.native.workers import Workers
 from netsim.backends.parameter_store import ParameterStore
 from netsim.backends.sequential import Sequential
 from netsim.backends.stacked.resources import Resources
+from netsim.errors import one_line
 from netsim.learning.architecture import Architecture
 from netsim.learning.divergence import Divergences
 from netsim.learning.functions import frozen
@@ -90,17 +90,21 @@ class NativeResources:
     def training(self, ref: Ref, changed: ChangedSamples | None = None) -> NativeTraining:
         """Training by the default loss, of samples as they are or as a loss changes them."""
         kernel, streams = self._kernel(ref), self._stacked.streams
+        architecture = ref.architecture
+        assert architecture is not None
 
         def make() -> NativeTraining:
             shapes = kernel.mask_shapes
             portions = Portions(self.shards, streams, shapes, kernel.dtype, changed)
-            return NativeTraining(kernel, self.shards, self.store, self.divergences, portions)
+            return NativeTraining(
+                architecture, kernel, self.shards, self.store, self.divergences, portions
+            )
 
         if changed is not None:
             return make()
         return self._stacked.made_once((NativeTraining, id(kernel)), make)
 
-    def own_loss_training(self, job: Job[Any]) -> OwnLossTraining:
+    def own_loss_training(self, job: Job[Any]) -> NativeTraining:
         """Training of models of one architecture by a loss of a method's own.
 
         Raises
@@ -111,9 +115,9 @@ class NativeResources:
         work, architecture = job.work, job.inputs[0].architecture
         assert architecture is not None
         shapes = tuple(ref.shape for ref in job.inputs)
-        key = OwnLossTraining, id(architecture), work.loss, frozen(work.given), work.learn, shapes
+        key = OwnLoss, id(architecture), work.loss, frozen(work.given), work.learn, shapes
 
-        def make() -> OwnLossTraining | UnsupportedError:
+        def make() -> NativeTraining | UnsupportedError:
             count = work.num_given
             try:
                 loss = OwnLoss(
@@ -129,18 +133,21 @@ class NativeResources:
             except UnsupportedError as error:
                 return error
             except Exception as error:  # whatever a loss may raise; where it trains, that is told
-                return UnsupportedError(str(error))
+                said = one_line((str(error).splitlines() or [""])[0])
+                told = f"a loss that can't be followed ({type(error).__name__}: {said})"
+                return UnsupportedError(told)
             masks = loss.kernel.mask_shapes
             portions = Portions(
                 self.shards, self._stacked.streams, masks, architecture.dtype, loss.samples
             )
-            return OwnLossTraining(
+            return NativeTraining(
                 architecture,
-                loss,
+                loss.kernel,
                 self.shards,
                 self.store,
                 self.divergences,
                 portions,
+                loss,
             )
 
         try:

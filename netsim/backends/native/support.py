@@ -30,6 +30,13 @@ class Support(NamedTuple):
     variants: dict[Architecture, str]
     reasons: dict[str, str]
 
+    def reason(self, architecture: Architecture) -> str:
+        """Why the kernel runs nothing of a model; empty: it knows the model."""
+        if architecture in self.variants:
+            return ""
+        of_model = self.reasons.get(f"the model {architecture.name}")
+        return of_model or next(iter(self.reasons.values()), "")
+
     @property
     def instruction_sets(self) -> frozenset[str]:
         """List the instruction sets that the kernel can run on here."""

@@ -1,7 +1,8 @@
-"""Local training by the native kernel: on samples as they are, or as a loss changes them."""
+"""Local training by the native kernel, by the task's loss or one of a method's own."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -14,12 +15,16 @@ from netsim.backends.memory_pool import allocate
 from netsim.backends.native.data import Data, Numbers, Rows, Steps, Sums
 from netsim.backends.native.kernel import Kernel
 from netsim.backends.native.losses import loss_of
+from netsim.backends.native.own_loss import OwnLoss
 from netsim.backends.native.portions import Portions
+from netsim.backends.native.records import Loss
 from netsim.backends.parameter_store import ParameterStore, Slab, padded
 from netsim.backends.stacked import mixing
 from netsim.backends.stacked.loss_training import LossSteps
+from netsim.backends.stacked.resources import LONG_VALUE
 from netsim.backends.stacked.training import StateAfter
 from netsim.learning import optimizers
+from netsim.learning.architecture import Architecture
 from netsim.learning.divergence import Divergences
 from netsim.learning.jobs import Job, Optimizer
 from netsim.learning.refs import Cell
@@ -34,8 +39,9 @@ class NativeTraining:
 
     Parameters
     ----------
+    architecture : Architecture
     kernel : Kernel
-        Of the architecture.
+        Of the architecture; of the loss, where there is one.
     shards : Shards
         The samples of all nodes.
     store : ParameterStore
@@ -44,19 +50,26 @@ class NativeTraining:
         To be told of every training.
     portions : Portions
         What the kernel needs beside rows of the data set.
+    own : OwnLoss or None
+        A loss of a method's own; None: the task's.
     """
 
     def __init__(
         self,
+        architecture: Architecture,
         kernel: Kernel,
         shards: Shards,
         store: ParameterStore,
         divergences: Divergences,
         portions: Portions,
+        own: OwnLoss | None = None,
     ) -> None:
-        self._kernel, self._shards, self._store = kernel, shards, store
+        self._architecture, self._kernel, self._own = architecture, kernel, own
+        self._shards, self._store = shards, store
         self._divergences, self._portions = divergences, portions
-        self._data, self._loss = Data(shards.x, shards.y), loss_of(shards.task)
+        self._loss = loss_of(shards.task) if own is None else Loss.GIVEN_GRADIENT
+        self._data = Data(shards.x, shards.y)
+        self._num_learned = 0 if own is None else own.num_learned
         self._starts: Tensor | None = None
 
     def run(
@@ -90,14 +103,15 @@ class NativeTraining:
             with_states = True
         if first.anchor_strength is not None:
             anchors = self._anchors(jobs, -2 if first.has_state else -1)
+        in_portions = self._own is not None or self._portions.are_needed
         # Before results are given rows: values that are computed on the way take rows, too.
-        sums_of_rows = None if self._portions.are_needed else self._sums(jobs)
+        sums_of_rows = None if in_portions else self._sums(jobs)
         models = sums_of_rows or Rows(self._gathered(jobs, width))
         counts = np.array([work.batches.steps for work in works], dtype=np.int64)
         index, sizes = self._shards.minibatches.table(
             [work.batches for work in works], int(counts.max())
         )
-        out = Results(store.slab(self._kernel.num_values), [job.outputs[0] for job in jobs])
+        out = Results(store.slab(self._architecture.num_values), [job.outputs[0] for job in jobs])
         kept = [job.outputs[-1] for job in jobs]
         after = None
         if with_states and any(cell is not None for cell in kept):
@@ -106,9 +120,9 @@ class NativeTraining:
         steps, rates = Steps(index, sizes, counts), np.array([work.rate for work in works])
         how = _How(first.optimizer, rates, anchors, first.anchor_strength or 0.0)
         states_out = None if after is None else after.rows
-        if self._portions.are_needed:
+        if in_portions:
             sums = self._in_portions(jobs, steps, how, models.storage, states, states_out)
-            out.write(models.storage)
+            sums = self._write(jobs, models.storage, out, sums)
         else:
             sums = self._kernel.train(
                 self._data,
@@ -165,13 +179,20 @@ class NativeTraining:
             Of the optimiser, before and after; None: fresh ones, and nobody wants them.
         """
         kernel, n, c = self._kernel, len(jobs), how.optimizer
-        sums, everyone = np.zeros(n), np.arange(n)
-        size = optimizers.state_size(c.kind, kernel.graph.num_parameters)
-        between = Rows(torch.empty((n, padded(size)), dtype=models.dtype), everyone)
-        if states_out is not None:
-            between = states_out
+        sums, inputs = np.zeros(n), self._inputs(jobs)
+        between = states_out
         for portion in self._portions.of(jobs, steps):
-            active, after = portion.active, some_rows(between, portion.active)
+            active, given, taken = portion.active, portion.minibatches, None
+            if between is None and not portion.is_last:
+                size = padded(optimizers.state_size(c.kind, kernel.graph.num_parameters))
+                rows = allocate((n, size), self._store.device, self._store.dtype)
+                between = Rows(rows, np.arange(n))
+            if self._own is not None:
+                taken = self._own.call(
+                    given,
+                    np.arange(given.index.shape[1]) < given.counts[:, None],
+                    inputs[torch.from_numpy(active)],
+                )
             sums[active] = kernel.train(
                 portion.data,
                 Rows(models, active),
@@ -181,25 +202,101 @@ class NativeTraining:
                 how.rates[active],
                 loss=self._loss,
                 states=None if states is None else some_rows(states, active),
-                states_out=after,
+                states_out=None if between is None else some_rows(between, active),
                 anchors=None if how.anchors is None else some_rows(how.anchors, active),
                 anchor_strength=how.anchor_strength,
                 masks=portion.masks,
+                own_loss=taken,
             )
             states = between
         return sums
 
+    def _inputs(self, jobs: Sequence[Job[LossSteps]]) -> Tensor:
+        """Return what the loss of each job is given, (n, ...); at least one number."""
+        count = jobs[0].work.num_given
+        if self._own is None or not count:
+            return torch.zeros((len(jobs), 1), dtype=self._store.dtype)
+        rows = [
+            torch.cat([ref.tensor().reshape(-1) for ref in job.inputs[1 : 1 + count]])
+            for job in jobs
+        ]
+        return torch.stack(rows)
+
     def _gathered(self, jobs: Sequence[Job[LossSteps]], width: int) -> Tensor:
-        """Return the starts of jobs, rows (n, padded D); postponed mixtures are computed there."""
-        columns = padded(self._kernel.num_values)
+        """Return the starts of jobs, rows (n, padded D); postponed mixtures are computed there.
+
+        What is learned beside a model lies between its parameters and its buffers.
+        """
+        device, dtype = self._store.device, self._store.dtype
+        columns, refs = padded(self._kernel.num_values), [job.inputs[0] for job in jobs]
         if self._starts is None or len(self._starts) < len(jobs):
             self._starts = None  # its memory is free before new memory is asked for
-            at_hand = STARTS_AT_HAND_BYTES // (columns * self._store.dtype.itemsize)
+            at_hand = STARTS_AT_HAND_BYTES // (columns * dtype.itemsize)
             shape = max(min(width, at_hand), len(jobs)), columns
-            self._starts = allocate(shape, self._store.device, self._store.dtype)
+            self._starts = allocate(shape, device, dtype)
         rows = self._starts[: len(jobs)]
-        mixing.gather(self._store, [job.inputs[0] for job in jobs], rows)
+        if not self._num_learned:
+            mixing.gather(self._store, refs, rows)
+            return rows
+        models = allocate((len(jobs), padded(self._architecture.num_values)), device, dtype)
+        mixing.gather(self._store, refs, models)
+        for from_, to in self._places():
+            rows[:, to] = models[:, from_]
+        at = self._architecture.num_parameters
+        start = 1 + jobs[0].work.num_given
+        for row, job in zip(rows, jobs, strict=True):
+            values = job.inputs[start : start + len(job.work.learn)]
+            row[at : at + self._num_learned] = torch.cat([v.tensor().reshape(-1) for v in values])
         return rows
+
+    def _places(self) -> list[tuple[slice, slice]]:
+        """Columns of a model, and where the kernel's rows have them: parameters, then buffers."""
+        at, end = self._architecture.num_parameters, self._architecture.num_values
+        behind = at + self._num_learned
+        return [(slice(at), slice(at)), (slice(at, end), slice(behind, behind + end - at))]
+
+    def _write(
+        self,
+        jobs: Sequence[Job[LossSteps]],
+        rows: Tensor,
+        out: Results,
+        sums: NDArray[np.float64],
+    ) -> NDArray[np.float64]:
+        """Store trained models, and give cells what was learned beside them.
+
+        Parameters
+        ----------
+        jobs : sequence of Job
+            n of them.
+        rows : torch.Tensor
+            (n, padded D) as the kernel leaves them.
+        out : Results
+            Of the models.
+        sums : (n,) float64
+            Of all that was trained.
+
+        Returns
+        -------
+        (n,) float64
+            Sums of the models' parameters.
+        """
+        if not self._num_learned:
+            out.write(rows, [(slice(None), slice(None))])
+            return sums
+        out.write(rows, [(to, from_) for from_, to in self._places()])
+        at = self._architecture.num_parameters
+        for row, job in zip(rows, jobs, strict=True):
+            start = at
+            for k in range(len(job.work.learn)):
+                cell, shape = job.outputs[1 + k], job.shapes[1 + k]
+                stop = start + math.prod(shape)
+                if cell is not None:
+                    cell.fill(row[start:stop].view(shape).clone())
+                    if len(shape) == 1 and shape[0] >= LONG_VALUE:
+                        self._store.adopt(cell)
+                start = stop
+        found: NDArray[np.float64] = rows[:, :at].sum(1).double().numpy()
+        return found
 
     def _anchors(self, jobs: Sequence[Job[Any]], position: int) -> Rows:
         """Parameters towards which models are drawn: whole models, or their parameters."""
@@ -259,9 +356,22 @@ class Results:
         """Rows for the kernel to write to; ask for them when nothing more is taken of the slab."""
         return Rows(self._slab.storage, np.array(self._numbers, dtype=np.int64))
 
-    def write(self, rows: Tensor) -> None:
-        """Copy what was written elsewhere."""
-        self._slab.storage.numpy()[self._numbers] = rows.numpy()
+    def write(self, rows: Tensor, columns: Sequence[tuple[slice, slice]]) -> None:
+        """Copy what was written elsewhere.
+
+        Parameters
+        ----------
+        rows : torch.Tensor
+            (n, padded length)
+        columns : sequence of (slice, slice)
+            Where they belong; those not named are zero.
+        """
+        storage, found, most = self._slab.storage.numpy(), rows.numpy(), 0
+        for from_, to in columns:
+            most = max(most, to.stop or 0)
+            storage[self._numbers, to] = found[:, from_]
+        if most:
+            storage[self._numbers, most:] = 0.0
 
     def hand_over(self) -> None:
         """Give the rows to their cells; those of results that nobody holds are free again."""

@@ -49,6 +49,8 @@ class Stacked:
         What could not be stacked, and why.
     resources : Resources
         What its kernels use.
+    ways : Ways
+        How jobs were computed.
     """
 
     name = "stacked"
@@ -65,13 +67,15 @@ class Stacked:
         self.store = ParameterStore(device, dtype, len(shards.held))
         self.one_by_one: dict[str, str] = {}
         self._sequential = Sequential(shards, streams, threads)
-        self.divergences = self._sequential.divergences
+        self.divergences, self.ways = self._sequential.divergences, self._sequential.ways
         self.resources = Resources(
             shards, streams, routes, self.store, self.divergences, self.one_by_one
         )
         self._groups = GroupedExecution(
             *(self.name, self.resources, routes, self._sequential.execute, self._sequential),
             self.one_by_one,
+            lambda *of: self.in_double(*of)._groups,
+            self.ways,
         )
 
     @property
@@ -83,6 +87,17 @@ class Stacked:
     def splits(self) -> int:
         """Number of calls that ran out of memory and were halved."""
         return self._groups.splits
+
+    def in_double(self, like: Architecture, architecture: Architecture, shards: Shards) -> Stacked:
+        """The same backend in double precision.
+
+        Parameters
+        ----------
+        like, architecture, shards
+            As for `netsim.backends.sequential.Sequential.in_double`.
+        """
+        routes = self.resources.routes.of_double(like, architecture)
+        return Stacked(shards, self.resources.streams, routes, architecture.device, torch.float64)
 
     def execute(self, jobs: Sequence[Job[Any]]) -> int:
         """Run jobs of one level; see `netsim.learning.scheduler.Backend`."""

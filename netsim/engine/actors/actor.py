@@ -129,11 +129,14 @@ class Reply(NamedTuple):
     notes : list of Note
     one_by_one : dict of str to str
         What could not run in groups, and why.
+    ways : dict of str to str
+        How each sort of jobs was computed.
     failed : Failure or None
     """
 
     notes: list[Note]
     one_by_one: dict[str, str]
+    ways: dict[str, str]
     failed: Failure | None
 
 
@@ -244,7 +247,7 @@ class ShardActor:
                     if cell is not None:
                         self._values[output.value] = cell
         one_by_one = {**self._backend.one_by_one, **self._levels.one_by_one}
-        return Reply(self._notes, one_by_one, failed)
+        return Reply(self._notes, one_by_one, self._backend.ways.described(), failed)
 
     def give(self, numbers: Sequence[int], gone: Sequence[int] = ()) -> Values:
         """Values by number, each in memory of its own.

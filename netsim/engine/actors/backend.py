@@ -157,6 +157,7 @@ class Actors:
         self._sent: deque[_Sent] = deque()
         self._divergences = Divergences()
         self._one_by_one: dict[str, str] = {}
+        self._ways: dict[str, str] = {}
         self._lineage = Lineage()
         self.replaced = 0
 
@@ -172,6 +173,16 @@ class Actors:
     def about(self) -> Sequence[About]:
         """Return each actor in words."""
         return self._pool.about
+
+    @property
+    def ways(self) -> Actors:
+        """Itself, which describes how each sort of jobs was computed."""
+        return self
+
+    def described(self) -> dict[str, str]:
+        """Return how each sort of jobs was computed."""
+        self._collect(all_sent=True)
+        return self._ways
 
     @property
     def one_by_one(self) -> dict[str, str]:
@@ -393,6 +404,7 @@ class Actors:
 
     def _take_in(self, sent: _Sent, reply: Reply) -> None:
         self._one_by_one.update(reply.one_by_one)
+        self._ways.update(reply.ways)
         if reply.failed is not None:
             error = reply.failed.error()
             if reply.failed.position < 0 or not sent.jobs:

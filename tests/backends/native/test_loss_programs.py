@@ -8,6 +8,7 @@ from torch import nn
 from netsim.api import VIEW_DRAWS, Augmentation, loss, supervised_contrastive_loss, two_views
 from netsim.backends.native.feature_training import FeatureTraining
 from netsim.backends.native.library import load, why_missing
+from netsim.backends.native.training import NativeTraining
 from netsim.backends.native.views import natively
 from netsim.protocols.augmentation import view
 
@@ -217,12 +218,8 @@ OTHERS = [reads, evaluated, of_samples, of_detached, without_gradient, views_of_
 @pytest.mark.parametrize("function", OTHERS)
 def test_what_is_left_to_pytorch(function, build, play, assert_equal_values, monkeypatch):
     """Losses of which a program could only be a wrong one."""
-    from netsim.backends.native import own_loss_training
-
     seen = []
-    monkeypatch.setattr(
-        own_loss_training.OwnLossTraining, "run", lambda self, *args: seen.append(args)
-    )
+    monkeypatch.setattr(NativeTraining, "run", lambda self, *args: seen.append(args))
 
     def program(node, keep):
         yield from trained(node, keep, function)

@@ -207,8 +207,11 @@ def by_pytorch(monkeypatch):
 def test_shipped_losses(name, build, play, assert_equal_values, by_pytorch):
     model, how = shipped.LOSSES[name]
 
+    losses = set()
+
     def program(node, keep):
         theta, keys = node.initial(), how(node)
+        losses.add(f"{keys['loss'].__module__}.{keys['loss'].__qualname__} with")
         for i in range(2):
             trained = yield node.train(theta, steps=2, **keys)
             theta = trained.theta
@@ -222,6 +225,12 @@ def test_shipped_losses(name, build, play, assert_equal_values, by_pytorch):
     assert_equal_values(alone, native)
     assert bool(native.backend.one_by_one) == (name == TWICE)
     assert bool(by_pytorch) == (name in BY_PYTORCH - {TWICE})
+    ways = native.simulation.finish(None)["engine"]["ways"]
+    (loss_name,) = losses
+    told = [way for subject, way in ways.items() if loss_name in subject and "PyTorch" in way]
+    assert bool(told) == (name in BY_PYTORCH)
+    assert all(way.partition(": ")[2] for way in told), ways
+    assert ways, "no job is told of"
 
 
 def squared(model, batch, learned):
@@ -287,6 +296,44 @@ def test_what_can_not_be_done_is_named(build, play, assert_equal_values):
     assert_equal_values(alone, native)
     (reason,) = native.backend.one_by_one.values()
     assert "draw in PyTorch" in reason
+
+
+class Squared(nn.Module):
+    """A parameter outside of layers, which the kernel does not know."""
+
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(64))
+        self.head = nn.Linear(64, 10)
+
+    def forward(self, x):
+        return self.head(self.scale * x.flatten(1))
+
+
+def in_parts(node, keep):
+    keep("theta", (yield node.train(node.initial(), steps=1, part="head")).theta)
+
+
+def alone_default(node, keep):
+    keep("theta", (yield node.train(node.initial(), steps=1)).theta)
+
+
+@pytest.mark.parametrize(
+    ("module", "program", "backend", "reason"),
+    [
+        (Squared, alone_default, "native", "a parameter outside of layers"),
+        (Squared, alone_default, "auto", "a parameter outside of layers"),
+        (None, in_parts, "native", "the kernel trains whole models"),
+        (None, alone_default, "stacked", ""),
+        (None, alone_default, "sequential", ""),
+    ],
+)
+def test_a_run_says_why_pytorch_computes_its_jobs(module, program, backend, reason, build, play):
+    played = play(build(module and module()), program, backend)
+    (way,) = played.simulation.finish(None)["engine"]["ways"].values()
+    assert way.startswith("PyTorch, ")
+    assert way.partition(": ")[2].startswith(reason)
+    assert bool(way.partition(": ")[2]) == bool(reason)
 
 
 def number(value):

@@ -1,6 +1,8 @@
 """Seven small runs with one thing wrong each: the first three lines have it, every query holds."""
 
+import json
 import math
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +10,7 @@ import pandas as pd
 import pytest
 
 from netsim import engine, scenario, world
+from netsim.views import Sentences, explain
 from netsim.views.explaining import explained, limits
 from netsim.views.explaining.findings import HARM, OUTLOOK, PACE
 from netsim.views.explaining.node_story import story
@@ -121,6 +124,18 @@ def test_every_query_gives_its_number_when_it_is_pasted(runs: dict[str, Path], n
         value = eval(query.code, pasted)
         value = value.item() if hasattr(value, "item") else value
         assert same(value, query.value), query.code
+
+
+def test_who_computed_in_place_of_the_kernel_is_told_first(runs: dict[str, Path], tmp_path: Path):
+    folder = shutil.copytree(runs["queue"], tmp_path / "run")
+    summary = json.loads((folder / "summary.json").read_text())
+    assert summary["engine"]["ways"] == {}  # nothing was trained
+    summary["engine"]["ways"] = {"a loss": "PyTorch, node after node: it reads", "b": "native/avx2"}
+    (folder / "summary.json").write_text(json.dumps(summary))
+    mark = explain.gather(folder).panels[0].mark
+    assert isinstance(mark, Sentences)
+    told = mark.head[1].splitlines()
+    assert told[1:] == ["a loss: by PyTorch, node after node: it reads"]
 
 
 @pytest.mark.parametrize("name", CAUSES)
