@@ -103,6 +103,10 @@ class Frame:
 
     Attributes
     ----------
+    announces : Frame or None
+        The data frame that an RTS announces.
+    announced : bool
+        Whether an RTS came before it.
     number : int
         Which of its sender's frames it is; keys the random draws of its decoding.
     begins_ns : int
@@ -124,9 +128,9 @@ class Frame:
     """
 
     __slots__ = (
-        "answers", "arrives_ns", "begins_ns", "bits", "cut", "dst", "duration_ns", "flight",
-        "heard", "kind", "listeners", "nav_ns", "noticed", "number", "over", "packet", "rate_bps",
-        "results", "sinr", "src",
+        "announced", "announces", "answers", "arrives_ns", "begins_ns", "bits", "cut", "dst",
+        "duration_ns", "flight", "heard", "kind", "listeners", "nav_ns", "noticed", "number",
+        "over", "packet", "rate_bps", "results", "sinr", "src",
     )  # fmt: skip
 
     def __init__(
@@ -145,6 +149,8 @@ class Frame:
         self.kind, self.src, self.dst, self.flight = kind, src, dst, flight
         self.duration_ns, self.rate_bps, self.bits = duration_ns, rate_bps, bits
         self.nav_ns, self.answers, self.packet = nav_ns, answers, packet
+        self.announces: Frame | None = None
+        self.announced = False
         self.number, self.begins_ns = 0, 0
         self.heard: Heard
         self.noticed: NDArray[np.bool_]
@@ -196,8 +202,13 @@ def data_frame(
 def rts(timing: Timing, data: Frame) -> Frame:
     """The announcement of a data frame; it reserves the medium to the end of the exchange."""
     nav_ns = 2 * timing.sifs_ns + timing.cts_ns + data.duration_ns + data.nav_ns
-    rate_bps = min(basic_rate_bps(0.0), data.rate_bps)
-    return Frame(RTS, data.src, data.dst, data.flight, timing.rts_ns, rate_bps, RTS_BITS, nav_ns)
+    rate_bps, packet = min(basic_rate_bps(0.0), data.rate_bps), data.packet
+    lasts_ns = timing.rts_ns
+    frame = Frame(
+        RTS, data.src, data.dst, data.flight, lasts_ns, rate_bps, RTS_BITS, nav_ns, packet=packet
+    )
+    frame.announces, data.announced = data, True
+    return frame
 
 
 def answer(timing: Timing, kind: str, node: int, frame: Frame) -> Frame:
