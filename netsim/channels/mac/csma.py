@@ -59,6 +59,9 @@ ACK_BITS = 8 * 14
 BASIC_RATES_BPS = (24e6, 12e6, 6e6)
 """Rates at which control frames are sent."""
 
+DETECTION_S = 4e-6
+"""Time within which a receiver finds a preamble and reports a busy medium (aCCATime of OFDM)."""
+
 PREAMBLE_SNR = db_to_linear(4.0)
 """SINR, linear, from which on a receiver finds a preamble and locks to its packet: what ns-3's
 `ThresholdPreambleDetectionModel` takes."""
@@ -98,7 +101,9 @@ class Csma(Mac):
         Whether a packet that overlaps others at its receiver is judged by its SINR, instead of
         being lost.
     propagation_s : float
-        One-way delay on the air, which a packet and its acknowledgement take twice.
+        One-way delay on the air, which a packet and its acknowledgement take twice. With 4 us to
+        notice a frame it should be shorter than `slot_s`: who begins a slot later collides, too,
+        else, which is played frame by frame only.
     cw_min : int
         W: a first backoff is uniform on 0 .. W-1 slots. Source: Bianchi, IEEE JSAC 2000.
     stages : int
@@ -144,6 +149,15 @@ class Csma(Mac):
     @property
     def range_m(self) -> float | None:
         return self.carrier_sense_m
+
+    @property
+    def detection_s(self) -> float:
+        """Time from the beginning of a frame's arrival until stations react to it [s]."""
+        return min(DETECTION_S, 0.5 * self.slot_s)
+
+    @property
+    def noticed_in_time(self) -> bool:
+        return self.propagation_s + self.detection_s < self.slot_s
 
     def medium(self, contenders: int, nodes: int) -> Medium:
         """Factor and wait that stretch an attempt to the time from one success to the next."""

@@ -22,8 +22,6 @@ DECODED = "decoded"
 SPOILT = "spoilt"
 """Results at a receiver; `SPOILT`: it would have been decoded but for other frames."""
 
-DETECTION_S = 4e-6
-"""Time within which a receiver finds a preamble and reports a busy medium (aCCATime of OFDM)."""
 SYMBOL_S, SERVICE_AND_TAIL_BITS = 4e-6, 22
 """An OFDM symbol, and the bits beside a frame's own."""
 
@@ -61,7 +59,7 @@ class Timing:
         self.rts_ns, self.cts_ns = to_ns(mac.rts_s), to_ns(mac.cts_s)
         self.propagation_ns = to_ns(mac.propagation_s)
         # Two stations whose slots are aligned never notice each other's frame within its slot.
-        self.detection_ns = min(to_ns(DETECTION_S), self.slot_ns // 2)
+        self.detection_ns = min(to_ns(mac.detection_s), self.slot_ns // 2)
         self.answer_ns = self.sifs_ns + self.slot_ns + to_ns(PREAMBLE_S) + 2 * self.propagation_ns
 
     def data_ns(self, bits: int, rate_bps: float) -> int:
