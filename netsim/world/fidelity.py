@@ -36,7 +36,7 @@ class Fidelity(NamedTuple):
     open : bool
         Whether it could have been another one.
     missed : str
-        What a level that the scenario states knows on average only; empty: nothing.
+        What a level that the scenario states leaves out, or knows on average only; empty: nothing.
     """
 
     level: Literal["message", "packet"]
@@ -46,6 +46,11 @@ class Fidelity(NamedTuple):
 
     def remarks(self) -> list[str]:
         """The level in words, where another one was possible or would be better."""
+        if self.missed and self.level == "packet":
+            return [
+                f'[radio] fidelity = "packet": mac.{self.missed} is of no effect frame by frame; '
+                '"auto" plays it message by message'
+            ]
         if self.missed:
             return [
                 f'[radio] fidelity = "message": {self.missed}, which is left out message by '
@@ -74,10 +79,13 @@ def without_places(scenario: Scenario) -> Fidelity | None:
     radio = scenario.radio
     assert radio is not None
     if radio.fidelity == "packet":
-        return Fidelity(radio.fidelity, "the scenario says so", open=False)
+        missed = radio.mac.of_means
+        return Fidelity(radio.fidelity, "the scenario says so", open=False, missed=missed)
     if not radio.mac.senses:
         return Fidelity("message", f'mac "{radio.mac.kind}" senses no carriers', open=False)
     count = scenario.nodes.count
+    if radio.mac.of_means:
+        return Fidelity("message", f"mac.{radio.mac.of_means} is of no effect frame by frame")
     late = not radio.mac.noticed_in_time
     if count > MOST_NODES:
         besides = f"; {LATE}, which is left out" if late else ""

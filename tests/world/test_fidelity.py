@@ -64,6 +64,13 @@ def test_who_notices_each_other_after_a_slot_is_played_frame_by_frame(propagatio
     assert len(stated) == ("propagation_s" in found.reason) == (expected == "packet")
 
 
+def test_what_counts_message_by_message_only_is_played_so_or_remarked_on():
+    mac = {"kind": "csma", "anomalous_slots": False}
+    assert level(ROW, radio={"mac": mac}).level == "message"
+    (said,) = level(ROW, fidelity="packet", radio={"mac": mac}).remarks()
+    assert "anomalous_slots = false is of no effect" in said
+
+
 def test_who_sends_to_nobody_is_not_hidden():
     """Of the row, the middle only talks to one end: the other one is never on the air."""
     topology = {"kind": "geometric", "radius_m": 59.0}

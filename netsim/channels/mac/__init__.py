@@ -298,3 +298,8 @@ class Mac(Component):
     def noticed_in_time(self) -> bool:
         """Return whether one that listens notices another one before its own next slot."""
         return True
+
+    @property
+    def of_means(self) -> str:
+        """What of the table counts where means are taken, message by message; empty: nothing."""
+        return ""
