@@ -17,7 +17,8 @@ from typing import Any
 
 from _timing import save, show
 
-sys.path[:0] = [str(Path(__file__).parent / "ns3"), str(Path(__file__).parents[1])]
+sys.path.insert(0, str(Path(__file__).parent / "ns3"))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from _replay import mean_se
 
