@@ -266,10 +266,11 @@ class ConstantContention(Contention):
     def _solve(self, flight: Flight, now_ns: int) -> None:
         """Set the media of a flight's problem, whose losses to several follow its own shares."""
         super()._solve(flight, now_ns)
-        for _ in range(ROUNDS if flight.hidden or flight.contenders else 0):
-            powers, together = self._powers, self._together(flight)
-            if flight not in powers.column:
-                return
+        powers = self._powers
+        if flight not in powers.column or not (flight.hidden or flight.contenders):
+            return
+        together = self._together(flight)
+        for _ in range(ROUNDS):
             stale = [one for one in together if powers.stale[powers.column[one]]]
             self._look_at(stale)
             errors = [(self._found[one][0].error, self._sender(one, now_ns).error) for one in stale]
