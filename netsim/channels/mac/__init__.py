@@ -301,5 +301,5 @@ class Mac(Component):
 
     @property
     def of_means(self) -> str:
-        """What of the table counts where means are taken, message by message; empty: nothing."""
+        """The keys that count where means are taken, message by message; empty: none."""
         return ""

@@ -35,7 +35,7 @@ from netsim.links.radio.mac.interference import Changed, Interference, in_order
 from netsim.links.radio.phy.channel import RadioChannel
 from netsim.links.radio.table import Radio
 from netsim.recording.run_warnings import RunWarnings
-from netsim.units import NS_PER_S, db_to_linear
+from netsim.units import NS_PER_S
 
 HARMLESS = 1.0 / 32.0
 """Probability of spoiling a packet up to which a hidden sender is left out."""
@@ -88,7 +88,7 @@ class Contention(Interference):
         self._error = lru_cache(maxsize=1 << 14)(channel.error)
         self._access = lru_cache(maxsize=4096)(self._csma.access)
         self._alone = lru_cache(maxsize=256)(self._access_alone)
-        self._half = lru_cache(maxsize=256)(self._half_lost)
+        self._half = lru_cache(maxsize=256)(channel.half_lost_snr)
         # By node, its packets and whom it hears with which power; see `_hold`.
         self._holds: dict[tuple[object, ...], tuple[float, float]] = {}
         self._found: dict[Flight, tuple[Sender, Access]] = {}  # of those on the air
@@ -161,7 +161,7 @@ class Contention(Interference):
             for reception in other.receptions:
                 reception.hidden.pop(flight, None)
         self._unsolved |= flight.contenders | flight.hidden
-        if _lost_its_last(flight):
+        if flight.lost_its_last():
             self._keeping |= flight.hidden
 
     def settle(self, now_ns: int) -> Changed:
@@ -408,15 +408,6 @@ class Contention(Interference):
                 self._holds[key] = known
         return known
 
-    def _half_lost(self, bits: int, rate_bps: float) -> float:
-        """The SNR, linear, at which half of the packets are lost."""
-        low_db, high_db = -20.0, 60.0
-        for _ in range(20):
-            at_db = 0.5 * (low_db + high_db)
-            lost = self._error(db_to_linear(at_db), bits, rate_bps) > 0.5
-            low_db, high_db = (at_db, high_db) if lost else (low_db, at_db)
-        return db_to_linear(high_db)
-
     def _access_alone(self, sender: Sender, receptions: int) -> Access:
         """Return the access of a sender that has neither contenders nor hidden ones."""
         nobody: tuple[tuple[()], ...] = ((),) * receptions
@@ -610,12 +601,3 @@ def _each(access: Access, loss: float) -> tuple[float, ...] | None:
         return None
     spared = (1.0 - loss) / (1.0 - access.losses[0])  # by those beside the problem's
     return tuple([1.0 - (1.0 - one) * spared for one in access.by_attempt])
-
-
-def _lost_its_last(flight: Flight) -> bool:
-    """Return whether a flight that has ended more probably lost its last packet than not."""
-    for reception in flight.receptions:
-        sending = reception.sending
-        if sending is not None and 2 * sending.lost > sending.packets:
-            return True
-    return False
