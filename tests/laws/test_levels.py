@@ -151,7 +151,7 @@ PLACES = {
 @pytest.mark.parametrize("capture", [False, True])
 @pytest.mark.parametrize("places", PLACES)
 def test_packets_that_overlap_are_judged_alike(ether, places, capture):
-    """By who finds whose preambles, and only then by power."""
+    """Preambles that receivers find come first, power after them."""
     at_m, power, flows, range_m = PLACES[places]
     apart_m = np.abs(np.subtract.outer(at_m, at_m))
     snr = np.array(power)[:, None] / np.maximum(apart_m, np.eye(len(at_m))) ** 3

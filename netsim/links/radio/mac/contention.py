@@ -231,10 +231,9 @@ class Contention(Interference):
 
         Those that it is for do so also beyond the range of the carrier sense.
         """
-        if self._finds(node, flight.src, loudness, now_ns):
-            return True
-        is_for = any(reception.tx.dst == node for reception in flight.receptions)
-        return is_for and loudness >= self._channel.sensitivity
+        if any(reception.tx.dst == node for reception in flight.receptions):
+            return loudness >= self._channel.sensitivity
+        return self._finds(node, flight.src, loudness, now_ns)
 
     def _finds(self, node: int, src: int, loudness: float, now_ns: int) -> bool:
         """Return whether a node finds the preambles of what another one sends to somebody else."""
@@ -345,13 +344,10 @@ class Contention(Interference):
         contenders = [tuple(sorted([index[other] for other in one.contenders])) for one in senders]
         lost: tuple[tuple[tuple[float, ...], ...], ...] = ()
         if self._csma.capture or self._channel.sensitivity or self._distance_m is not None:
-            lost = tuple(
-                [
-                    self._lost(one, [together[i] for i in heard], now_ns)
-                    for one, heard in zip(together, contenders, strict=True)
-                ]
-            )
-            if not self._csma.capture and all(x == 1.0 for of in lost for row in of for x in row):
+            pairs = zip(together, contenders, strict=True)
+            of = [(one, [together[i] for i in heard]) for one, heard in pairs]
+            lost = tuple([self._lost(one, heard, now_ns) for one, heard in of])
+            if not self._csma.capture and all(x == 1.0 for a in lost for row in a for x in row):
                 lost = ()
         problem = ContentionProblem(
             tuple(senders.values()),
