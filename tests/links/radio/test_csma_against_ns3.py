@@ -111,7 +111,7 @@ def test_rts_and_cts_let_hidden_senders_wait(ether):
 @pytest.mark.parametrize(("mbps", "rate_hz"), [(12, 40), (6, 80)])
 @pytest.mark.slow
 def test_who_has_heard_the_cts_spoils_nothing(ether, mbps, rate_hz):
-    """Frame by frame a packet is sent 1.00 and 1.02 times; 1.15 and 1.46 if it began all the same."""
+    """A packet is sent 1.00 and 1.02 times, frame by frame; else, had it begun, 1.15 and 1.46."""
     snr, distance_m = around(2, True, 0)
     delays, draws = {}, np.random.default_rng(1)
     times_ns = [np.cumsum(draws.exponential(S / rate_hz, 8 * rate_hz)) for _ in range(2)]
