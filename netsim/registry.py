@@ -29,17 +29,31 @@ def _lasting(seconds: float) -> float:
     return seconds
 
 
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+def _computable(value: float) -> float:
+    if value and not 1e-30 <= abs(value) <= 1e30:
+        raise ValueError("its size must be from 1e-30 to 1e30: beyond, formulas overflow")
+    return value
+
+
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False), AfterValidator(_computable)]
 Duration = Annotated[Positive, AfterValidator(_lasting)]
 """Seconds after which something happens: time would stand still if they were no tick."""
-NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False), AfterValidator(_computable)]
 Span = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
 """Seconds that sending takes beside the bits: preambles, gaps, delays."""
 BitRate = Annotated[float, Field(ge=1e-9, le=1e15, allow_inf_nan=False)]
 """Bits a second: of any other rate a packet takes no time, or for ever."""
 Bits = Annotated[int, Field(ge=1, le=10**12)]
 HeaderBytes = Annotated[int, Field(ge=0, le=10**9)]
-Finite = Annotated[float, Field(allow_inf_nan=False)]
+Finite = Annotated[float, Field(allow_inf_nan=False), AfterValidator(_computable)]
+Decibels = Annotated[float, Field(ge=-1000, le=1000, allow_inf_nan=False)]
+"""A level or a ratio in dB or dBm; beyond, its linear value has no number."""
+Loss = Annotated[float, Field(ge=0, le=1000, allow_inf_nan=False)]
+"""A loss or a spread in dB."""
+Height = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)]
+"""Metres above the ground."""
+Joules = Annotated[float, Field(ge=1e-6, le=1e30, allow_inf_nan=False)]
+"""Of a battery: less is drawn within a tick of the clock."""
 Fraction = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 MOST = 2**63 - 1
 """Whole numbers become those of 64 bits."""
@@ -137,6 +151,11 @@ class Table(BaseModel):
     model_config = ConfigDict(
         frozen=True, extra="forbid", allow_inf_nan=False, validate_default=True
     )
+
+    @classmethod
+    def laid_below(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Keys that a table as written has by one of its others, such as a preset's name."""
+        return {}
 
     def changed(self, keys: Iterable[str]) -> list[str]:
         """Select the keys that do not have their default, in alphabetical order.

@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tools"))
 try:
     import models_page
+    import published_numbers
     from model_equations import CHAPTERS
 finally:
     sys.path.remove(str(ROOT / "tools"))
@@ -55,4 +56,20 @@ def test_every_equation_is_closed():
     assert PAGE.count("$") % 2 == 0
     for line in PAGE.splitlines():
         if line.startswith("|"):
-            assert len(re.findall(r"(?<!\\)\|", line)) == 4, line
+            assert len(re.findall(r"(?<!\\)\|", line)) in (4, 8), line
+
+
+def test_no_model_is_farther_from_its_published_number_than_its_row_says():
+    far = {
+        f"{row.model}, {row.quantity}": row.ours()
+        for row in published_numbers.rows()
+        if abs(row.ours() / row.published - 1) > row.within
+    }
+    assert far == {}
+
+
+def test_rows_of_published_numbers_name_tests_that_there_are():
+    for row in published_numbers.rows():
+        file, _, name = row.test.partition("::")
+        text = (ROOT / file).read_text(encoding="utf-8")
+        assert f"def {name}(" in text if name else "def test_" in text, row.test

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from model_equations import CHAPTERS, WIRES, Chapter
+from published_numbers import table
 from scenario_reference import PAGES
 
 from netsim.console.commands.list import EVERY, with_keys
@@ -23,6 +24,14 @@ Every model of the network and its devices, with its equation and where it is fr
 kind, to which a link leads, and in the docstrings. Which of them were held against closed forms and
 against ns-3 is in [Fidelity](fidelity.md), what is missing, too.
 """
+PUBLISHED = """\
+## Published numbers
+
+Numbers of standards, data sheets and papers beside those of the models that are named after them,
+computed anew when this page is written. 802.11's medium access is compared in
+[Fidelity](fidelity.md). Of sidelink mode 2 no published reception ratio is played again; its tests
+hold it against chains and slot by slot.
+"""
 
 
 def page() -> str:
@@ -34,7 +43,8 @@ def page() -> str:
             raise SystemExit(f"{family}: {', '.join(missing)}: in one of both only")
         lines += [f"## {chapter.title}\n", chapter.preface + "\n"]
         lines += [f"Keys: [{family}]({_place(family)}).\n", *_table(chapter), ""]
-    lines += [f"## {WIRES.title}\n", WIRES.preface + "\n", *_table(WIRES, "part")]
+    lines += [f"## {WIRES.title}\n", WIRES.preface + "\n", *_table(WIRES, "part"), ""]
+    lines += [PUBLISHED, *table()]
     return "\n".join(lines) + "\n"
 
 

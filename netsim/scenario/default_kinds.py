@@ -4,7 +4,7 @@ from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel
 
-from netsim.registry import TAGS
+from netsim.registry import TAGS, Table
 
 
 def with_default_kinds(raw: dict[str, Any], table: type[BaseModel]) -> dict[str, Any]:
@@ -20,12 +20,13 @@ def with_default_kinds(raw: dict[str, Any], table: type[BaseModel]) -> dict[str,
         What it is to become.
     """
     filled = dict(raw)
+    below = table.laid_below(raw) if issubclass(table, Table) else {}
     for key, value in raw.items():
         field = table.model_fields.get(key)
         if field is None or not isinstance(value, dict):
             continue
         if not any(tag in value for tag in TAGS):
-            value = {**_tags_of(field.default), **value}
+            value = {**_tags_of(below.get(key, field.default)), **value}
         chosen = _chosen(field.annotation, value)
         filled[key] = value if chosen is None else with_default_kinds(value, chosen)
     return filled

@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from netsim.channels.sleep import Sleep
-from netsim.registry import Count, Finite, Plausible, Positive, Table, choice
+from netsim.registry import (
+    Count,
+    Decibels,
+    Finite,
+    Height,
+    Joules,
+    Plausible,
+    Positive,
+    Table,
+    choice,
+)
 from netsim.topology.churn import Churn
 from netsim.topology.mobility import Mobility
 
@@ -95,7 +105,7 @@ class Group(Table):
     role: str = "node"
     speed: Annotated[Positive, Plausible(1e-4, 1e4, "it is relative to the nominal device")] = 1.0
     tx_power_dbm: Annotated[
-        Finite | None,
+        Decibels | None,
         Overrides("radio.tx_power_dbm"),
         Plausible(-60.0, 60.0, "60 dBm is a kilowatt"),
     ] = None
@@ -105,11 +115,11 @@ class Group(Table):
     mobility: Annotated[MobilityChoice | None, Overrides("mobility")] = None
     sleep: Annotated[SleepChoice | None, Overrides("radio.sleep")] = None
     battery_j: Annotated[
-        Positive | None,
+        Joules | None,
         Overrides("energy.battery_j"),
         Plausible(most=1e9, why="a car has 3e8 J"),
     ] = None
-    height_m: Annotated[Finite | None, Overrides("nodes.height_m")] = None
+    height_m: Annotated[Height | None, Overrides("nodes.height_m")] = None
 
 
 def overridden() -> dict[str, str]:
@@ -157,8 +167,8 @@ class Nodes(Table):
     radius_m: Annotated[Positive, Plausible(0.1, 1e6, "it is in metres")] = 100.0
     side_m: Annotated[Positive, Plausible(0.1, 1e6, "it is in metres")] = 100.0
     positions_m: tuple[tuple[Finite, Finite], ...] = ()
-    height_m: Finite | None = None
-    heights_m: tuple[Finite, ...] = ()
+    height_m: Height | None = None
+    heights_m: tuple[Height, ...] = ()
     groups: tuple[Group, ...] = ()
 
     @model_validator(mode="after")

@@ -106,12 +106,20 @@ def _of_heights(world: World, radio: Radio, ends_m: tuple[Range, Range]) -> list
 
 
 def _of_radio(world: World) -> list[str]:
-    """Warn of the SNR of the strongest link, and of the rate that it would be used at."""
+    """Warn of too long packets, the strongest link's SNR, and the rate that it would be used at."""
     radio, budget = world.scenario.radio, world.budget
     if radio is None or budget is None:
         return []
     best, pair = budget.strongest(world.neighbours[:_LOOKED_AT])
     found = []
+    packet_bytes = radio.packet_payload_bytes + radio.packet_header_bytes
+    most_bytes = radio.rate.longest_bytes
+    if most_bytes is not None and packet_bytes > most_bytes:
+        found.append(
+            f"[radio]: packets of {packet_bytes} bytes, payload and header, are longer than the "
+            f"{most_bytes} that packets of {radio.rate.kind} can have: set "
+            f"packet_payload_bytes to {most_bytes - radio.packet_header_bytes} at most"
+        )
     best_db = linear_to_db(best)
     if best_db > MOST_SNR_DB:
         found.append(

@@ -186,6 +186,21 @@ def test_what_the_scenario_says_goes_before_the_preset():
     assert again.beside_preset == radio.beside_preset
 
 
+def test_a_table_without_a_kind_is_of_the_presets_kind():
+    """Also in a scenario, whose tables else have the kinds of the defaults."""
+    radio = {
+        "preset": {"kind": "lora"},
+        "mac": {"max_duty_cycle": 0.1},
+        "rate": {"coding_rate": 4},
+        "path_loss": {"exponent": 2.5},
+    }
+    found = scenario.from_dict(KEYS | {"radio": radio}).radio
+    assert (found.mac.kind, found.mac.max_duty_cycle) == ("aloha", 0.1)
+    assert (found.rate.kind, found.rate.coding_rate, found.rate.spreading_factor) == ("lora", 4, 7)
+    assert (found.path_loss.kind, found.path_loss.exponent) == ("log_distance", 2.5)
+    assert found.beside_preset == ["mac.max_duty_cycle"]
+
+
 KEYS = {
     "seed": 3,
     "horizon_s": 300.0,

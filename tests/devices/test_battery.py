@@ -119,3 +119,20 @@ def test_the_prediction_holds_for_radios_that_sleep():
         empty_ns = battery.empty_ns(0)
         assert again.left_j(empty_ns - 10) > 0
         assert again.left_j(empty_ns) == pytest.approx(0, abs=1e-7)
+
+
+def test_loads_that_are_taken_back_leave_a_battery_as_it_was():
+    """A radio that contends takes back and draws anew what others change, all through a message."""
+    rng = np.random.default_rng(2)
+    battery, fewer = Battery(5.0, 0.1), Battery(5.0, 0.1)
+    for k in range(500):
+        begin, end = sorted(rng.integers(0, 4, 2).tolist())
+        load = Load(begin * S, (end + 1) * S, float(rng.uniform(0.1, 2)))
+        battery.draw(load)
+        if k % 100:
+            battery.draw(load._replace(watt=-load.watt))
+        else:
+            fewer.draw(load)
+    assert len(list(battery._powers(0))) <= 6
+    assert battery.empty_ns(0) == pytest.approx(fewer.empty_ns(0), abs=1000)
+    assert battery.left_j(2 * S) == pytest.approx(fewer.left_j(2 * S))

@@ -262,6 +262,28 @@ def test_asking_for_the_charge_changes_nothing():
     assert len(plain[3]) > 20
 
 
+class CountedSupply(Supply):
+    """Counts how often it is asked."""
+
+    asked = 0
+
+    def at(self, node, time_ns):
+        self.asked += 1
+        return super().at(node, time_ns)
+
+
+def test_a_battery_far_from_empty_looks_at_few_pieces_of_its_supply():
+    """1,000 J last 1,000 s at least: no plan looks at the 2 ms slots of all that time."""
+    law = Bernoulli(power_w=0.5, probability=0.5, slot_s=0.002)
+    given = CountedSupply(law, law.pieces([0], Streams(0), None))
+    battery = HarvestingBattery(0, 1000.0, given, 0.0)
+    for k in range(100):
+        battery.draw(Load(k * S, (k + 100) * S, 0.01))
+        assert battery.empty_ns(0) is not None
+    assert given.asked < 500
+    assert battery.empty_ns(0) == pytest.approx(1000 * S, abs=10)
+
+
 # -- laws ---------------------------------------------------------------------------------------
 
 

@@ -72,4 +72,4 @@ def test_what_is_long_past_is_forgotten():
     states, one = States(RX_W), Activity(receiving=1.0)
     for k in range(1, 2000):
         assert drawn(states.add(one, 10 * k, 10 * k + 10, lambda k=k: 10 * k)) == 10 * RX_W
-    assert len(states._from_ns) < 4 * KEPT
+    assert len(states._steps.from_ns) < 4 * KEPT

@@ -34,7 +34,7 @@ OF_ORBITS = {"altitude_m"}
 """Keys of which only those without a default have these values: drones fly lower."""
 BASE: dict[str, Any] = {
     "seed": 5,
-    "horizon_s": 1.0,
+    "horizon_s": 0.7,
     "nodes": {
         "count": 6,
         "placement": "disc",

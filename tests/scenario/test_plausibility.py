@@ -65,7 +65,7 @@ def test_nothing_is_remarked_of_what_ships(name):
         ({"radio": {"mac": {"kind": "csma", "slot_s": 1e-12}}}, "[radio.mac] slot_s"),
         ({"radio": {"probe_window_s": 1e-12}}, "[radio] probe_window_s"),
         ({"link": {"latency_s": 4e-10}}, "[link] latency_s"),
-        ({"link": {"ttl_s": 1e-300}}, "[link] ttl_s"),
+        ({"link": {"ttl_s": 1e-30}}, "[link] ttl_s"),
         ({"algorithm": {"kind": "dpsgd", "max_age_s": 1e-12}}, "[algorithm] max_age_s"),
         ({"changes": [{"at_s": 1e-12, "set": {"seed": 1}}]}, "at_s"),
     ],

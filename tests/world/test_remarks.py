@@ -32,6 +32,11 @@ def said(**radio):
         ({"rate": FIXED, "tx_power_dbm": 140.0}, [f"more than {MOST_SNR_DB:g} dB"]),
         ({"rate": CAPACITY, "tx_power_dbm": 45.0}, []),
         ({"rate": CAPACITY, "tx_power_dbm": 140.0}, [f"more than {MOST_SNR_DB:g} dB"]),
+        ({"preset": {"kind": "lora"}}, []),
+        (
+            {"preset": {"kind": "lora"}, "packet_payload_bytes": 243},
+            ["packet_payload_bytes to 242"],
+        ),
     ],
 )
 def test_a_rate_is_remarked_on_if_it_is_stated_and_too_much_for_the_bandwidth(radio, told):

@@ -30,7 +30,7 @@ class Rician(Fading):
     """
 
     kind: Literal["rician"] = "rician"
-    k_factor_db: float = Field(default=9.0, le=60.0, allow_inf_nan=False)
+    k_factor_db: float = Field(default=9.0, ge=-1000.0, le=60.0, allow_inf_nan=False)
 
     @property
     def dominant(self) -> float:

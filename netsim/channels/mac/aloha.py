@@ -58,7 +58,7 @@ class Aloha(Mac):
     )
     attempt_rate: Positive = 0.1
     slotted: bool = False
-    max_duty_cycle: Annotated[float, Field(gt=0, le=1)] = 1.0
+    max_duty_cycle: Annotated[float, Field(ge=1e-9, le=1)] = 1.0
 
     @model_validator(mode="after")
     def _is_a_probability(self) -> Self:

@@ -36,7 +36,7 @@ class LogisticPacketError(PacketError):
 
     kind: Literal["logistic"] = "logistic"
     slope_per_db: Positive = 3.2
-    loss_at_threshold: Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)] = 0.1
+    loss_at_threshold: Annotated[float, Field(ge=1e-12, lt=1, allow_inf_nan=False)] = 0.1
     reference_bits: Count = 12_000
     per_rate: ClassVar[bool] = True
 

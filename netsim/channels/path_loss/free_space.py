@@ -7,7 +7,7 @@ import numpy as np
 
 from netsim.channels import Real
 from netsim.channels.path_loss import NEAREST_M, PathLoss
-from netsim.registry import Finite
+from netsim.registry import Decibels
 from netsim.units import SPEED_OF_LIGHT_M_PER_S
 
 
@@ -21,7 +21,7 @@ class FreeSpace(PathLoss):
     """
 
     kind: Literal["free_space"] = "free_space"
-    antennas_db: Finite = 0.0
+    antennas_db: Decibels = 0.0
 
     @property
     def power_law(self) -> float:

@@ -7,7 +7,7 @@ import numpy as np
 
 from netsim.channels import Real
 from netsim.channels.path_loss import NEAREST_M, PathLoss
-from netsim.registry import NonNegative, Positive
+from netsim.registry import Loss, Positive
 
 
 class ItuIndoor(PathLoss):
@@ -23,7 +23,7 @@ class ItuIndoor(PathLoss):
 
     kind: Literal["itu_indoor"] = "itu_indoor"
     power_loss_coefficient: Positive = 30.0
-    floor_loss_db: NonNegative = 0.0
+    floor_loss_db: Loss = 0.0
     fitted_hz: ClassVar[tuple[float, float] | None] = (0.3e9, 450e9)
 
     @property

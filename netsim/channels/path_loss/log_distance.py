@@ -1,14 +1,15 @@
 """Log-distance: loss = PL0 + 10 n log10(d / d0) (Rappaport, Wireless Communications, 2002, 4.9)."""
 
 from functools import lru_cache
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
+from pydantic import Field
 
 from netsim.channels import Real
 from netsim.channels.path_loss import NEAREST_M, PathLoss
 from netsim.channels.path_loss.free_space import FreeSpace
-from netsim.registry import Finite, Positive
+from netsim.registry import Decibels, Positive
 
 
 class LogDistance(PathLoss):
@@ -25,9 +26,9 @@ class LogDistance(PathLoss):
     """
 
     kind: Literal["log_distance"] = "log_distance"
-    exponent: Positive = 3.0
+    exponent: Annotated[Positive, Field(le=100)] = 3.0
     reference_m: Positive = 1.0
-    reference_db: Finite | None = None
+    reference_db: Decibels | None = None
 
     @property
     def power_law(self) -> float:

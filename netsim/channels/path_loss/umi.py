@@ -17,7 +17,7 @@ from pydantic import Field
 from netsim.channels.path_loss import NEAREST_M, OwnShadowing
 from netsim.channels.path_loss._sighted import C_M_PER_S, BaseAndDevice, Sight
 
-Height = Annotated[float, Field(gt=1, allow_inf_nan=False)]
+Height = Annotated[float, Field(gt=1, le=1e9, allow_inf_nan=False)]
 """An antenna's height [m]; the street's effective level is at 1 m."""
 
 

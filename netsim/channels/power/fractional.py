@@ -10,7 +10,7 @@ import math
 from typing import Literal
 
 from netsim.channels.power import Power
-from netsim.registry import Count, Finite, Fraction
+from netsim.registry import Count, Decibels, Fraction
 
 
 class FractionalPower(Power):
@@ -27,7 +27,7 @@ class FractionalPower(Power):
     """
 
     kind: Literal["fractional"] = "fractional"
-    p0_dbm: Finite
+    p0_dbm: Decibels
     alpha: Fraction = 0.8
     resource_blocks: Count = 1
 

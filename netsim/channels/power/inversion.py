@@ -9,7 +9,7 @@ sends with Pmax.
 from typing import Literal
 
 from netsim.channels.power import Power
-from netsim.registry import Finite
+from netsim.registry import Decibels
 
 
 class InversionPower(Power):
@@ -22,7 +22,7 @@ class InversionPower(Power):
     """
 
     kind: Literal["inversion"] = "inversion"
-    target_snr_db: Finite
+    target_snr_db: Decibels
 
     def dbm(self, loss_db: float, most_dbm: float, noise_dbm: float) -> float:
         return min(most_dbm, self.target_snr_db + noise_dbm + loss_db)

@@ -12,6 +12,8 @@ class Rate(Component):
     adapts: ClassVar[bool] = False
     """True if unicasts follow acknowledgements (`netsim.links.radio.mac.rate_adaptation`), not
     `bits_per_s`."""
+    longest_bytes: ClassVar[int | None] = None
+    """Longest packet, headers included, that its source has; None: it states none."""
 
     @property
     def choice_delay_s(self) -> float:

@@ -10,7 +10,7 @@ IH = 1 without a header, DE = 1 with low data rate optimisation, which symbols o
 """
 
 import math
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -41,6 +41,7 @@ class Lora(Rate):
         Whether packets have a checksum.
     """
 
+    longest_bytes: ClassVar[int | None] = 255
     kind: Literal["lora"] = "lora"
     spreading_factor: Annotated[int, Field(ge=6, le=12)] = 7
     coding_rate: Annotated[int, Field(ge=1, le=4)] = 1

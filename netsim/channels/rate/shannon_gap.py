@@ -8,7 +8,7 @@ import math
 from typing import Literal
 
 from netsim.channels.rate._adaptive import AdaptiveRate
-from netsim.registry import BitRate, NonNegative
+from netsim.registry import BitRate, Loss
 from netsim.units import db_to_linear
 
 
@@ -25,7 +25,7 @@ class ShannonGap(AdaptiveRate):
     """
 
     kind: Literal["shannon_gap"] = "shannon_gap"
-    gap_db: NonNegative = 7.4
+    gap_db: Loss = 7.4
     min_rate_bps: BitRate
 
     def bits_per_s(self, snr: float, bandwidth_hz: float) -> float:

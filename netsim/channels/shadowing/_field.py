@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from netsim.channels import Real
 from netsim.channels.shadowing import Shadowing
-from netsim.registry import NonNegative, Positive
+from netsim.registry import Loss, Positive
 
 WAVES = 512
 """Plane waves of the field: its variance over the places of one world has a relative standard
@@ -48,7 +48,7 @@ class FieldShadowing(Shadowing):
         Distance over which the correlation of the field falls to 1/e [m].
     """
 
-    sigma_db: NonNegative | None = None
+    sigma_db: Loss | None = None
     decorrelation_m: Positive
     shared: ClassVar[bool] = True
     draws_in_motion: ClassVar[int] = 4 * WAVES

@@ -22,7 +22,7 @@ from scipy import special
 
 from netsim.channels import Real
 from netsim.channels.shadowing import Shadowing
-from netsim.registry import NonNegative, Positive
+from netsim.registry import Loss, Positive
 
 WAVES = 32
 """Plane waves of a pair: with more of them the average of one pair over space varies less."""
@@ -43,7 +43,7 @@ class LogNormal(Shadowing):
     """
 
     kind: Literal["log_normal"] = "log_normal"
-    sigma_db: NonNegative | None = None
+    sigma_db: Loss | None = None
     decorrelation_m: Positive | None = None
     draws_in_motion: ClassVar[int] = 6 * WAVES
 

@@ -5,7 +5,7 @@
 
 from typing import Annotated
 
-from netsim.registry import Plausible, Positive, Table, choice
+from netsim.registry import Joules, Plausible, Table, choice
 
 
 class Energy(Table):
@@ -29,4 +29,4 @@ class Energy(Table):
     radio: choice("netsim.devices.energy.radio") = {"kind": "transmit"}  # type: ignore[valid-type]
     compute: choice("netsim.devices.energy.compute") = {"kind": "per_step"}  # type: ignore[valid-type]
     harvest: choice("netsim.devices.energy.harvest") = {"kind": "none"}  # type: ignore[valid-type]
-    battery_j: Annotated[Positive | None, Plausible(most=1e9, why="a car has 3e8 J")] = None
+    battery_j: Annotated[Joules | None, Plausible(most=1e9, why="a car has 3e8 J")] = None

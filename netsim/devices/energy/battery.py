@@ -8,7 +8,24 @@ from typing import NamedTuple
 from netsim.channels.sleep import Rhythm
 from netsim.devices.energy.harvest import Supply
 from netsim.devices.energy.loads import Load
+from netsim.devices.energy.steps import Steps
 from netsim.units import NS_PER_S
+
+
+class Drawn(NamedTuple):
+    """Power that loads draw at a time.
+
+    Attributes
+    ----------
+    watt, woken_w : float
+        See `Load`.
+    """
+
+    watt: float
+    woken_w: float
+
+
+NOTHING = Drawn(0.0, 0.0)
 
 
 class Battery:
@@ -35,14 +52,19 @@ class Battery:
     ) -> None:
         self._joules, self._at_ns = joules, 0
         self._standing_w, self._saved_w, self._rhythm = standing_w, saved_w, rhythm
-        self._loads: list[Load] = []
+        self._loads = Steps(NOTHING)
 
     def draw(self, load: Load) -> None:
         """Add a load; the part of it that lies in the past is drawn at once."""
-        past_ns = min(load.to_ns, self._at_ns)
-        if past_ns > load.from_ns:
-            self._joules -= load.joules(load.from_ns, past_ns, self._rhythm)
-        self._loads.append(load)
+        from_ns, to_ns, watt, woken_w = load
+        if from_ns < self._at_ns:
+            past_ns = min(to_ns, self._at_ns)
+            self._joules -= load.joules(from_ns, past_ns, self._rhythm)
+            from_ns = past_ns
+        if from_ns < to_ns:
+            drawn = self._loads.then
+            for k in self._loads.between(from_ns, to_ns):
+                drawn[k] = Drawn(drawn[k].watt + watt, drawn[k].woken_w + woken_w)
 
     def take(self, joules: float) -> None:
         """Draw an amount of energy at once."""
@@ -54,11 +76,12 @@ class Battery:
 
     def left_j(self, now_ns: int) -> float:
         """Joules left at an instant, which is no earlier than that of the last call."""
-        drawn = self._drawn(self._standing_w, self._saved_w, self._at_ns, now_ns) / NS_PER_S
-        for load in self._loads:
-            drawn += load.joules(self._at_ns, now_ns, self._rhythm)
-        self._joules -= drawn
-        self._loads = [load for load in self._loads if load.to_ns > now_ns]
+        for begin_ns, end_ns, watt, saved_w in self._powers(self._at_ns):
+            stop_ns = now_ns if end_ns is None else min(end_ns, now_ns)
+            self._joules -= self._drawn(watt, saved_w, begin_ns, stop_ns) / NS_PER_S
+            if stop_ns == now_ns:
+                break
+        self._loads.forget(now_ns)
         self._at_ns = now_ns
         return self._joules
 
@@ -71,20 +94,24 @@ class Battery:
         left = self.left_j(now_ns) * NS_PER_S
         if left <= 0:
             return now_ns
-        ends = {t for load in self._loads for t in load[:2] if t > now_ns}
-        for end_ns in (*sorted(ends), None):
-            watt, saved_w = self._standing_w, self._saved_w
-            for load in self._loads:
-                if load.from_ns <= now_ns < load.to_ns:
-                    watt, saved_w = watt + load.watt, saved_w - load.woken_w
+        for begin_ns, end_ns, watt, saved_w in self._powers(now_ns):
             if self._mean_w(watt, saved_w) > 0 and (
-                end_ns is None or self._drawn(watt, saved_w, now_ns, end_ns) >= left
+                end_ns is None or self._drawn(watt, saved_w, begin_ns, end_ns) >= left
             ):
-                return now_ns + self._takes_ns(watt, saved_w, now_ns, left)
+                return begin_ns + self._takes_ns(watt, saved_w, begin_ns, left)
             if end_ns is not None:
-                left -= self._drawn(watt, saved_w, now_ns, end_ns)
-                now_ns = end_ns
+                left -= self._drawn(watt, saved_w, begin_ns, end_ns)
         return None
+
+    def _powers(self, from_ns: int) -> Iterator[tuple[int, int | None, float, float]]:
+        """Yield (begin, end or None [ns], power, what of it is saved by sleep [W]), in order."""
+        loads, standing_w, saved_w = self._loads, self._standing_w, self._saved_w
+        place = loads.place(from_ns)
+        for k in range(place, len(loads.from_ns)):
+            more_w, woken_w = NOTHING if k < 0 else loads.then[k]
+            begin_ns = max(from_ns, loads.from_ns[k]) if k >= 0 else from_ns
+            end_ns = loads.from_ns[k + 1] if k + 1 < len(loads.from_ns) else None
+            yield begin_ns, end_ns, standing_w + more_w, saved_w - woken_w
 
     def _drawn(self, watt: float, saved_w: float, from_ns: int, to_ns: int) -> float:
         """Energy [nJ] of a constant power between two instants, less what is saved by sleep."""
@@ -183,7 +210,7 @@ class HarvestingBattery(Battery):
 
     def left_j(self, now_ns: int) -> float:
         self._joules, self._harvested_j, self._spilled_j = self.charge(now_ns)
-        self._loads = [load for load in self._loads if load.to_ns > now_ns]
+        self._loads.forget(now_ns)
         self._at_ns = now_ns
         return self._joules
 
@@ -200,6 +227,11 @@ class HarvestingBattery(Battery):
         if self.turns(now_ns):
             return now_ns
         stored_j, level_j = self._joules, self._on_j if self.is_out else self._off_j
+        if not self.is_out:
+            lasts_ns = self._lasts_ns(stored_j - level_j)
+            first_ns = self._supply.at(self._node, now_ns).until_ns
+            if first_ns is not None and lasts_ns > AHEAD * (first_ns - now_ns):
+                return now_ns + int(lasts_ns) if lasts_ns < math.inf else None
         for number, (begin_ns, end_ns, gained_w, drawn_w) in enumerate(self._stretches(now_ns)):
             rise_w, missing_j = gained_w - drawn_w, level_j - stored_j
             if rise_w * missing_j > 0:
@@ -214,25 +246,34 @@ class HarvestingBattery(Battery):
                 return end_ns
         return None
 
+    def _lasts_ns(self, joules: float) -> float:
+        """Return the time [ns] that an amount of energy lasts at least, with nothing harvested."""
+        loads_w = max((one.watt + max(0.0, one.woken_w) for one in self._loads.then), default=0.0)
+        most_w = self._standing_w + max(0.0, loads_w) + max(0.0, -self._saved_w)
+        return joules * NS_PER_S // most_w if most_w > 0 else math.inf
+
     def _stretches(self, now_ns: int) -> Iterator[tuple[int, int | None, float, float]]:
         """Yield stretches (begin, end or None [ns]) of constant harvested and drawn powers [W]."""
-        while True:
-            until_ns, gained_w = self._supply.at(self._node, now_ns)
-            ends = [] if until_ns is None else [until_ns]
-            drawn_w, saved_w = self._standing_w, self._saved_w
-            for load in self._loads:
-                if load.from_ns <= now_ns < load.to_ns:
-                    drawn_w, saved_w = drawn_w + load.watt, saved_w - load.woken_w
-                ends += [t for t in load[:2] if t > now_ns]
-            if saved_w and self._rhythm is not None:
-                wakes_ns = self._rhythm.wakes_ns(now_ns)
-                if wakes_ns > now_ns:
-                    drawn_w -= saved_w
-                    ends.append(wakes_ns)
-                else:
-                    ends.append(self._rhythm.sleeps_ns(now_ns))
-            end_ns = min(ends, default=None)
-            yield now_ns, end_ns, gained_w, drawn_w
-            if end_ns is None:
-                return
-            now_ns = end_ns
+        for begin_ns, end_ns, watt, saved_w in self._powers(now_ns):
+            while end_ns is None or begin_ns < end_ns:
+                until_ns, gained_w = self._supply.at(self._node, begin_ns)
+                stop_ns = earlier(end_ns, until_ns)
+                drawn_w = watt
+                if saved_w and self._rhythm is not None:
+                    wakes_ns = self._rhythm.wakes_ns(begin_ns)
+                    if wakes_ns > begin_ns:
+                        drawn_w -= saved_w
+                        stop_ns = earlier(stop_ns, wakes_ns)
+                    else:
+                        stop_ns = earlier(stop_ns, self._rhythm.sleeps_ns(begin_ns))
+                yield begin_ns, stop_ns, gained_w, drawn_w
+                if stop_ns is None:
+                    return
+                begin_ns = stop_ns
+
+
+def earlier(one_ns: int | None, other_ns: int | None) -> int | None:
+    """The earlier of two instants; None is later than all."""
+    if one_ns is None or other_ns is None:
+        return other_ns if one_ns is None else one_ns
+    return min(one_ns, other_ns)

@@ -293,7 +293,9 @@ class EnergyMeter:
         if to_ns > from_ns:
             load = Load(from_ns, to_ns, joules * NS_PER_S / (to_ns - from_ns))
             self._compute_loads[node].add(load, joules, self._env.now)
-            self._drain(node, load)
+            if node in self._batteries:
+                self._batteries[node].draw(load)
+            self._plan(node)
         else:
             self._take(node, self._compute_loads, joules)
 
@@ -318,12 +320,14 @@ class EnergyMeter:
         share = airtime_ns / (to_ns - from_ns)
         if self._states is not None:
             self._count_states(node, watt, from_ns, to_ns, times * share, times, does)
+            self._plan(node)
             return
         joules, woken_w = watt * airtime_ns / NS_PER_S, 0.0
         if rhythm is not None:
             woken_w = self._saved_w * share
             joules += woken_w * rhythm.asleep_ns(from_ns, to_ns) / NS_PER_S
         self._add(node, new_load((from_ns, to_ns, watt * share, woken_w)), joules)
+        self._plan(node)
 
     def _count_states(
         self,
@@ -358,18 +362,12 @@ class EnergyMeter:
                 part = self._at_most(node, joules)
                 load = Load(load.from_ns, to_ns, part * load.watt, part * load.woken_w)
                 joules *= part
-            self._drain(node, load)
+            self._batteries[node].draw(load)
         loads = self._radio_loads[node]
         if to_ns > now:
             loads.add(load, joules, now)
         else:
             loads.counted_j += joules
-
-    def _drain(self, node: int, load: Load) -> None:
-        battery = self._batteries.get(node)
-        if battery is not None:
-            battery.draw(load)
-            self._plan(node)
 
     def _take(self, node: int, loads: list[Loads], joules: float) -> None:
         """Count energy that is drawn at once."""
@@ -389,8 +387,11 @@ class EnergyMeter:
 
     def _plan(self, node: int) -> None:
         """Plan to switch a node when its battery will be empty, as far as is known now."""
+        battery = self._batteries.get(node)
+        if battery is None:
+            return
         self._plans[node] += 1
-        empty_ns = self._batteries[node].empty_ns(self._env.now)
+        empty_ns = battery.empty_ns(self._env.now)
         if empty_ns is not None and node not in self._availability.dead:
             self.planned += 1
             self._env.after(empty_ns - self._env.now, self._die, node, self._plans[node])

@@ -4,9 +4,10 @@ A radio is in one state at a time. Two packets that reach it together are receiv
 it sends it receives nothing. What is spread over a time counts by its share of it.
 """
 
-from bisect import bisect_left
 from collections.abc import Callable
 from typing import NamedTuple
+
+from netsim.devices.energy.steps import Steps
 
 KEPT = 64
 """Instants that are kept before those that matter no longer are searched for."""
@@ -34,7 +35,10 @@ class Activity(NamedTuple):
 
     def plus(self, other: "Activity", times: float = 1.0) -> "Activity":
         """The sum with another one, taken so many times."""
-        return Activity(*(a + times * b for a, b in zip(self, other, strict=True)))
+        a, b = self, other
+        return Activity(
+            a[0] + times * b[0], a[1] + times * b[1], a[2] + times * b[2], a[3] + times * b[3]
+        )
 
     def draws(self, receiving_w: float) -> tuple[float, float]:
         """Power beyond waiting [W], and the share for which the radio has to be awake.
@@ -78,12 +82,11 @@ class States:
         Power of receiving beyond that of waiting [W].
     """
 
-    __slots__ = ("_from_ns", "_most", "_receiving_w", "_then")
+    __slots__ = ("_most", "_receiving_w", "_steps")
 
     def __init__(self, receiving_w: float) -> None:
         self._receiving_w = receiving_w
-        self._from_ns: list[int] = []
-        self._then: list[Activity] = []
+        self._steps = Steps((Activity(), (0.0, 0.0)))
         self._most = KEPT
 
     def add(
@@ -110,33 +113,18 @@ class States:
         list of Change
             What it changes, in order.
         """
-        if len(self._from_ns) > self._most:
-            self._forget(min(oldest_ns(), from_ns))
-        first, last = self._cut(from_ns), self._cut(to_ns)
+        steps = self._steps
+        if len(steps.from_ns) > self._most:
+            steps.forget(min(oldest_ns(), from_ns))
+            self._most = 2 * len(steps.from_ns) + KEPT
         found = []
-        for k in range(first, last):
-            before = self._then[k]
-            after = self._then[k] = before.plus(activity, times)
-            (watt, awake), (watt_before, awake_before) = (
-                one.draws(self._receiving_w) for one in (after, before)
-            )
-            change = Change(
-                self._from_ns[k], self._from_ns[k + 1], watt - watt_before, awake - awake_before
-            )
+        for k in steps.between(from_ns, to_ns):
+            before, (watt_before, awake_before) = steps.then[k]
+            after = before.plus(activity, times)
+            watt, awake = after.draws(self._receiving_w)
+            steps.then[k] = after, (watt, awake)
+            begins_ns, ends_ns = steps.from_ns[k : k + 2]
+            change = Change(begins_ns, ends_ns, watt - watt_before, awake - awake_before)
             if change.watt or change.awake:
                 found.append(change)
         return found
-
-    def _cut(self, at_ns: int) -> int:
-        """Let an instant be one at which demands change; returns its place."""
-        k = bisect_left(self._from_ns, at_ns)
-        if k == len(self._from_ns) or self._from_ns[k] != at_ns:
-            self._from_ns.insert(k, at_ns)
-            self._then.insert(k, self._then[k - 1] if k else Activity())
-        return k
-
-    def _forget(self, oldest_ns: int) -> None:
-        """Drop what ended before an instant."""
-        k = max(0, bisect_left(self._from_ns, oldest_ns) - 1)
-        del self._from_ns[:k], self._then[:k]
-        self._most = 2 * len(self._from_ns) + KEPT

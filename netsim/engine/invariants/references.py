@@ -28,7 +28,7 @@ def _require_none(scheduler: weakref.ref[Scheduler], store: Any) -> None:
     left = scheduler()
     if left is not None:
         cells = [one for one in gc.get_referrers(left) if isinstance(one, Cell)]
-        owners = {r.owner for c in cells for r in gc.get_referrers(c) if isinstance(r, Ref)}
+        owners = {one.owner for one in gc.get_referrers(*cells) if isinstance(one, Ref)}
         if cells:
             whose = f"of node {min(owners)} first" if owners else "of no node"
             raise InvariantError(

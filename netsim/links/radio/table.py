@@ -16,10 +16,10 @@ from netsim.errors import ScenarioError
 from netsim.registry import (
     Bits,
     Count,
-    Finite,
+    Decibels,
     HeaderBytes,
     Index,
-    NonNegative,
+    Loss,
     Plausible,
     Positive,
     Span,
@@ -120,12 +120,12 @@ class Radio(Table):
     preset: choice("netsim.channels.presets") = {"kind": "none"}  # type: ignore[valid-type]
     carrier_hz: Annotated[Positive, Plausible(1e6, 1e13, "radio is from MHz to THz")] = 2.4e9
     bandwidth_hz: Annotated[Positive, Plausible(1e3, 1e11, "channels are from kHz to GHz")] = 20e6
-    tx_power_dbm: Annotated[Finite, Plausible(-60.0, 60.0, "60 dBm is a kilowatt")] = 20.0
-    noise_figure_db: Annotated[NonNegative, Plausible(most=30.0, why="it is 15 dB at most")] = 7.0
+    tx_power_dbm: Annotated[Decibels, Plausible(-60.0, 60.0, "60 dBm is a kilowatt")] = 20.0
+    noise_figure_db: Annotated[Loss, Plausible(most=30.0, why="it is 15 dB at most")] = 7.0
     noise_temperature_k: Positive = 290.0
-    mean_snr_db: Annotated[Finite, Plausible(-50.0, 100.0, "receivers see up to 60 dB")] = 20.0
-    threshold_db: Finite = 5.0
-    sensitivity_dbm: Finite | None = None
+    mean_snr_db: Annotated[Decibels, Plausible(-50.0, 100.0, "receivers see up to 60 dB")] = 20.0
+    threshold_db: Decibels = 5.0
+    sensitivity_dbm: Decibels | None = None
     reachable: Positive | None = None
     calibrate: Literal["threshold", "power"] = "threshold"
     packet_payload_bytes: Count = 1448
@@ -154,14 +154,19 @@ class Radio(Table):
     @model_validator(mode="before")
     @classmethod
     def _a_preset_lies_below(cls, given: Any) -> Any:
-        if not isinstance(given, dict) or not given.get("preset"):
-            return given
+        return below(given, cls.laid_below(given)) if isinstance(given, dict) else given
+
+    @classmethod
+    def laid_below(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Keys of the preset that is named."""
+        if not given.get("preset"):
+            return {}
         kinds: Any = cls.model_fields["preset"].annotation
         try:
             preset: Preset = TypeAdapter(kinds).validate_python(given["preset"])
         except ValidationError:
-            return given  # what is wrong with it is told with the other keys
-        return below(given, preset.radio())
+            return {}  # what is wrong with it is told with the other keys
+        return preset.radio()
 
     @property
     def beside_preset(self) -> list[str]:

@@ -45,7 +45,7 @@ class GaussMarkov(Mobility):
     kind: Literal["gauss_markov"] = "gauss_markov"
     mean_m_per_s: Speed = 1.0
     memory: Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)] = 0.75
-    step_s: Duration = 1.0
+    step_s: Annotated[Duration, Field(le=1e6)] = 1.0
 
     @property
     def sigma_m_per_s(self) -> float:

@@ -259,7 +259,7 @@ def test_a_capacity_next_to_nothing_takes_for_ever(write):
 
 @pytest.mark.parametrize("sharing", ["max_min", "fifo"])
 def test_what_takes_for_ever_is_still_under_way_at_the_end(wires, sharing):
-    w = wires(2, {"uplink_bps": 1e-300, "latency_s": 1e300, "sharing": sharing})
+    w = wires(2, {"uplink_bps": 1e-30, "latency_s": 1e30, "sharing": sharing})
     w.send(0.0, 0, 1, 8)
     w.env.run(until=10**18)
     assert w.ends == []

@@ -8,7 +8,9 @@ The charge of a node is linear between known instants, so that both are found, n
 The power that a node harvests is a function of (seed, node, time).
 """
 
+import math
 from abc import abstractmethod
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, NamedTuple, Self
@@ -104,20 +106,16 @@ class Supply:
         self.law = law
         self._coming = list(pieces)
         self._known: list[list[Piece]] = [[] for _ in pieces]
-        self._last = [0] * len(pieces)
+        self._ends_ns: list[list[float]] = [[] for _ in pieces]
 
     def at(self, node: int, time_ns: int) -> Piece:
         """The piece that holds an instant."""
-        known, k = self._known[node], self._last[node]
-        if k and _ends_by(known[k - 1], time_ns) is False:
-            k = 0
-        while True:
-            if k == len(known):
-                known.append(next(self._coming[node], Piece(None, 0.0)))
-            if not _ends_by(known[k], time_ns):
-                self._last[node] = k
-                return known[k]
-            k += 1
+        known, ends_ns = self._known[node], self._ends_ns[node]
+        while not ends_ns or ends_ns[-1] <= time_ns:
+            piece = next(self._coming[node], Piece(None, 0.0))
+            known.append(piece)
+            ends_ns.append(math.inf if piece.until_ns is None else piece.until_ns)
+        return known[bisect_right(ends_ns, time_ns)]
 
     def joules(self, node: int, until_ns: int) -> float:
         """Energy [J] that a node is offered from time 0 to an instant."""
@@ -128,10 +126,6 @@ class Supply:
             total += piece.watt * (ends_ns - now_ns)
             now_ns = ends_ns
         return total / NS_PER_S
-
-
-def _ends_by(piece: Piece, time_ns: int) -> bool:
-    return piece.until_ns is not None and piece.until_ns <= time_ns
 
 
 def supply(law: Harvest, nodes: int, streams: Streams, folder: Path | None) -> Supply | None:

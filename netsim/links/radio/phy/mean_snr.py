@@ -217,6 +217,7 @@ class PlacedMeanSnr(MeanSnr):
         self.moving = track is not None and track.fastest_m_per_s > 0
         self._track = track if self.moving else None
         self._space = track if isinstance(track, SpaceTrack) else None
+        self._high = track if isinstance(track, HighTrack) else None
         self._fastest_m_per_s = track.fastest_m_per_s if track is not None else 0.0
         self._step_ns = self._epoch_ns = 0
         if self.moving:
@@ -296,8 +297,8 @@ class PlacedMeanSnr(MeanSnr):
 
     def _heights_at(self, nodes: NDArray[np.int64], step: int) -> NDArray[np.float64] | None:
         """Heights of nodes at a step [m]; None where none has one."""
-        if isinstance(self._track, HighTrack):
-            return self._track.heights_m([int(i) for i in nodes], step * self._step_ns)
+        if self._high is not None:
+            return self._high.heights_m([int(i) for i in nodes], step * self._step_ns)
         return None if self._heights_m is None else np.asarray(self._heights_m[nodes])
 
     def _of_all(self, src: int) -> NDArray[np.float64]:
