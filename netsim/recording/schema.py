@@ -8,6 +8,7 @@ Four of `messages` count bits or what makes them, and are not to be confused:
 - `bits`: offered. What the sender asked for: the payload, without headers, whether or not any of
   it was ever sent. One message to several receivers has a row, with all of its bits, for each.
 - `attempts`: packet transmissions, as far as the link plays them one by one; 0: it never started.
+  With RTS (`csma`) an exchange is one, also where the packet does not follow.
 - `bits_transmitted`: what this message put on the air or through its sender's wire: every attempt,
   retransmissions and the link's headers included, an attempt that was cut short by the part that
   was sent. A broadcast is one transmission: all of it stands in one of its rows, 0 in the others,

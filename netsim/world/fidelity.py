@@ -1,8 +1,9 @@
 """The level at which a radio is played whose scenario leaves it open: `fidelity = "auto"`.
 
 Frame by frame where carriers are sensed, some senders are hidden from each other at a receiver that
-both reach, and the network is small; else message by message. Message by message, senders that are
-hidden from each other are met on average: see `docs/fidelity.md`.
+both reach, or notice each other only after a slot, and the network is small; else message by
+message. Message by message, senders that are hidden from each other are met on average, and a slot
+is as long as it takes to notice each other: see `docs/fidelity.md`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from netsim.units import to_ns
 
 MOST_NODES = 100
 """Larger networks are played message by message: frames cost more than ten times as much there."""
+LATE = "propagation_s leaves no time to notice within slot_s who has begun in the slot before"
 LOOKS = 11
 """So many times, evenly over a run, nodes that move are looked at."""
 
@@ -34,7 +36,7 @@ class Fidelity(NamedTuple):
     open : bool
         Whether it could have been another one.
     missed : str
-        What a level that the scenario states knows on average only; empty: nothing.
+        What a level that the scenario states leaves out, or knows on average only; empty: nothing.
     """
 
     level: Literal["message", "packet"]
@@ -44,10 +46,15 @@ class Fidelity(NamedTuple):
 
     def remarks(self) -> list[str]:
         """The level in words, where another one was possible or would be better."""
+        if self.missed and self.level == "packet":
+            return [
+                f'[radio] fidelity = "packet": mac.{self.missed} is of no effect frame by frame; '
+                '"auto" plays it message by message'
+            ]
         if self.missed:
             return [
-                f'[radio] fidelity = "message": {self.missed}, and message by message hidden '
-                'senders are met on average only; "auto" plays them frame by frame'
+                f'[radio] fidelity = "message": {self.missed}, which is left out message by '
+                'message, or met on average only; "auto" plays it frame by frame'
             ]
         how = "frame by frame" if self.level == "packet" else "message by message"
         return [f'[radio] fidelity = "auto": played {how}: {self.reason}'] if self.open else []
@@ -72,13 +79,18 @@ def without_places(scenario: Scenario) -> Fidelity | None:
     radio = scenario.radio
     assert radio is not None
     if radio.fidelity == "packet":
-        return Fidelity(radio.fidelity, "the scenario says so", open=False)
+        missed = radio.mac.of_means
+        return Fidelity(radio.fidelity, "the scenario says so", open=False, missed=missed)
     if not radio.mac.senses:
         return Fidelity("message", f'mac "{radio.mac.kind}" senses no carriers', open=False)
     count = scenario.nodes.count
+    if radio.mac.of_means:
+        return Fidelity("message", f"mac.{radio.mac.of_means} is of no effect frame by frame")
+    late = not radio.mac.noticed_in_time
     if count > MOST_NODES:
-        return Fidelity("message", f"{count} nodes are more than {MOST_NODES}")
-    if radio.sensitivity_dbm is None and radio.mac.range_m is None:
+        besides = f"; {LATE}, which is left out" if late else ""
+        return Fidelity("message", f"{count} nodes are more than {MOST_NODES}{besides}")
+    if radio.sensitivity_dbm is None and radio.mac.range_m is None and not late:
         return Fidelity(
             "message", "all senders hear each other without sensitivity_dbm and carrier_sense_m"
         )
@@ -88,7 +100,7 @@ def without_places(scenario: Scenario) -> Fidelity | None:
         Radio.model_validate(radio.model_dump(exclude_unset=True) | {"fidelity": "packet"})
     except ValueError:
         return Fidelity("message", "its tables have something that frames can't play")
-    return None
+    return Fidelity("packet", LATE) if late else None
 
 
 def _differs(later: Scenario, scenario: Scenario) -> bool:

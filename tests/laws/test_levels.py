@@ -57,9 +57,9 @@ def dcf(mbps, limit, fidelity, **keys):
     } | keys
 
 
-def saturated_bps(ether, senders, mbps, limit, fidelity, seconds):
+def saturated_bps(ether, senders, mbps, limit, fidelity, seconds, seed=0):
     """Payload that arrives of senders that always have more to send."""
-    e = ether(dcf(mbps, limit, fidelity, ttl_s=seconds), nodes=senders + 1)
+    e = ether(dcf(mbps, limit, fidelity, ttl_s=seconds), nodes=senders + 1, seed=seed)
     for node in range(1, senders + 1):
         e.send(node, 0, round(mbps * 1e6 * seconds / 12_000) * 12_000, parts=True)
     arrived = [x.arrived.sum() for x in e.run() if x.arrived is not None]
@@ -113,6 +113,7 @@ def apart_m(one, other, time_ns):
     return 1.0 if 2 in (one, other) else 5.0
 
 
+HIDDEN_LOSS = {"packet_error": {"kind": "outage"}, "threshold_db": 4.0}
 HIDDEN = {"mac": {"kind": "csma", "carrier_sense_m": 2.0}, "packet_error": {"kind": "outage"}}
 
 
@@ -131,6 +132,38 @@ def test_who_hears_no_carrier_overhears_nothing(ether):
     assert packets == pytest.approx(each[0], rel=0.08)  # the chain's throughput is within 5 %
     assert sent == pytest.approx(each[1], rel=0.02)
     assert answers == pytest.approx(each[2], rel=0.2)  # 5 ms of a second, by some 90 packets
+
+
+# places on a line [m], power over noise at 1 m of each, who sends to whom, carrier-sense range [m]
+PLACES = {
+    "hidden at one receiver": ((0.0, -10.0, 11.0), (1e7, 1e7, 1e7), ((1, 0), (2, 0)), 15.0),
+    "one ten times as loud": ((0.0, -10.0, 10.0), (1e7, 1e7, 1e6), ((1, 0), (2, 0)), 15.0),
+    "receivers out of range": ((0.0, 10.0, 25.0, 35.0), (1e5,) * 4, ((0, 1), (3, 2)), 12.0),
+    "contenders, receivers out of range": (
+        (0.0, -14.0, 10.0, 24.0), (1e6,) * 4, ((0, 1), (2, 3)), 15.0
+    ),
+    "one loses answers alone": ((0.0, -10.0, 11.0, 40.0), (1e7,) * 4, ((1, 0), (2, 3)), 15.0),
+    "as weak as noise": ((0.0, 10.0, 30.0, 24.0), (3e4, 1e4, 3e3, 2.7e3), ((0, 1), (3, 2)), 15.0),
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("capture", [False, True])
+@pytest.mark.parametrize("places", PLACES)
+def test_packets_that_overlap_are_judged_alike(ether, places, capture):
+    """Preambles that receivers find come first, power after them."""
+    at_m, power, flows, range_m = PLACES[places]
+    apart_m = np.abs(np.subtract.outer(at_m, at_m))
+    snr = np.array(power)[:, None] / np.maximum(apart_m, np.eye(len(at_m))) ** 3
+    mac, found = {"kind": "csma", "carrier_sense_m": range_m, "capture": capture}, []
+    for fidelity, seconds in zip(BOTH, (10.0, 6.0), strict=True):
+        keys = dcf(6, 7, fidelity, ttl_s=seconds, mac=mac, **HIDDEN_LOSS)
+        e = ether(keys, snr, nodes=len(at_m), distance_m=lambda i, j, _: float(apart_m[i, j]))
+        for src, dst in flows:
+            e.send(src, dst, round(500 * seconds) * 12_000, parts=True)
+        came = {x.src: 0 if x.arrived is None else x.arrived.sum() for x in e.run()}
+        found.append([came[src] / seconds for src, _ in flows])
+    assert found[0] == pytest.approx(found[1], rel=0.1, abs=20)  # packets/s of some 450
 
 
 def test_hidden_senders_of_single_packets_carry_what_their_chain_says(ether):

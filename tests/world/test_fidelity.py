@@ -54,6 +54,23 @@ def test_a_carrier_sense_range_hides_senders():
     assert level(NEAR, radio={"mac": mac}).level == "packet"
 
 
+@pytest.mark.parametrize(("propagation_s", "expected"), [(4.9e-6, "message"), (5e-6, "packet")])
+def test_who_notices_each_other_after_a_slot_is_played_frame_by_frame(propagation_s, expected):
+    """4 us to notice a frame, slots of 9 us."""
+    mac = {"kind": "csma", "propagation_s": propagation_s}
+    found = level(NEAR, radio={"mac": mac, "sensitivity_dbm": None})
+    assert found.level == expected
+    stated = level(NEAR, fidelity="message", radio={"mac": mac}).remarks()
+    assert len(stated) == ("propagation_s" in found.reason) == (expected == "packet")
+
+
+def test_what_counts_message_by_message_only_is_played_so_or_remarked_on():
+    mac = {"kind": "csma", "anomalous_slots": False}
+    assert level(ROW, radio={"mac": mac}).level == "message"
+    (said,) = level(ROW, fidelity="packet", radio={"mac": mac}).remarks()
+    assert "anomalous_slots = false is of no effect" in said
+
+
 def test_who_sends_to_nobody_is_not_hidden():
     """Of the row, the middle only talks to one end: the other one is never on the air."""
     topology = {"kind": "geometric", "radius_m": 59.0}
@@ -134,6 +151,6 @@ def test_the_run_says_the_level_and_plays_the_same_when_it_is_said(tmp_path):
 def test_a_level_that_knows_hidden_senders_on_average_only_is_remarked_on():
     (said,) = level(ROW, fidelity="message").remarks()
     assert "nodes 0 and 2 don't hear each other beside 1" in said
-    assert '"auto" plays them frame by frame' in said
+    assert '"auto" plays it frame by frame' in said
     assert level(NEAR, fidelity="message").remarks() == []
     assert level(ROW, fidelity="packet").remarks() == []

@@ -293,3 +293,13 @@ class Mac(Component):
     def range_m(self) -> float | None:
         """Range in which senders take account of each other [m]; None: all senders are in it."""
         return None
+
+    @property
+    def noticed_in_time(self) -> bool:
+        """Return whether one that listens notices another one before its own next slot."""
+        return True
+
+    @property
+    def of_means(self) -> str:
+        """The keys that count where means are taken, message by message; empty: none."""
+        return ""

@@ -21,7 +21,7 @@ senders lose packets. What is not acknowledged (broadcasts, `arq = "none"`) is s
 first window.
 
 Payload within 1.3 % of a simulation slot by slot and of ns-3's up to 20 saturated senders in one
-domain, within 5 % with four saturated hidden senders and with RTS/CTS; 5 to 9 % below with two
+domain, within 5 % with four saturated hidden senders and with RTS/CTS; 3 to 6 % below with two
 saturated hidden senders, some three tenths below with four hidden ones that just
 fill their receiver; mean delays in networks full of hidden senders within 5 %: see
 `docs/fidelity.md`.
@@ -58,6 +58,9 @@ ACK_S = ((0.0, 44e-6), (12e6, 32e-6), (24e6, 28e-6))
 ACK_BITS = 8 * 14
 BASIC_RATES_BPS = (24e6, 12e6, 6e6)
 """Rates at which control frames are sent."""
+
+DETECTION_S = 4e-6
+"""Time within which a receiver finds a preamble and reports a busy medium (aCCATime of OFDM)."""
 
 PREAMBLE_SNR = db_to_linear(4.0)
 """SINR, linear, from which on a receiver finds a preamble and locks to its packet: what ns-3's
@@ -98,15 +101,17 @@ class Csma(Mac):
         Whether a packet that overlaps others at its receiver is judged by its SINR, instead of
         being lost.
     propagation_s : float
-        One-way delay on the air, which a packet and its acknowledgement take twice.
+        One-way delay on the air, which a packet and its acknowledgement take twice. With the 4 us
+        that it takes to notice a frame it is to be shorter than `slot_s`; else those that begin a
+        slot apart collide, too, which is played frame by frame only.
     cw_min : int
         W: a first backoff is uniform on 0 .. W-1 slots. Source: Bianchi, IEEE JSAC 2000.
     stages : int
         m: how many times the window doubles. Source: Bianchi, IEEE JSAC 2000.
     anomalous_slots : bool
         Whether the slot after an exchange, which its senders alone can use, and the wait for an
-        answer that does not come are counted; false: Bianchi's model as he published it. Source:
-        Tinnirello, Bianchi and Xiao, IEEE Trans. Veh. Technol. 2010.
+        answer that does not come are counted; false: Bianchi's model as he published it, message
+        by message only. Source: Tinnirello, Bianchi and Xiao, IEEE Trans. Veh. Technol. 2010.
     carrier_sense_m : float or None
         Distance within which senders contend, when the later one starts; others are hidden from
         each other. Absent: all contend.
@@ -144,6 +149,19 @@ class Csma(Mac):
     @property
     def range_m(self) -> float | None:
         return self.carrier_sense_m
+
+    @property
+    def detection_s(self) -> float:
+        """Time from the beginning of a frame's arrival until stations react to it [s]."""
+        return min(DETECTION_S, 0.5 * self.slot_s)
+
+    @property
+    def noticed_in_time(self) -> bool:
+        return self.propagation_s + self.detection_s < self.slot_s
+
+    @property
+    def of_means(self) -> str:
+        return "" if self.anomalous_slots else "anomalous_slots = false"
 
     def medium(self, contenders: int, nodes: int) -> Medium:
         """Factor and wait that stretch an attempt to the time from one success to the next."""

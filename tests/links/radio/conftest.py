@@ -154,48 +154,49 @@ class Spent:
         self.heard_bits[node] += bits
 
 
+def in_the_air(
+    radio=None,
+    mean_snr=100.0,
+    nodes=2,
+    seed=0,
+    distance_m=None,
+    rhythms=(),
+    wakes_every_ns=None,
+    meetings=None,
+    base_stations=(),
+):
+    """Make an Ether: `in_the_air({radio keys}, mean_snr=number, matrix or MeanSnr, nodes=...)`."""
+    keys = {
+        "fading": {"kind": "none"},
+        "rate": {"kind": "fixed", "rate_bps": 1e6},
+        "packet_payload_bytes": 125,
+        "packet_error": {"kind": "fixed", "loss": 0.0},
+    } | (radio or {})
+    radio = Radio.model_validate(keys)
+    if not isinstance(mean_snr, MeanSnr):
+        matrix = np.broadcast_to(np.asarray(mean_snr, dtype=float), (nodes, nodes))
+        mean_snr = Given(matrix)
+    threshold = 10 ** (radio.threshold_db / 10)
+    budget = LinkBudget(mean_snr, threshold, (1.0,) * nodes)
+    env, recorder = Clock(), LastRow()
+
+    def last_wakeup(node, time_ns):
+        number = time_ns // wakes_every_ns if wakes_every_ns else 0
+        return number * (wakes_every_ns or 0), number
+
+    streams = Streams(seed)
+    spent, off = Spent(nodes), set()
+    air = RadioLink(
+        radio, budget, last_wakeup, env, recorder, streams, spent, off, meetings, distance_m,
+        rhythms, frozenset(base_stations),
+    )  # fmt: skip
+    return Ether(air, env, recorder, spent, off)
+
+
 @pytest.fixture
 def ether():
-    """Make an Ether: `ether({radio keys}, mean_snr=number, matrix or MeanSnr, nodes=...)`."""
-
-    def make(
-        radio=None,
-        mean_snr=100.0,
-        nodes=2,
-        seed=0,
-        distance_m=None,
-        rhythms=(),
-        wakes_every_ns=None,
-        meetings=None,
-        base_stations=(),
-    ):
-        keys = {
-            "fading": {"kind": "none"},
-            "rate": {"kind": "fixed", "rate_bps": 1e6},
-            "packet_payload_bytes": 125,
-            "packet_error": {"kind": "fixed", "loss": 0.0},
-        } | (radio or {})
-        radio = Radio.model_validate(keys)
-        if not isinstance(mean_snr, MeanSnr):
-            matrix = np.broadcast_to(np.asarray(mean_snr, dtype=float), (nodes, nodes))
-            mean_snr = Given(matrix)
-        threshold = 10 ** (radio.threshold_db / 10)
-        budget = LinkBudget(mean_snr, threshold, (1.0,) * nodes)
-        env, recorder = Clock(), LastRow()
-
-        def last_wakeup(node, time_ns):
-            number = time_ns // wakes_every_ns if wakes_every_ns else 0
-            return number * (wakes_every_ns or 0), number
-
-        streams = Streams(seed)
-        spent, off = Spent(nodes), set()
-        air = RadioLink(
-            radio, budget, last_wakeup, env, recorder, streams, spent, off, meetings, distance_m,
-            rhythms, frozenset(base_stations),
-        )  # fmt: skip
-        return Ether(air, env, recorder, spent, off)
-
-    return make
+    """See `in_the_air`."""
+    return in_the_air
 
 
 @pytest.fixture

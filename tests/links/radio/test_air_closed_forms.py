@@ -489,7 +489,8 @@ def test_senders_that_do_not_hear_each_other_collide(ether):
     snr = np.full((3, 3), 100.0)
     snr[2, 1] = 5.0
     snr[0, 2] = snr[2, 0] = 1e-3  # acknowledgements arrive
-    one_sided = from_two_sides(ether, [0.0, 75.0, 150.0], snr, **retries)
+    by_power = {"mac": HIDDEN | {"capture": True}}
+    one_sided = from_two_sides(ether, [0.0, 75.0, 150.0], snr, **retries, **by_power)
     assert one_sided == {0: "delivered", 2: "collision"}
 
 

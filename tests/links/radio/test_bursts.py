@@ -33,6 +33,16 @@ def enumerated(snr, interferers):
     return (mean - alone) / (1.0 - alone)
 
 
+def test_a_loss_is_a_probability():
+    """The chances of who is there add up to 1 but for rounding, and the draws take no more."""
+    rng, packets = np.random.default_rng(1), 2_000
+    there = rng.uniform(0.05, 0.95, (packets, 6))  # those beyond four spoil packets all the time
+    over = [curve(error, 10.0)] * packets
+    losses = bursts.lost_to_several(over, np.full((packets, 6), 1e6), there)
+    assert losses == pytest.approx(1.0, abs=1e-12)
+    assert (losses <= 1.0).all()
+
+
 def test_up_to_four_are_enumerated():
     rng = np.random.default_rng(1)
     snr = 10.0**1.3

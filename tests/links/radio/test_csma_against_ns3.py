@@ -83,7 +83,7 @@ def poisson_mbps(ether, n, rate_hz, seed, seconds=10, **mac):
     [(2, 0, 1.162, 0.009, 0.05), (2, 10, 5.209, 0.019, 0.03), (4, 0, 0.112, 0.004, 0.05)],
 )
 def test_saturated_hidden_senders(ether, n, weaker_db, want, error, within):
-    got = saturated_mbps(ether, n, weaker_db=weaker_db)
+    got = saturated_mbps(ether, n, weaker_db=weaker_db, capture=True)
     assert abs(got - want) < within * want + 2 * error
 
 
@@ -111,7 +111,7 @@ def test_rts_and_cts_let_hidden_senders_wait(ether):
 @pytest.mark.parametrize(("mbps", "rate_hz"), [(12, 40), (6, 80)])
 @pytest.mark.slow
 def test_who_has_heard_the_cts_spoils_nothing(ether, mbps, rate_hz):
-    """Frame by frame 1.00 and 1.02 attempts a packet; 1.15 and 1.46 if it began all the same."""
+    """A packet is sent 1.00 and 1.02 times, frame by frame; else, had it begun, 1.15 and 1.46."""
     snr, distance_m = around(2, True, 0)
     delays, draws = {}, np.random.default_rng(1)
     times_ns = [np.cumsum(draws.exponential(S / rate_hz, 8 * rate_hz)) for _ in range(2)]
@@ -124,8 +124,8 @@ def test_who_has_heard_the_cts_spoils_nothing(ether, mbps, rate_hz):
         ended = e.run()
         assert np.mean([x.outcome == "delivered" for x in ended]) > 0.995
         delays[fidelity] = np.mean([x.at_ns - x.sent_ns for x in ended])
-        most = 1.2 if fidelity == "message" else 1.05
-        assert np.mean([x.attempts for x in ended]) < most
+        assert np.mean([x.attempts for x in ended]) < 1.2  # with those that end with their RTS
+    assert np.mean(e.recorder.transmitted) < 1.05 * 12_000  # packets, frame by frame
     assert delays["message"] == pytest.approx(delays["packet"], rel=0.15)
 
 

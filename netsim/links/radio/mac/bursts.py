@@ -128,7 +128,7 @@ def lost_to_several(over: Sequence[Curve], power: Floats, there: Floats) -> Floa
         np.interp(row, curve.noise, curve.lost, right=1.0)
         for row, curve in zip(noise, over, strict=True)
     ]
-    return np.asarray(np.add.reduce(weights * np.array(losses), 1))
+    return np.asarray(np.minimum(np.add.reduce(weights * np.array(losses), 1), 1.0))
 
 
 def overlap(share: Floats, frame_s: Floats, others_frame_s: Floats) -> Floats:

@@ -24,6 +24,10 @@ from netsim.links.radio.phy.channel import RadioChannel
 from netsim.links.radio.table import Radio
 from netsim.recording.run_warnings import RunWarnings
 
+ROUNDS = 8
+"""Solutions of a problem, at most, each with the losses to several that the last one leads to."""
+CLOSE = 0.125
+"""Change of a loss to several by the problem's own solution up to which there is no other one."""
 MOMENT = 1e-300
 """In place of a share of the time that is 0."""
 
@@ -178,16 +182,16 @@ class ConstantContention(Contention):
         to_receivers : (rows,) float64
             Its own at the receptions of these.
         """
-        powers, first = self._powers, len(to_receivers)
+        powers, first, least = self._powers, len(to_receivers), self._channel.sensitivity
         columns, dst = len(to_own[0]) if to_own else 0, powers.dst[:first]
         if self._channel.fades or not to_own:
             return np.ones(len(powers.flights) - 1, np.bool_)
         found = np.zeros(columns, np.bool_)
         for row, loud in enumerate(to_own, first):
-            found |= (loud >= self._lock_snr) | (1.0 + loud > powers.harmless[row])
+            found |= (loud >= least) | (1.0 + loud > powers.harmless[row])
             found |= powers.src[:columns] == powers.dst[row]
         loud = to_receivers
-        theirs = (loud >= self._lock_snr) | (1.0 + loud > powers.harmless[:first])
+        theirs = (loud >= least) | (1.0 + loud > powers.harmless[:first])
         theirs |= dst == flight.src
         found[powers.of[:first][theirs]] = True
         return found
@@ -199,7 +203,7 @@ class ConstantContention(Contention):
         if receiver != flight.src:
             loudness = self._channel.snr(flight.src, receiver, now_ns) * flight.power_now
             harmless = self._powers.harmless[self._powers.row[reception]]
-            if loudness < self._lock_snr and 1.0 + loudness <= harmless:
+            if 1.0 + loudness <= harmless and not self._notices(receiver, flight, loudness, now_ns):
                 return None
         return super()._spoils(at, reception, flight, now_ns)
 
@@ -258,6 +262,22 @@ class ConstantContention(Contention):
             self._powers.touched[self._powers.column[flight]] = False
 
     # -- several at once -------------------------------------------------------------------------
+
+    def _solve(self, flight: Flight, now_ns: int) -> None:
+        """Set the media of a flight's problem, whose losses to several follow its own shares."""
+        super()._solve(flight, now_ns)
+        powers = self._powers
+        if flight not in powers.column or not (flight.hidden or flight.contenders):
+            return
+        together = self._together(flight)
+        for _ in range(ROUNDS):
+            stale = [one for one in together if powers.stale[powers.column[one]]]
+            self._look_at(stale)
+            errors = [(self._found[one][0].error, self._sender(one, now_ns).error) for one in stale]
+            if all(abs(new - old) <= CLOSE for old, new in errors):
+                self._touched |= dict.fromkeys([one for one in stale if self._set_medium(one)])
+                return
+            super()._solve(flight, now_ns)
 
     def settle(self, now_ns: int) -> Changed:
         while self._unsolved:

@@ -35,7 +35,7 @@ from netsim.links.radio.mac.interference import Changed, Interference, in_order
 from netsim.links.radio.phy.channel import RadioChannel
 from netsim.links.radio.table import Radio
 from netsim.recording.run_warnings import RunWarnings
-from netsim.units import NS_PER_S, db_to_linear
+from netsim.units import NS_PER_S
 
 HARMLESS = 1.0 / 32.0
 """Probability of spoiling a packet up to which a hidden sender is left out."""
@@ -83,11 +83,12 @@ class Contention(Interference):
         self._listens, self._all = listens, np.arange(nodes)
         # By senders and powers; see `_not_found`.
         self._drowned: dict[tuple[int, float, int, float], tuple[NDArray[np.bool_], ...]] = {}
-        self._lock_snr = max(PREAMBLE_SNR, channel.sensitivity)
+        # Of the noise as a preamble meets it: alone, what reaches the sensitivity is found.
+        self._noise = min(1.0, channel.sensitivity / PREAMBLE_SNR)
         self._error = lru_cache(maxsize=1 << 14)(channel.error)
         self._access = lru_cache(maxsize=4096)(self._csma.access)
         self._alone = lru_cache(maxsize=256)(self._access_alone)
-        self._half = lru_cache(maxsize=256)(self._half_lost)
+        self._half = lru_cache(maxsize=256)(channel.half_lost_snr)
         # By node, its packets and whom it hears with which power; see `_hold`.
         self._holds: dict[tuple[object, ...], tuple[float, float]] = {}
         self._found: dict[Flight, tuple[Sender, Access]] = {}  # of those on the air
@@ -160,7 +161,7 @@ class Contention(Interference):
             for reception in other.receptions:
                 reception.hidden.pop(flight, None)
         self._unsolved |= flight.contenders | flight.hidden
-        if _lost_its_last(flight):
+        if flight.lost_its_last():
             self._keeping |= flight.hidden
 
     def settle(self, now_ns: int) -> Changed:
@@ -185,9 +186,7 @@ class Contention(Interference):
         now_ns : int
         """
         channel = self._channel
-        pair = (one, other) if one < other else (other, one)
-        when_ns = now_ns if channel.moving else 0
-        if self._distance_m is not None and not self._near(*pair, when_ns):
+        if self._distance_m is not None and not self._in_reach(one, other, now_ns):
             return False
         if channel.sensitivity == 0.0:
             return True
@@ -212,8 +211,11 @@ class Contention(Interference):
         loudness = self._channel.snr(flight.src, receiver, now_ns) * flight.power_now
         if loudness == 0.0:
             return None
-        later = self._lost_to(at, reception, loudness, now_ns)
-        earlier = 1.0 if loudness >= self._lock_snr else later
+        noticed = self._notices(receiver, flight, loudness, now_ns)
+        later = 1.0
+        if self._csma.capture or not noticed:
+            later = self._lost_to(at, reception, loudness, now_ns)
+        earlier = 1.0 if noticed else later
         if earlier < HARMLESS and later < HARMLESS:
             return None
         warned = bool(flight.receptions)
@@ -223,6 +225,26 @@ class Contention(Interference):
                 at.src, theirs, now_ns
             )
         return earlier, later, warned
+
+    def _notices(self, node: int, flight: Flight, loudness: float, now_ns: int) -> bool:
+        """Return whether a node that nobody else sends to finds the preambles of a flight.
+
+        Those that it is for do so also beyond the range of the carrier sense.
+        """
+        if any(reception.tx.dst == node for reception in flight.receptions):
+            return loudness >= self._channel.sensitivity
+        return self._finds(node, flight.src, loudness, now_ns)
+
+    def _finds(self, node: int, src: int, loudness: float, now_ns: int) -> bool:
+        """Return whether a node finds the preambles of what another one sends to somebody else."""
+        if loudness < self._channel.sensitivity:
+            return False
+        return self._distance_m is None or self._in_reach(node, src, now_ns)
+
+    def _in_reach(self, one: int, other: int, now_ns: int) -> bool:
+        """Return whether two nodes are within the range of the carrier sense."""
+        pair = (one, other) if one < other else (other, one)
+        return self._near(*pair, now_ns if self._channel.moving else 0)
 
     def _lost_to(self, at: Flight, reception: Reception, loudness: float, now_ns: int) -> float:
         """Probability that a packet is lost to a sender's power, if not to noise alone."""
@@ -292,7 +314,7 @@ class Contention(Interference):
         flight.at_once_ends_ns = now_ns + round((wait_s + mac.exchange_s(sender)) * NS_PER_S)
         for one, other in [(a, b) for o in contenders for a, b in ((flight, o), (o, flight))]:
             for reception in one.receptions:
-                lost = self._not_captured(one, reception, other, now_ns) if mac.capture else 1.0
+                lost = self._not_captured(one, reception, other, now_ns)
                 before = reception.first_loss
                 if before is None or lost > before[0]:
                     reception.first_loss = lost, one.leg + (one is not flight)
@@ -321,13 +343,12 @@ class Contention(Interference):
         index = {one: i for i, one in enumerate(senders)}
         contenders = [tuple(sorted([index[other] for other in one.contenders])) for one in senders]
         lost: tuple[tuple[tuple[float, ...], ...], ...] = ()
-        if self._csma.capture:
-            lost = tuple(
-                [
-                    self._lost(one, [together[i] for i in heard], now_ns)
-                    for one, heard in zip(together, contenders, strict=True)
-                ]
-            )
+        if self._csma.capture or self._channel.sensitivity or self._distance_m is not None:
+            pairs = zip(together, contenders, strict=True)
+            of = [(one, [together[i] for i in heard]) for one, heard in pairs]
+            lost = tuple([self._lost(one, heard, now_ns) for one, heard in of])
+            if not self._csma.capture and all(x == 1.0 for a in lost for row in a for x in row):
+                lost = ()
         problem = ContentionProblem(
             tuple(senders.values()),
             tuple(contenders),
@@ -367,12 +388,12 @@ class Contention(Interference):
         if known is None:
             nodes, powers = (np.array(of) for of in zip(*others, strict=True))
             loud = np.sort(self._channel.loudness.at_all(flight.src, nodes, now_ns) * powers)
-            found = _stronger(loud, PREAMBLE_SNR)
-            decoded = 0
+            preamble = PREAMBLE_SNR * (self._noise + loud)
+            found, decoded = _stronger(loud, preamble), 0
             if mac.capture:
                 _, rate_bps = self._snr_and_rate(flight, now_ns)
                 needed = self._half(flight.packet_bits, rate_bps)
-                decoded = _stronger(loud, max(PREAMBLE_SNR, needed))
+                decoded = _stronger(loud, np.maximum(preamble, needed * (1.0 + loud)))
             answer_s = mac.sifs_s + (sender.ack_s or 0.0)
             longer = decoded + (found - decoded if eifs_s else 0)
             total_s = decoded * answer_s + (found - decoded) * eifs_s
@@ -382,15 +403,6 @@ class Contention(Interference):
             if not self._channel.moving:
                 self._holds[key] = known
         return known
-
-    def _half_lost(self, bits: int, rate_bps: float) -> float:
-        """The SNR, linear, at which half of the packets are lost."""
-        low_db, high_db = -20.0, 60.0
-        for _ in range(20):
-            at_db = 0.5 * (low_db + high_db)
-            lost = self._error(db_to_linear(at_db), bits, rate_bps) > 0.5
-            low_db, high_db = (at_db, high_db) if lost else (low_db, at_db)
-        return db_to_linear(high_db)
 
     def _access_alone(self, sender: Sender, receptions: int) -> Access:
         """Return the access of a sender that has neither contenders nor hidden ones."""
@@ -455,7 +467,7 @@ class Contention(Interference):
     def _lost(
         self, flight: Flight, contenders: Sequence[Flight], now_ns: int
     ) -> tuple[tuple[float, ...], ...]:
-        """With capture: the probabilities of losing a packet to each contender's."""
+        """Probabilities of losing a packet to each contender's, of those that begin together."""
         return tuple(
             tuple([self._not_captured(flight, reception, other, now_ns) for other in contenders])
             for reception in flight.receptions
@@ -470,11 +482,11 @@ class Contention(Interference):
         answers_too = 1.0 - self._beaten(other, theirs, at, now_ns)
         if answers_too == 0.0 or theirs.tx.dst == receiver:
             return lost
-        channel = self._channel
+        channel, spoilt = self._channel, 1.0
         answer = channel.snr(receiver, at.src, now_ns)
         loudness = channel.snr(theirs.tx.dst, at.src, now_ns)
-        spoilt = 1.0
-        if answer >= PREAMBLE_SNR * (1.0 + loudness):
+        judged = self._csma.capture or not self._finds(at.src, theirs.tx.dst, loudness, now_ns)
+        if judged and answer >= PREAMBLE_SNR * (self._noise + loudness):
             _, rate_bps = self._snr_and_rate(at, now_ns)
             spoilt = self._error(answer / (1.0 + loudness), ACK_BITS, basic_rate_bps(rate_bps))
         return 1.0 - (1.0 - lost) * (1.0 - round(answers_too * spoilt * STEPS) / STEPS)
@@ -486,7 +498,9 @@ class Contention(Interference):
             return 1.0
         loudness = self._channel.snr(other.src, receiver, now_ns) * other.power_now
         signal = self._channel.snr(at.src, receiver, now_ns) * at.power_now
-        if signal < PREAMBLE_SNR * (1.0 + loudness):
+        if signal < PREAMBLE_SNR * (self._noise + loudness):
+            return 1.0
+        if not self._csma.capture and self._notices(receiver, other, loudness, now_ns):
             return 1.0
         return self._lost_to(at, reception, loudness, now_ns)
 
@@ -495,15 +509,19 @@ class Contention(Interference):
         sender, access = self._found[flight]
         old, frame_ns = flight.medium, sender.frame_s * NS_PER_S
         losses = self._in_all(flight, access.losses)
-        wait_ns = max(0.0, access.attempt_s * NS_PER_S - frame_ns)
-        differs = abs(wait_ns - old.wait_ns) > SAME * (old.wait_ns + frame_ns)
+        attempt_ns = access.attempt_s * NS_PER_S
+        wait_ns = max(0.0, attempt_ns - frame_ns)
+        # Where most fail by their RTS, an attempt is shorter than a packet.
+        part = attempt_ns / frame_ns if attempt_ns < frame_ns else 1.0
+        change_ns = wait_ns - old.wait_ns + frame_ns * (part - old.slowdown)
+        differs = abs(change_ns) > SAME * (old.wait_ns + frame_ns * old.slowdown)
         for reception, loss in zip(flight.receptions, losses, strict=False):
             differs = differs or abs(loss - reception.medium.collision) > SAME
         if not differs:
             return False
         sent, most = access.sent_s / sender.frame_s if frame_ns else 1.0, max(losses)
         by_attempt = _each(access, losses[0])
-        medium = flight.medium = Medium(1.0, wait_ns, most, sent, by_attempt=by_attempt)
+        medium = flight.medium = Medium(part, wait_ns, most, sent, by_attempt=by_attempt)
         if self._listens:
             self._count_heard(flight)
         for reception, loss in zip(flight.receptions, losses, strict=False):
@@ -568,9 +586,9 @@ def _hidden(flight: Flight, index: Mapping[Flight, int]) -> tuple[tuple[Hidden, 
     )
 
 
-def _stronger(loud: NDArray[np.float64], ratio: float) -> int:
-    """Pairs of powers over noise, ascending, of which one is so many times the other and noise."""
-    return int((loud.size - np.searchsorted(loud, ratio * (1.0 + loud))).sum())
+def _stronger(loud: NDArray[np.float64], needed: NDArray[np.float64]) -> int:
+    """Pairs of powers over noise, ascending, of which one is what it needs beside the other."""
+    return int((loud.size - np.searchsorted(loud, needed)).sum())
 
 
 def _each(access: Access, loss: float) -> tuple[float, ...] | None:
@@ -579,12 +597,3 @@ def _each(access: Access, loss: float) -> tuple[float, ...] | None:
         return None
     spared = (1.0 - loss) / (1.0 - access.losses[0])  # by those beside the problem's
     return tuple([1.0 - (1.0 - one) * spared for one in access.by_attempt])
-
-
-def _lost_its_last(flight: Flight) -> bool:
-    """Return whether a flight that has ended more probably lost its last packet than not."""
-    for reception in flight.receptions:
-        sending = reception.sending
-        if sending is not None and 2 * sending.lost > sending.packets:
-            return True
-    return False

@@ -445,6 +445,14 @@ class Flight:
         self.addressees = [r.tx.dst for r in receptions] + [report[0].dst for report in missed]
         self.broadcast = rate_bps is not None
 
+    def lost_its_last(self) -> bool:
+        """Return whether, having ended, it more probably lost its last packet than not."""
+        for reception in self.receptions:
+            sending = reception.sending
+            if sending is not None and 2 * sending.lost > sending.packets:
+                return True
+        return False
+
     def passed_ns(self, time_ns: int) -> float:
         """Time of its leg that has passed by an instant, in spread time where it has slots [ns].
 

@@ -20,7 +20,7 @@ from netsim.links.radio.phy.loudness import Loudness
 from netsim.links.radio.phy.resource_blocks import Gain
 from netsim.links.radio.table import Radio
 from netsim.rng import Streams
-from netsim.units import NS_PER_S, to_ns
+from netsim.units import NS_PER_S, db_to_linear, to_ns
 
 
 class RadioChannel:
@@ -149,6 +149,15 @@ class RadioChannel:
         if self.resource_blocks is not None:
             return self.resource_blocks.rate_bps(snr)
         return float(self._radio.rate.bits_per_s(snr, self._radio.bandwidth_hz))
+
+    def half_lost_snr(self, packet_bits: int, rate_bps: float) -> float:
+        """The SNR, linear, at which half of the packets of a size and rate are lost."""
+        low_db, high_db = -20.0, 60.0
+        for _ in range(20):
+            at_db = 0.5 * (low_db + high_db)
+            lost = self.error(db_to_linear(at_db), packet_bits, rate_bps) > 0.5
+            low_db, high_db = (at_db, high_db) if lost else (low_db, at_db)
+        return db_to_linear(high_db)
 
     def error(self, snr: float, packet_bits: int, rate_bps: float | None = None) -> float:
         """Probability that an attempt at a packet fails.

@@ -22,8 +22,6 @@ DECODED = "decoded"
 SPOILT = "spoilt"
 """Results at a receiver; `SPOILT`: it would have been decoded but for other frames."""
 
-DETECTION_S = 4e-6
-"""Time within which a receiver finds a preamble and reports a busy medium (aCCATime of OFDM)."""
 SYMBOL_S, SERVICE_AND_TAIL_BITS = 4e-6, 22
 """An OFDM symbol, and the bits beside a frame's own."""
 
@@ -61,7 +59,7 @@ class Timing:
         self.rts_ns, self.cts_ns = to_ns(mac.rts_s), to_ns(mac.cts_s)
         self.propagation_ns = to_ns(mac.propagation_s)
         # Two stations whose slots are aligned never notice each other's frame within its slot.
-        self.detection_ns = min(to_ns(DETECTION_S), self.slot_ns // 2)
+        self.detection_ns = min(to_ns(mac.detection_s), self.slot_ns // 2)
         self.answer_ns = self.sifs_ns + self.slot_ns + to_ns(PREAMBLE_S) + 2 * self.propagation_ns
 
     def data_ns(self, bits: int, rate_bps: float) -> int:
@@ -103,6 +101,10 @@ class Frame:
 
     Attributes
     ----------
+    announces : Frame or None
+        The data frame that an RTS announces.
+    announced : bool
+        Whether an RTS came before it.
     number : int
         Which of its sender's frames it is; keys the random draws of its decoding.
     begins_ns : int
@@ -124,9 +126,9 @@ class Frame:
     """
 
     __slots__ = (
-        "answers", "arrives_ns", "begins_ns", "bits", "cut", "dst", "duration_ns", "flight",
-        "heard", "kind", "listeners", "nav_ns", "noticed", "number", "over", "packet", "rate_bps",
-        "results", "sinr", "src",
+        "announced", "announces", "answers", "arrives_ns", "begins_ns", "bits", "cut", "dst",
+        "duration_ns", "flight", "heard", "kind", "listeners", "nav_ns", "noticed", "number",
+        "over", "packet", "rate_bps", "results", "sinr", "src",
     )  # fmt: skip
 
     def __init__(
@@ -145,6 +147,8 @@ class Frame:
         self.kind, self.src, self.dst, self.flight = kind, src, dst, flight
         self.duration_ns, self.rate_bps, self.bits = duration_ns, rate_bps, bits
         self.nav_ns, self.answers, self.packet = nav_ns, answers, packet
+        self.announces: Frame | None = None
+        self.announced = False
         self.number, self.begins_ns = 0, 0
         self.heard: Heard
         self.noticed: NDArray[np.bool_]
@@ -196,8 +200,13 @@ def data_frame(
 def rts(timing: Timing, data: Frame) -> Frame:
     """The announcement of a data frame; it reserves the medium to the end of the exchange."""
     nav_ns = 2 * timing.sifs_ns + timing.cts_ns + data.duration_ns + data.nav_ns
-    rate_bps = min(basic_rate_bps(0.0), data.rate_bps)
-    return Frame(RTS, data.src, data.dst, data.flight, timing.rts_ns, rate_bps, RTS_BITS, nav_ns)
+    rate_bps, packet = min(basic_rate_bps(0.0), data.rate_bps), data.packet
+    lasts_ns = timing.rts_ns
+    frame = Frame(
+        RTS, data.src, data.dst, data.flight, lasts_ns, rate_bps, RTS_BITS, nav_ns, packet=packet
+    )
+    frame.announces, data.announced = data, True
+    return frame
 
 
 def answer(timing: Timing, kind: str, node: int, frame: Frame) -> Frame:

@@ -23,7 +23,7 @@ from netsim.links.link import (
     Report,
 )
 from netsim.links.radio.mac.flight import Flight, Reception
-from netsim.links.radio.mac.frame_level.frame import DATA, DECODED, SPOILT, Frame, Timing
+from netsim.links.radio.mac.frame_level.frame import DATA, DECODED, RTS, SPOILT, Frame, Timing
 from netsim.links.radio.mac.frame_level.hearing import Hearing
 from netsim.links.radio.mac.frame_level.receiver import Decoder, Receivers
 from netsim.links.radio.mac.frame_level.station import Medium, Station
@@ -47,10 +47,10 @@ class Tally:
     arrived : ndarray of bool, shape (packets,)
         Which packets have arrived; the sender may not know it.
     attempts, asleep, spoilt : int
-        Data frames sent, those of them at which the receiver slept, and those that were lost to
-        other frames.
+        Exchanges begun, by a data frame or its RTS, those of them at which the receiver slept, and
+        those that failed by other frames.
     too_weak : int
-        Those that were lost without others.
+        Those that failed without others.
     combined_snr : float
         Sum of the SINRs of the attempts at the packet in turn, linear; where they are combined.
     """
@@ -60,17 +60,17 @@ class Tally:
         self.attempts = self.asleep = self.spoilt = self.too_weak = 0
         self.combined_snr = 0.0
         self._packet = 0
-        self._settled = 0
+        self._unanswered = False  # an RTS has come, and no data have followed
         self._snr_sum = 0.0
         self._hopeful = False
 
     def sent(self, packet: int, snr: float, hopeful: bool) -> None:
-        """Count a data frame that begins.
+        """Count an exchange that begins.
 
         Parameters
         ----------
         packet : int
-            Which is in it.
+            Which it is about.
         snr : float
             At the receiver, linear, without interference.
         hopeful : bool
@@ -78,12 +78,22 @@ class Tally:
         """
         if packet != self._packet:
             self._packet, self.combined_snr = packet, 0.0
+        self._close()
         self.attempts += 1
         self._snr_sum += snr
         self._hopeful = self._hopeful or hopeful
 
+    def goes_on(self) -> None:
+        """Note that data follow their RTS, whose answer has come."""
+        self._unanswered = False
+
+    def _close(self) -> None:
+        """Count an RTS whose answer others prevented."""
+        self.spoilt += self._unanswered
+        self._unanswered = False
+
     def ended(self, frame: Frame, node: int, asleep: bool) -> None:
-        """Count what became of a data frame.
+        """Count what became of a data frame, or of its RTS.
 
         Parameters
         ----------
@@ -95,7 +105,9 @@ class Tally:
         """
         result = frame.results.get(node)
         self.combined_snr += frame.sinr.get(node, 0.0)
-        if result == DECODED:
+        if result == DECODED and frame.kind == RTS:
+            self._unanswered = True
+        elif result == DECODED:
             self.arrived[frame.packet] = True
         elif asleep:
             self.asleep += 1
@@ -122,8 +134,9 @@ class Tally:
         Returns
         -------
         Report
-            Its SNR is the mean over data frames, without interference.
+            Its SNR is the mean over exchanges, without interference.
         """
+        self._close()
         tx, delivered, mask = reception.tx, int(self.arrived.sum()), None
         if reception.unreachable is not None:
             outcome = reception.unreachable
@@ -291,29 +304,33 @@ class FrameLevelSampler:
         return 0.0 if tally is None else tally.combined_snr
 
     def _frame_begins(self, frame: Frame) -> None:
-        if frame.kind != DATA:
+        if frame.kind not in (DATA, RTS):
             return
-        flight = frame.flight
+        flight, data = frame.flight, frame.announces or frame
         for reception in flight.receptions:
             tally = self._tallies.get(reception)
-            if tally is not None:
+            if tally is not None and frame.announced:
+                tally.goes_on()
+            elif tally is not None:
                 snr = float(frame.heard.snr[reception.tx.dst])
-                loss = self._channel.error(snr, flight.packet_bits, frame.rate_bps)
+                loss = self._channel.error(snr, flight.packet_bits, data.rate_bps)
                 tally.sent(frame.packet, snr, hopeful=loss < 1.0)
 
     def _frame_ended(self, frame: Frame) -> None:
         length_ns = self._env.now - frame.begins_ns
         self._meter.on_air(frame.src, frame.listeners, frame.begins_ns, self._env.now, length_ns)
-        if frame.kind != DATA:
+        if frame.kind not in (DATA, RTS):
             return
-        self._recorder.airtime_ns += length_ns
-        frame.flight.airtime_ns += length_ns
+        if frame.kind == DATA:
+            self._recorder.airtime_ns += length_ns
+            frame.flight.airtime_ns += length_ns
         for reception in frame.flight.receptions:
             tally, node = self._tallies.get(reception), reception.tx.dst
             if tally is None:
                 continue
             asleep = reception.wakes_ns > frame.begins_ns
-            reception.transmissions += length_ns / frame.duration_ns if frame.cut else 1.0
+            if frame.kind == DATA:
+                reception.transmissions += length_ns / frame.duration_ns if frame.cut else 1.0
             if frame.noticed[node] and node not in frame.listeners and node not in self._off:
                 frame.results[node] = SPOILT  # its receiver was sending, or busy with another
             tally.ended(frame, node, asleep)
