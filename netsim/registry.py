@@ -135,7 +135,11 @@ class Table(BaseModel):
     """A table of a scenario file: frozen, and unknown keys are errors."""
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", allow_inf_nan=False, validate_default=True
+        frozen=True,
+        extra="forbid",
+        allow_inf_nan=False,
+        validate_default=True,
+        defer_build=True,  # most tables are only read as parts of a scenario's
     )
 
     def changed(self, keys: Iterable[str]) -> list[str]:
