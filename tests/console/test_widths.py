@@ -71,7 +71,7 @@ PLAYED = [
         "--target", "0.4", "--out", "swept",
     ],
 ]  # fmt: skip
-"""What plays, with times of this machine in what is shown; a sweep shows its tables again."""
+"""Commands that play, and show times of this machine; a sweep shows its tables again."""
 PROGRESS = "loading PyTorch placing the nodes laying out the links first evaluation summing up "
 PROGRESS += "left of which are done"
 
