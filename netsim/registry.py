@@ -142,6 +142,13 @@ class Table(BaseModel):
         defer_build=True,  # most tables are only read as parts of a scenario's
     )
 
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        """Build at once what a user's file defines, so that its error names the line there."""
+        super().__pydantic_init_subclass__(**kwargs)
+        if cls.__module__.partition(".")[0] not in ("netsim", "algorithms"):
+            cls.model_rebuild(raise_errors=False)
+
     def changed(self, keys: Iterable[str]) -> list[str]:
         """Select the keys that do not have their default, in alphabetical order.
 
