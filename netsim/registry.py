@@ -149,13 +149,24 @@ class Table(BaseModel):
     """A table of a scenario file: frozen, and unknown keys are errors."""
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", allow_inf_nan=False, validate_default=True
+        frozen=True,
+        extra="forbid",
+        allow_inf_nan=False,
+        validate_default=True,
+        defer_build=True,  # most tables are only read as parts of a scenario's
     )
 
     @classmethod
     def laid_below(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
         """Keys that a table as written has by one of its others, such as a preset's name."""
         return {}
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        """Build at once what a user's file defines, so that its error names the line there."""
+        super().__pydantic_init_subclass__(**kwargs)
+        if cls.__module__.partition(".")[0] not in ("netsim", "algorithms"):
+            cls.model_rebuild(raise_errors=False)
 
     def changed(self, keys: Iterable[str]) -> list[str]:
         """Select the keys that do not have their default, in alphabetical order.

@@ -16,9 +16,9 @@ from rich.text import Text
 from netsim.backends.native import cores
 from netsim.campaign import (
     ending,
+    folder_rotation,
     grid,
     live,
-    moving_aside,
     ray_workers,
     search,
     sweep_folder,
@@ -120,13 +120,13 @@ def new_folder(out: Path | None, force_new: bool = False) -> Path | None:
     if force_new:
         if out is None:
             raise ScenarioError("--force-new: needs --out DIR, the folder that is to be a new one")
-        return None if moving_aside.must_move(out) else out
+        return None if folder_rotation.must_move(out) else out
     return None if out is not None and sweep_folder.takes_sweep(out) else out
 
 
 def make_room(out: Path | None, quiet: bool) -> None:
     """Move aside what a folder holds, and say so unless nothing is to be printed."""
-    aside = None if out is None else moving_aside.move(out)
+    aside = None if out is None else folder_rotation.move(out)
     if aside is not None and not quiet:
         consoles.err().print(f"moved what {out} held to {aside}")
 

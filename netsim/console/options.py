@@ -24,7 +24,7 @@ ForceNew = Annotated[
     ),
 ]
 Device = Annotated[
-    str | None, typer.Option(metavar="auto|cpu|cuda|cuda:N", help="Where to compute.")
+    str | None, typer.Option(metavar="DEVICE", help="Where to compute: auto, cpu, cuda, or cuda:1.")
 ]
 Components = Annotated[
     list[Path] | None,

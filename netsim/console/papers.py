@@ -121,7 +121,7 @@ def as_table(entries: Sequence[Entry], rates: Rates, cores: int) -> Table:
     cores : int
         Cores of the machine, over which the hours are spread.
     """
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, collapse_padding=True)
     for column in ("paper", "tables and figures", "scenario"):
         wraps = column == "tables and figures"
         table.add_column(column, no_wrap=not wraps, min_width=8 if wraps else None)
@@ -151,12 +151,23 @@ def show(measure: bool) -> None:
     ----------
     measure : bool
         Measure the rates of this machine, and keep them for the next time.
+
+    Raises
+    ------
+    ScenarioError
+        If measured rates cannot be kept, or kept ones cannot be read.
     """
     table, path = shipped(), kept_rates()
     if measure:
         found = measured(table)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_text(path, json.dumps(found, indent=1, sort_keys=True))
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_text(path, json.dumps(found, indent=1, sort_keys=True))
+        except OSError as error:
+            raise ScenarioError(
+                f"{path}: this machine's rates cannot be kept there: {error.strerror}; name "
+                "another folder in XDG_CACHE_HOME"
+            ) from error
     own = kept(path, table)
     cores = os.cpu_count() or 1
     console = terminal.out()

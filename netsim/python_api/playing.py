@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from netsim.campaign import moving_aside, sweep_folder, sweeping
+from netsim.campaign import folder_rotation, sweep_folder, sweeping
 from netsim.campaign import resume as campaign_resume
 from netsim.campaign.ending import RunEnding
 from netsim.engine import component_record, runner
@@ -201,7 +201,7 @@ def _found_there(scenario: Scenario, out: str | Path | None, progress: bool) -> 
             raise
         except (ScenarioError, AlteredError) as error:  # nothing was written
             why = str(error)
-    aside = moving_aside.move(folder)
+    aside = folder_rotation.move(folder)
     told = f"{folder}: moved to {aside} and played anew: {why}"
     warnings.warn(told, RunWarning, stacklevel=3)
     return None

@@ -238,7 +238,7 @@ class RunFolder:
 
     @cached_property
     def messages(self) -> dict[str, Any]:
-        """`messages/`, what figures need of it."""
+        """`messages/`; columns that few figures need are read when one of them asks."""
         columns = ("t_sent_s", "t_done_s", "src", "dst", "kind", "bits", "outcome", "age_s")
         return self._table("messages", columns)
 
@@ -269,17 +269,19 @@ class RunFolder:
 
     def _table(self, name: str, columns: Sequence[str] | None) -> dict[str, Any]:
         """A table; parts behind one that is broken are left out where faults are told."""
-        found: list[Any] = []
-        try:
-            found.extend(run_folder.tables(self.folder, name, columns))
-        except ScenarioError as problem:
-            if self.faults is None:
-                raise
-            self.faults.append(f"{problem}; what follows is left out")
-        if not found:
-            return {}
-        whole = pa.concat_tables(found)
-        return {column: _cells(whole.column(column)) for column in whole.column_names}
+
+        def read(names: Sequence[str] | None) -> Any:
+            found: list[Any] = []
+            try:
+                found.extend(run_folder.tables(self.folder, name, names))
+            except ScenarioError as problem:
+                if self.faults is None:
+                    raise
+                if names is columns:
+                    self.faults.append(f"{problem}; what follows is left out")
+            return pa.concat_tables(found) if found else pa.table({})
+
+        return _Table(read(columns), read)
 
     def require(self, table: str) -> None:
         """Raise ScenarioError where a table is missing."""
@@ -296,6 +298,31 @@ class RunFolder:
                 f"{', '.join(known) or 'none: the run was played with --timing-only'}"
                 + did_you_mean(metric, known)
             )
+
+
+class _Table(dict[str, Any]):
+    """Columns of a table by their names; a further one is read when it is asked for.
+
+    A run that goes on appends rows, so a column that is read later is cut to as many rows.
+
+    Parameters
+    ----------
+    first : pyarrow.Table
+        The columns that are read at once.
+    read : callable
+        Names -> these columns, from the folder.
+    """
+
+    def __init__(self, first: Any, read: Callable[[Sequence[str] | None], Any]) -> None:
+        super().__init__({name: _cells(first.column(name)) for name in first.column_names})
+        self._rows, self._read = first.num_rows, read
+
+    def __missing__(self, name: str) -> Any:
+        found = self._read([name]) if self else None
+        if found is None or name not in found.column_names or found.num_rows < self._rows:
+            raise ScenarioError(f"{name}: is no column that this table can be read with")
+        self[name] = _cells(found.column(name).slice(0, self._rows))
+        return self[name]
 
 
 def _cells(column: Any) -> Any:

@@ -97,6 +97,8 @@ class _Console(Console):
 def _wrapped(text: str | Text, width: int, hanging: int | None = None) -> Text:
     """Break lines at blanks, where they are longer than `width` columns.
 
+    Number, ± and deviation stay together.
+
     Parameters
     ----------
     text : str or Text
@@ -109,7 +111,7 @@ def _wrapped(text: str | Text, width: int, hanging: int | None = None) -> Text:
         plain = line.plain
         indent = len(plain) - len(plain.lstrip()) if hanging is None else hanging
         breaks, column = [], 0
-        for word in re.finditer(r"\s*\S+", plain):
+        for word in re.finditer(r"\s*\S+(?: ± \S+)*", plain):
             if column and column + cell_len(word.group()) > width:
                 breaks.append(word.end() - len(word.group().lstrip()))
                 column = indent + cell_len(word.group().lstrip())

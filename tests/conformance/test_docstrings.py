@@ -62,7 +62,7 @@ def functions(module):
         if inspect.isfunction(value):
             yield name, value, []
         elif inspect.isclass(value):
-            for method, inner in vars(value).items():
+            for method, inner in list(vars(value).items()):
                 function = getattr(inner, "__func__", inner)
                 if inspect.isfunction(function) and not method.startswith("_"):
                     bases = [getattr(base, method, None) for base in value.__mro__[1:]]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from netsim.campaign import moving_aside
+from netsim.campaign import folder_rotation
 from netsim.engine import runner
 from netsim.errors import ScenarioError
 from netsim.recording import folder_lock
@@ -41,13 +41,13 @@ for line in sys.stdin:
 MOVE = """
 import sys
 from pathlib import Path
-from netsim.campaign import moving_aside
+from netsim.campaign import folder_rotation
 from netsim.engine import runner
 from netsim.errors import FolderBusyError, ScenarioError
 for line in sys.stdin:
     out = Path(line.strip())
     try:
-        moving_aside.move(out)
+        folder_rotation.move(out)
         runner.claim(out, "")
         (out / "status.json").write_text("new")
         print("mine", flush=True)
@@ -160,7 +160,7 @@ def test_the_working_folder_stays(netsim, here, monkeypatch):
     assert netsim(*RUN, "--out", "out").exit_code == 0
     monkeypatch.chdir(here / "out")
     with pytest.raises(ScenarioError, match="can't move the working folder"):
-        moving_aside.must_move(here / "out")
+        folder_rotation.must_move(here / "out")
 
 
 def test_a_sweep_of_which_a_run_is_being_played_stays(tmp_path):
@@ -168,8 +168,8 @@ def test_a_sweep_of_which_a_run_is_being_played_stays(tmp_path):
     run.mkdir(parents=True)
     (tmp_path / "sweep" / "sweep.json").touch()
     with folder_lock.held(run), pytest.raises(ScenarioError, match="moves no folder in use"):
-        moving_aside.move(tmp_path / "sweep")
-    assert moving_aside.move(tmp_path / "sweep") == tmp_path / "sweep.1"
+        folder_rotation.move(tmp_path / "sweep")
+    assert folder_rotation.move(tmp_path / "sweep") == tmp_path / "sweep.1"
     assert not list((tmp_path / "sweep.1").rglob(".lock-*"))
 
 

@@ -1,12 +1,7 @@
 """Output in 80 columns: sentences break between words, and names stay whole."""
 
 import itertools
-import os
-import pty
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 from rich.text import Text
@@ -16,8 +11,6 @@ from netsim.console.commands import list as listing
 from netsim.scenario import shipped
 from netsim.terminal import consoles
 
-ROOT = Path(__file__).resolve().parents[2]
-CONTROLS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 LONG = (
     'name = "of_sixteen_chars" with a very_long_name_of_a_key_that_has_many_words_in_it.and.a.part'
 )
@@ -89,33 +82,3 @@ def test_sentences_break_between_words_and_commands_do_not(netsim, here, monkeyp
     lines = netsim("new", "fading", "own", "--dir", folder, algorithms=False).stdout.splitlines()
     assert f"    pytest '{folder}/test_own.py'" in lines
     assert sum(line.lstrip().startswith("netsim run quickstart") for line in lines) == 1
-
-
-@pytest.mark.slow
-def test_a_run_in_a_terminal_of_80_columns_cuts_no_name(here):
-    text = (here / "s.toml").read_text().replace('kind = "alone"', 'kind = "local"')
-    name = "local_training_by_another_name"
-    (here / "s.toml").write_text(text.replace('kind = "local"', f'kind = "local"\nname = "{name}"'))
-    master, slave = pty.openpty()
-    command = ["run", "s.toml", "--no-figures", "--no-report"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "netsim", *command],
-        env={**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm", "COLUMNS": "80"},
-        **dict.fromkeys(("stdin", "stdout", "stderr"), slave),
-    )
-    os.close(slave)
-    shown = b""
-    try:
-        while part := os.read(master, 65536):
-            shown += part
-    except OSError:  # the process has ended
-        pass
-    os.close(master)
-    assert process.wait() == 0
-    lines = [
-        line for line in re.split(r"[\r\n]+", CONTROLS.sub("", shown.decode())) if line.strip()
-    ]
-    of_progress = [line for line in lines if " of 4 s" in line]
-    assert of_progress
-    assert all(line.startswith(name) for line in of_progress)
-    assert [line for line in lines if len(line) > 80] == []

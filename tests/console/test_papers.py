@@ -88,9 +88,30 @@ def test_measured_rates_are_kept_and_taken_from_then_on(netsim, cache, monkeypat
 
 
 @pytest.mark.slow
-def test_the_rate_of_each_model_of_a_scenario_is_measured():
+def test_measuring_keeps_the_rates_by_which_hours_are_printed(netsim, cache, monkeypatch):
     table = papers.shipped()
     some = [entry for entry in table.entries if entry.scenario == "kd_pdfl_iot"]
-    found = papers.measured(papers.Shipped("", 1, {}, some))
-    assert set(found) == set(some[0].flop)
-    assert all(rate > 1e5 for pair in found.values() for rate in pair)
+    rates = {name: table.rates[name] for name in some[0].flop}
+    few = papers.Shipped("another machine", 1, rates, some)
+    monkeypatch.setattr(papers, "shipped", lambda: few)
+    monkeypatch.setattr(papers.os, "cpu_count", lambda: 1)
+    monkeypatch.setenv("COLUMNS", "200")
+    printed = netsim("list", "papers", "--measure")
+    assert printed.exit_code == 0
+    kept = {name: tuple(pair) for name, pair in json.loads(cache.read_text()).items()}
+    assert set(kept) == set(some[0].flop)
+    assert all(1e5 < rate < 1e15 for pair in kept.values() for rate in pair)
+    (row,) = (line for line in printed.output.splitlines() if "kd_pdfl_iot" in line)
+    hours = some[0].hours(kept, 1)
+    assert float(row.split()[-1].replace(",", "")) == pytest.approx(hours, abs=0.5, rel=0.1)
+    assert "another machine" not in printed.output
+    assert netsim("list", "papers").output == printed.output
+
+
+def test_rates_that_cannot_be_kept_are_told(netsim, cache, monkeypatch):
+    monkeypatch.setattr(papers, "measured", lambda t: {name: (1e9, 1e9) for name in t.rates})
+    cache.parent.write_text("a file where the folder has to be")
+    result = netsim("list", "papers", "--measure")
+    assert result.exit_code == 2
+    assert "cannot be kept" in result.output
+    assert "XDG_CACHE_HOME" in result.output

@@ -9,6 +9,7 @@ import pytest
 from netsim.errors import ScenarioError
 from netsim.recording.reader import RunFolder, begun_folders
 from netsim.recording.recorder import Recorder
+from netsim.recording.schema import MESSAGE_COLUMNS
 from netsim.units import NS_PER_S
 
 
@@ -35,6 +36,20 @@ def test_a_run_that_goes_on_has_come_as_far_as_its_last_record(folder):
     assert np.flatnonzero(run.messages["outcome"].among(("delivered",))).tolist() == [0]
     with pytest.raises(ScenarioError, match=r'state = "running": only a run that has ended'):
         RunFolder.ended(folder)
+
+
+def test_a_figure_can_ask_for_any_column_of_a_table(folder):
+    run = RunFolder.begun(folder)
+    assert {column.name for column in MESSAGE_COLUMNS} > set(run.messages)
+    (part,) = (folder / "messages").glob("*.parquet")
+    shutil.copy(part, part.with_name("part-00001.parquet"))  # the run goes on
+    for column in MESSAGE_COLUMNS:
+        cells = run.messages[column.name]
+        assert len(cells.codes if column.kind == "word" else cells) == 1, column.name
+    assert run.messages["attempts"].tolist() == [1]
+    assert np.isnan(run.messages["snr_db"]).all()
+    with pytest.raises(ScenarioError, match="no_column"):
+        run.messages["no_column"]
 
 
 def test_the_summary_says_how_far_a_run_came_and_what_it_is_called(folder):

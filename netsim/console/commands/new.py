@@ -55,8 +55,9 @@ def command(
         _write(folder, files)
         place = shlex.quote(one_line(folder))
         setting = shlex.quote(_setting(package, name))
-        terminal.out().print_whole(
-            f"wrote {folder / name}.py, which works as it is, and its test",
+        console = terminal.out()
+        console.print(f"wrote {folder / name}.py, which works as it is, and its test")
+        console.print_whole(
             "play it:",
             f"    netsim run quickstart --components {place} --set {setting}",
             "test it:",

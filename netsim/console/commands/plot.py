@@ -35,7 +35,11 @@ def command(
     ] = None,
     form: Annotated[
         Literal["pdf", "svg", "png", "text"] | None,
-        typer.Option("--format", help="text: print a table \\[that of --out, else pdf]."),
+        typer.Option(
+            "--format",
+            metavar="FORMAT",
+            help="pdf, svg, png, or text: print a table \\[that of --out, else pdf].",
+        ),
     ] = None,
     out: Annotated[
         Path | None,
@@ -44,7 +48,7 @@ def command(
     width: Annotated[
         str,
         typer.Option(
-            metavar="column|text|INCHES", help="Width: 3.5 or 7.16 in, as the IEEE has them."
+            metavar="WIDTH", help="column (3.5 in), text (7.16 in, as the IEEE has it), or inches."
         ),
     ] = "column",
     metric: Annotated[
@@ -57,7 +61,9 @@ def command(
     band: Annotated[
         Literal["interval", "std", "nodes", "none"] | None,
         typer.Option(
-            help="What bands span \\[interval of four seeds and more, nodes of one; else seeds]."
+            metavar="BAND",
+            help="What bands span: interval, std, nodes, or none \\[interval of four seeds and "
+            "more, nodes of one; else seeds].",
         ),
     ] = None,
     paired_to: Annotated[

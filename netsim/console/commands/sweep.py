@@ -40,15 +40,15 @@ def command(
     draw: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="A.B=LOW:HIGH[:log]", help="Values from which a search chooses a key."
+            metavar="A.B=RANGE",
+            help="Values from which a search chooses a key: LOW:HIGH or LOW:HIGH:log.",
         ),
     ] = None,
     trials: Annotated[int | None, typer.Option(min=1, help="Number of trials of a search.")] = None,
     search: Annotated[
         str | None,
         typer.Option(
-            metavar="optuna|random",
-            help="Way of the search: by the trials that did well \\[optuna].",
+            metavar="WAY", help="optuna: by the trials that did well; or random \\[optuna]."
         ),
     ] = None,
     prune: Annotated[

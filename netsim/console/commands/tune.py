@@ -19,9 +19,8 @@ from netsim.console.options import (
 )
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from netsim.campaign.tuning import Measurement
+    from netsim.views import Printed
 
 ALSO_CALLED = ("benchmark", "calibrate", "autotune")
 
@@ -48,6 +47,7 @@ def command(
             from netsim.engine import runner
             from netsim.errors import ScenarioError
             from netsim.scenario.kinds import kinds_of
+            from netsim.views.render.terminal import WrappedTable
 
         changes = [*(sets or []), *assignments(device=device, data=data)]
         draft, valid = checked(scenario, changes, {}, kinds_of(components or ()), None, False)
@@ -63,28 +63,22 @@ def command(
         console = terminal.out()
         console.print("us of one node's job, and how many times faster than sequential")
         for measurement in found:
-            console.print(_timings(measurement))
+            console.print(WrappedTable(_timings(measurement)))
         console.print(Text("kept in ") + Text(str(path), style="bold"))
 
 
-def _timings(found: "Measurement") -> "Table":
+def _timings(found: "Measurement") -> "Printed":
     """The times that were measured for one model."""
-    from rich import box
-    from rich.table import Table
+    from netsim.views import Column, Printed
 
+    columns = []
+    for way in ("native", "stacked", "sequential"):
+        of_way = [
+            f"{1e6 * s[way]:,.0f} ({s['sequential'] / s[way]:.2f})" if way in s else "-"
+            for s in found.seconds.values()
+        ]
+        columns.append(Column(way, of_way))
+    columns.append(Column("chosen", [getattr(found.route, job) for job in found.seconds]))
     lanes = f"{found.route.lanes} in a stacked call"
-    title = f"{found.signature}: {found.nodes} nodes, {lanes}"
-    table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left")
-    ways = ("native", "stacked", "sequential")
-    table.add_column("job")
-    for way in ways:
-        table.add_column(way, justify="right")
-    table.add_column("chosen")
-    for purpose, seconds in found.seconds.items():
-        base = seconds["sequential"]
-        cells = (
-            f"{1e6 * seconds[w]:,.0f} ({base / seconds[w]:.2f})" if w in seconds else "-"
-            for w in ways
-        )
-        table.add_row(purpose, *cells, getattr(found.route, purpose))
-    return table
+    note = f"{found.signature}: {found.nodes} nodes, {lanes}"
+    return Printed({"job": list(found.seconds)}, columns, note)

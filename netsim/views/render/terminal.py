@@ -1,11 +1,14 @@
 """Views as tables for a terminal, cut into several where one would be too wide."""
 
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.measure import Measurement
 from rich.table import Table
@@ -16,11 +19,16 @@ from netsim.views.gathering.numbers import spelled
 
 MOST_ROWS = 60
 """Of one panel; the rest is counted."""
-_FOLD = 48  # a row's name takes no more columns than this where room is short
+_MOST_FOR_NAMES = 0.6  # of a terminal's columns; wider names stand above their table
+_TITLE = 24  # a title of more columns is broken, where a table is wider than the terminal
+_SENTENCE = 48  # a cell of more columns is a sentence, which is broken between words
 
 
 class WrappedTable:
     """A table for Rich to print: in parts below each other where it is wider than the terminal.
+
+    No part cuts a name or a number. Names that leave too little room are listed above the table,
+    each with the number of its row.
 
     Parameters
     ----------
@@ -32,49 +40,101 @@ class WrappedTable:
         self._note = printed.note
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        def fits(shown: Sequence[Column], table: Table) -> bool:
-            room = options.update(max_width=10_000)
-            whole = len(shown) - sum(
-                c.keep_with_previous for c in shown
-            )  # what can't be cut any further
-            return whole < 2 or (Measurement.get(console, room, table).maximum <= options.max_width)
+        room = options.max_width
+        names, rest = self._names, list(self._columns)
 
-        rest = list(self._columns)
+        def width(shown: Sequence[Column]) -> int:
+            endless = options.update(max_width=10_000)
+            return Measurement.get(console, endless, _rows(names, shown)).minimum
+
+        if width(rest) > room:
+            rest = [replace(c, title=_in_lines(c.title, _TITLE)) for c in rest]
+            names = {_in_lines(title, _TITLE): cells for title, cells in names.items()}
+            if max(width(group) for group in [[], *_groups(rest)]) > room or (
+                width([]) > _MOST_FOR_NAMES * room
+            ):
+                names, listed = _numbered(self._names, room)
+                yield Text(listed)
         while rest:
-            for end in range(len(rest), 0, -1):
-                if end < len(rest) and any(c.cost for c in rest[:end]) and not rest[0].cost:
-                    continue  # where the table is cut, what was reached and its cost part first
-                if end < len(rest) and rest[end].keep_with_previous:
-                    continue
-                table = self._table(rest[:end], folded=end < len(self._columns))
-                if fits(rest[:end], table):
-                    break
-            yield table
+            whole = [k for k in range(1, len(rest)) if not rest[k].keep_with_previous]
+            if not rest[0].cost:  # where the table is cut, what was reached and its cost part first
+                whole = [k for k in whole if not any(c.cost for c in rest[:k])]
+            ends = [len(rest), *reversed(whole), *range(len(rest) - 1, 0, -1)]
+            end = next((k for k in ends if width(rest[:k]) <= room), 1)
+            yield _rows(names, rest[:end])
             rest = rest[end:]
-        as_wide = options.update(no_wrap=False, overflow="fold")
-        yield from console.render(Text(self._note, style="dim"), as_wide)
+        yield Text(_in_lines(self._note, room), style="dim")
 
-    def _table(self, shown: Sequence[Column], folded: bool) -> Table:
-        found = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-        for i, name in enumerate(self._names):
-            justify: Any = "right" if name == "seeds" else "left"
-            fold = _FOLD if folded and i == 0 else None
-            found.add_column(
-                name, justify=justify, overflow="fold", no_wrap=fold is None, max_width=fold
-            )
-        for column in shown:
-            if max(map(len, column.cells), default=0) > _FOLD:  # sentences
-                found.add_column(column.title, overflow="fold")
-            else:
-                found.add_column(column.title, justify="right", no_wrap=True)
-        above = None
-        for number, cells in enumerate(zip(*self._names.values(), strict=True)):
-            names = list(cells)
-            if len(names) > 1 and names[0] == above:
-                names[0] = ""
-            above = cells[0]
-            found.add_row(*names, *(column.cells[number] for column in shown))
-        return found
+
+def _groups(columns: Sequence[Column]) -> list[list[Column]]:
+    """Columns that stay beside each other."""
+    found: list[list[Column]] = []
+    for column in columns:
+        if found and column.keep_with_previous:
+            found[-1].append(column)
+        else:
+            found.append([column])
+    return found
+
+
+def _in_lines(text: str, width: int, hanging: int = 0) -> str:
+    """Break lines at blanks, but neither a word nor a number from its deviation.
+
+    Parameters
+    ----------
+    text : str
+    width, hanging : int
+        Columns of a line; blanks before the later lines of a broken one.
+    """
+    return "\n".join(
+        textwrap.fill(
+            line.replace(" ± ", "\u00a0±\u00a0"),
+            width,
+            subsequent_indent=" " * hanging,
+            break_long_words=False,
+            break_on_hyphens=False,
+        ).replace("\u00a0±\u00a0", " ± ")
+        for line in text.split("\n")
+    )
+
+
+def _numbered(
+    names: Mapping[str, Sequence[str]], width: int
+) -> tuple[dict[str, Sequence[str]], str]:
+    """Names of rows as numbers, and the list of what each number stands for."""
+    worded = [name for name in names if name != "seeds"]
+    rows = list(zip(*(names[name] for name in worded), strict=True))
+    numbers = [str(1 + k) for k in range(len(rows))]
+    lines = [
+        _in_lines(f"{number}  {', '.join(row)}", width, len(number) + 2)
+        for number, row in zip(numbers, rows, strict=True)
+    ]
+    kept = {name: cells for name, cells in names.items() if name not in worded}
+    return {"row": numbers, **kept}, "\n".join(lines)
+
+
+def _rows(names: Mapping[str, Sequence[str]], shown: Sequence[Column]) -> Table:
+    """The table of some columns; its least width is the one at which nothing in it is cut."""
+    found = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    titles = [*names, *(column.title for column in shown)]
+    for title, cells in zip(titles, [*names.values(), *(c.cells for c in shown)], strict=True):
+        lines = [*title.split("\n"), *cells]
+        widest = max(map(cell_len, lines))
+        if widest > _SENTENCE and any(" " in cell for cell in cells):
+            words = [word for line in lines for word in line.split()]
+            found.add_column(title, min_width=max(_SENTENCE // 2, *map(cell_len, words)))
+        else:
+            is_name = title in names and title not in ("row", "seeds")
+            justify: Any = "left" if is_name else "right"
+            found.add_column(title, justify=justify, no_wrap=True, min_width=widest)
+    above = None
+    for number, cells in enumerate(zip(*names.values(), strict=True)):
+        called = list(cells)
+        if len(called) > 1 and called[0] == above:
+            called[0] = ""
+        above = cells[0]
+        found.add_row(*called, *(column.cells[number] for column in shown))
+    return found
 
 
 class Speaker(Protocol):
