@@ -108,7 +108,7 @@ def processes(node: Node, params: Params) -> list[Process]:
 
 
 class Round:
-    """What the server knows of a round under way.
+    """The server's knowledge of a round under way.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ class Round:
         self.shares, self.since_s = [0.0] * len(clients), node.now_s
 
     def observation(self, energy_j: list[float]) -> dict[str, Any]:
-        """What the agent is told now."""
+        """Observe the round for the agent."""
         node, now = self.node, self.node.now_s
         csi = [node.csi(i) for i in self.clients]
         for k, channel in enumerate(csi):

@@ -141,7 +141,7 @@ def networks(folder: Path) -> list[dict[str, Any]]:
 
 
 def seen(out: Path) -> dict[str, Any]:
-    """What a run came to."""
+    """Results of a run."""
     told, rows = summary.load(out), RunFolder.ended(out).metrics
     own = rows["metric"].among(["flower_server_accuracy"])
     reached = rows["t_s"][own & (rows["value"] >= TARGET)]

@@ -86,7 +86,7 @@ def trained(scenario: netsim.Scenario, rule: str, seed: int, steps: int) -> tupl
 
 
 def chosen(agent: PPO, observation: Any) -> Any:
-    """What a trained agent does."""
+    """Decide as a trained agent does."""
     return agent.predict(observation, deterministic=True)[0]
 
 

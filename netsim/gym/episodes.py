@@ -11,7 +11,7 @@ from netsim.gym.source import Source
 
 
 class Episodes:
-    """What the environments of one agent and of several have in common.
+    """The episodes of an environment, of one agent or of several.
 
     An episode ends with `close`, with the next one, or where nobody has these episodes any more.
     What is pickled is where they come from and the seed of the last one: a copy, in this process or

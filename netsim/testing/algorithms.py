@@ -106,7 +106,7 @@ def shortest(params: type[Table]) -> dict[str, Any]:
 
 
 SCHEDULED = ("node.wakeup", "node.exchange", "node.tick", "node.round", "max_age_s", "Inbox(")
-"""What a method reads of the schedule."""
+"""Calls of a method that follow the schedule."""
 
 
 def keeps_the_contract(case: AlgorithmCase) -> None:

@@ -1,4 +1,4 @@
-"""What an estimate counts is what a run does."""
+"""Estimates count the work that runs do."""
 
 import pytest
 

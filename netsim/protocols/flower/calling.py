@@ -29,7 +29,7 @@ RUN_ID = 1
 
 @dataclass(frozen=True)
 class Call:
-    """What a ClientApp is called with.
+    """Arguments of a ClientApp's call.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a call has come to.
+    """Outcome of a call.
 
     Attributes
     ----------
@@ -189,7 +189,7 @@ def _require_reply(reply: Any, message: Message) -> None:
 
 
 def text_of(error: BaseException) -> str:
-    """What an error says, in one line; of one that can't say it, nothing."""
+    """Describe an error in one line; one that can't say anything, by nothing."""
     with suppress(Exception):
         return one_line(error)
     return "(its text can't be had)"

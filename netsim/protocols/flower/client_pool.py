@@ -43,7 +43,7 @@ _LENGTH = struct.Struct("<Q")
 
 @dataclass(frozen=True)
 class _Begin:
-    """What a process is told first.
+    """First message to a process.
 
     Attributes
     ----------

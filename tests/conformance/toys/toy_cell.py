@@ -10,7 +10,7 @@ from ._seen import saw
 
 @dataclass(frozen=True)
 class Report(Message):
-    """What a node knows of itself."""
+    """Knowledge of a node of itself."""
 
     values: api.Opaque
 

@@ -126,7 +126,7 @@ def test_any_arrays_go_over_the_network_as_they_are(arrays):
 
 
 def test_folder_environment_and_path_belong_to_the_app(tmp_path, monkeypatch):
-    """What a client changes lasts as long as its call, what the server changes as long as it."""
+    """Changes of a client last as long as its call, those of the server as long as it."""
     monkeypatch.setenv("NETSIM_KEPT", "before")
     before = os.getcwd(), dict(os.environ), list(sys.path)
     seen, app = [], ClientApp()

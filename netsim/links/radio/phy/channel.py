@@ -117,11 +117,23 @@ class RadioChannel:
         return self._gain_snr(src, dst, max(0, time_ns - self._csi_delay_ns))
 
     def known_snr(self, src: int, dst: int, time_ns: int) -> Gain:
-        """`measured_snr` of a message that begins now, with its sender's transmit power."""
+        """`measured_snr` of a message that begins now, with its sender's transmit power.
+
+        Parameters
+        ----------
+        src, dst : int
+        time_ns : int
+        """
         return self.measured_snr(src, dst, time_ns) * self.power.over_full(src, (dst,), time_ns)
 
     def csi(self, src: int, dst: int, time_ns: int) -> tuple[float, float]:
-        """Channel state that a sender knows: SNR, linear, and the rate that it chooses [bit/s]."""
+        """Channel state that a sender knows: SNR, linear, and the rate that it chooses [bit/s].
+
+        Parameters
+        ----------
+        src, dst : int
+        time_ns : int
+        """
         snr = self.known_snr(src, dst, time_ns)
         return self._of_blocks(snr), self.rate_bps(snr)
 
