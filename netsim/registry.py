@@ -313,3 +313,25 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
         return ""
     close = difflib.get_close_matches(word, list(islice(known, _MOST_WORDS)), n=1)
     return f'; did you mean "{close[0]}"?' if close else ""
+
+
+def components_in(value: Any) -> Iterator[Component]:
+    """The components in a table of a scenario, those inside others included."""
+    if isinstance(value, Component):
+        yield value
+    if isinstance(value, Table):
+        for key in type(value).model_fields:
+            yield from components_in(getattr(value, key))
+    elif isinstance(value, tuple):
+        for entry in value:
+            yield from components_in(entry)
+
+
+def modules_of(value: Any) -> set[str]:
+    """Name the modules in which the components in a table of a scenario and their bases stand."""
+    return {
+        base.__module__
+        for component in components_in(value)
+        for base in type(component).__mro__
+        if issubclass(base, Component)
+    }

@@ -5,7 +5,6 @@ import importlib.metadata
 import importlib.util
 import platform
 import sys
-from collections.abc import Iterator
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
@@ -19,7 +18,7 @@ from netsim.data.sets import Samples
 from netsim.engine.assembly import Learning, Membership
 from netsim.engine.network_assembly import Devices
 from netsim.learning.scheduler import Scheduler
-from netsim.registry import Component, Table
+from netsim.registry import modules_of
 from netsim.scenario import Scenario
 from netsim.topology import component_sizes
 from netsim.traces.input_files import InputFile
@@ -68,26 +67,9 @@ def algorithm_files(module: ModuleType) -> tuple[InputFile, ...]:
 
 def component_files(scenario: Scenario) -> tuple[InputFile, ...]:
     """The files of the user's own components that a scenario names, and helpers beside them."""
-    modules = {
-        base.__module__
-        for component in components_in(scenario)
-        for base in type(component).__mro__
-        if issubclass(base, Component) and not base.__module__.startswith("netsim.")
-    }
+    modules = {name for name in modules_of(scenario) if not name.startswith("netsim.")}
     found = [algorithm_files(sys.modules[name]) for name in sorted(modules)]
     return tuple(dict.fromkeys(file for files in found for file in files))
-
-
-def components_in(value: Any) -> Iterator[Component]:
-    """The components in a table of a scenario, those inside others included."""
-    if isinstance(value, Component):
-        yield value
-    if isinstance(value, Table):
-        for key in type(value).model_fields:
-            yield from components_in(getattr(value, key))
-    elif isinstance(value, tuple):
-        for entry in value:
-            yield from components_in(entry)
 
 
 @cache

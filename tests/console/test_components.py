@@ -314,11 +314,13 @@ def test_an_installed_package_that_shadows_is_told_only_where_it_is_asked(
 
 
 def test_a_key_of_no_sort_is_told_with_the_line_of_its_file(netsim, here):
-    (here / "algorithms" / "unsorted.py").write_text(
+    path = here / "own" / "unsorted.py"
+    path.parent.mkdir()
+    path.write_text(
         '"""A key of no sort."""\nfrom netsim.api import Params as Base\n\n\nclass Sort:\n    pass\n\n\n'
         "class Params(Base):\n    thing: Sort = None\n\n\ndef processes(node, params):\n    return []\n"
     )
-    result = netsim("validate", "--no-world", "s.toml")
+    result = netsim("validate", "--no-world", "s.toml", "--components", "own")
     assert result.exit_code == 2
     assert re.search(r"unsorted\.py: cannot be imported: .*Sort", result.output)
     assert "unsorted.py:9 in <module>: class Params(Base):" in result.output

@@ -11,6 +11,7 @@ from netsim.engine.actors.actor import Kit
 from netsim.engine.actors.backend import Actors
 from netsim.engine.actors.ray_pool import RayPool
 from netsim.learning.shards import Shards
+from netsim.registry import modules_of
 from netsim.scenario import to_toml
 from netsim.scenario.component_files import folders
 from netsim.scenario.tables import AlgorithmEntry
@@ -49,9 +50,11 @@ def with_actors(
     homes = homes_of([a.num_values for a in world.architectures], count)
     played = run.model_copy(update={"engine": "local"})
     text = to_toml(world.scenario.model_copy(update={"run": played}), entry)
+    modules = {*modules_of(world.scenario), type(entry.params).__module__}
     sources = [
         (package, {str(p.relative_to(own)): p.read_bytes() for p in sorted(own.rglob("*.py"))})
         for package, own in folders().items()
+        if any(name.startswith(f"{package}.") for name in modules)
     ]
     data = os.environ.get(DATA_VARIABLE)
     lies = str(spelt_out(data).absolute()) if data else None
