@@ -32,7 +32,7 @@ class InlinePool:
     def __init__(
         self, kits: Sequence[Kit], kills: Callable[[int], int | None] = lambda _: None
     ) -> None:
-        self.size, self._kits, self._kills = len(kits), kits, kills
+        self.size, self.kits, self._kills = len(kits), kits, kills
         self._actors: list[ShardActor | None] = [_made(kit) for kit in kits]
         self.calls, self.killed, self.moved = 0, 0, 0
         self._open: list[Call] = []
@@ -83,7 +83,7 @@ class InlinePool:
     def replaced(self) -> list[int]:
         lost = [number for number, actor in enumerate(self._actors) if actor is None]
         for number in lost:
-            self._actors[number] = _made(self._kits[number])
+            self._actors[number] = _made(self.kits[number])
         return lost
 
     def close(self) -> None:

@@ -1,17 +1,21 @@
 """A run whose learning actors compute is the run without them, to the last bit."""
 
 import random
+from pathlib import Path
 
 import pytest
 
+import algorithms
 from netsim import world
 from netsim.engine.actors import opening
 from netsim.engine.simulation import Simulation
 from netsim.scenario import algorithm_files
+from netsim.scenario.kinds import kinds_of
 from netsim.testing import AlgorithmCase
 
 from .inline import InlinePool
 
+ALGORITHMS = Path(algorithms.__file__).parent
 MODULES = algorithm_files.algorithms()
 LEARNING = [name for name in MODULES if not algorithm_files.learns_itself(MODULES[name])]
 
@@ -64,3 +68,18 @@ def test_actors_that_die_are_replaced_and_change_no_bit(played, name):
     shared, _, pool = played(case, schedule, "ray", actors=3, kills=kills.get)
     assert shared == alone
     assert pool.killed, pool.calls
+
+
+def test_folders_that_a_run_does_not_name_stay_at_home(played, tmp_path):
+    """A process of long standing has read others, whose names may clash."""
+    for name in ("one", "two"):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "lone.py").write_text((ALGORITHMS / "local.py").read_text())
+    for folder in (tmp_path / "one", tmp_path / "two"):
+        kinds = kinds_of((folder,))
+    case = AlgorithmCase(kinds, "lone")
+    alone, _, _ = played(case, "rounds")
+    shared, _, pool = played(case, "rounds", "ray")
+    assert shared == alone
+    assert [len(kit.sources) for kit in pool.kits] == [1, 1]
