@@ -334,6 +334,9 @@ class Scheduler:
         if self.past is not None:
             return self.past.numbers(refs)
         self.flush()
+        bring = getattr(self.backend, "bring", None)
+        if bring is not None:  # from other processes, all at once
+            bring([ref.cell for ref in refs])
         # Contiguous, as they are in a replay: sums of numpy go by the order in memory.
         found = [ref.tensor().detach().cpu().double().contiguous().numpy() for ref in refs]
         if self.handed_out is not None:

@@ -147,6 +147,7 @@ class Actors:
         self._remote = [Remote(self, a) for a in range(pool.size)]
         held = [{n for n, home in enumerate(homes) if home == a} for a in range(pool.size)]
         self._samples = [shards.samples_of(nodes) for nodes in held]
+        self._brought: Values = {}
         self._count = 0  # of values so far, and so the number of the next
         self._at: dict[int, int] = {}  # the actor that has a value which a job computed
         self._given: WeakKeyDictionary[Cell, int] = WeakKeyDictionary()
@@ -255,16 +256,32 @@ class Actors:
         NetsimError
             If a job that has been sent failed.
         """
+        if number not in self._brought:
+            self._bring([number])
+        return self._brought.pop(number).tensor
+
+    def bring(self, cells: Sequence[Cell]) -> None:
+        """Fetch values together that are read next, each once."""
+        self._brought.clear()
+        self._bring([cell.row for cell in cells if isinstance(cell.slab, Remote)])
+
+    def _bring(self, numbers: Sequence[int]) -> None:
         while True:
             self._collect(all_sent=True)
-            actor = self._at[number]
-            call = self._pool.call(actor, "give", [number], self._dropped(actor))
+            by_actor: dict[int, list[int]] = defaultdict(list)
+            for number in dict.fromkeys(numbers):
+                by_actor[self._at[number]].append(number)
+            calls = [
+                self._pool.call(actor, "give", some, self._dropped(actor))
+                for actor, some in by_actor.items()
+            ]
             try:
-                found: Values = self._pool.get(call)
+                for call in calls:
+                    self._brought |= self._pool.get(call)
             except LostError:
                 self._recover()
                 continue
-            return found[number].tensor
+            return
 
     def released(self, number: int) -> None:
         """Nobody needs a value any more."""
