@@ -202,6 +202,7 @@ def play(
     assert scenario.sweep is not None
     grid.plan(draft, scenario, Path(), components, timing_only)  # before any folder
     _require(scenario.sweep, out, where)
+    require_local(scenario, draft.path)
     modules = kinds_of(components)
     said = sweep_folder.arguments(scenario, modules, timing_only)
     if where.force_new:
@@ -264,6 +265,21 @@ def _require(sweep: Sweep, out: Path | None, where: Where) -> None:
         search.imported()
     if where.engine == "ray":
         ray_cluster.imported()
+
+
+def require_local(scenario: Scenario, path: str) -> None:
+    """Refuse a sweep whose runs would each take all cores for actors of their own.
+
+    Raises
+    ------
+    ScenarioError
+    """
+    if scenario.run.engine == "ray":
+        raise ScenarioError(
+            f'{path}: [run] engine = "ray": a sweep plays whole runs beside each other, and each '
+            "would take all cores for its actors; leave it out, and let netsim sweep --engine ray "
+            "spread the runs"
+        )
 
 
 class Session:

@@ -115,8 +115,9 @@ def _possible_here(folder: Path, sets: Sequence[str], report: Report) -> list[st
         run = run_folder.scenario(folder).get("run", {})
     except ScenarioError:
         return list(sets)  # `_scenario` says what is wrong
+    sets = ["run.engine=local", *sets] if run.get("engine") == "ray" else list(sets)
     if missing is None or run.get("backend") != "native":
-        return list(sets)
+        return sets
     report.notes.append(f'[run] backend = "native": {missing}; "auto" in its place')
     return [*sets, "run.backend=auto"]
 

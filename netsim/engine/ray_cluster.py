@@ -49,7 +49,8 @@ def connected(address: str | None = None) -> Any:
         with contextlib.chdir(os.sep):
             ray.init(**options, logging_level="ERROR", log_to_driver=False)
     except (OSError, ValueError, RuntimeError) as error:
-        raise ScenarioError(f"--ray-address {address}: {error}") from error
+        said = f"--address {address}" if address else "a cluster of Ray on this machine"
+        raise ScenarioError(f"{said}: {error}") from error
     finally:
         for number, handler in handlers.items():  # Ray has some of its own
             with contextlib.suppress(ValueError):  # not the main thread

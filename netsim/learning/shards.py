@@ -161,10 +161,10 @@ class Shards:
         shards : Shards
             With all shards' sizes; the rows of other nodes' shards are those of no sample.
         numbers : (n,) int64
-            -1 for a sample that is not among them.
+            Beyond the last for a sample that is not among them, so that reading it is an error.
         """
         wanted = self.samples_of(nodes)
-        numbers = np.where(wanted, np.cumsum(wanted) - 1, -1)
+        numbers = np.where(wanted, np.cumsum(wanted) - 1, wanted.sum())
 
         def renumbered(own: NodeRows) -> NodeRows:
             common = {name: numbers[rows] for name, rows in own.common.items()}

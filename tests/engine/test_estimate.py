@@ -56,11 +56,11 @@ def test_nothing_moves_where_nobody_uses_what_others_have():
 def test_as_many_models_move_as_in_the_run(kind, actors, monkeypatch):
     pools = []
 
-    def made(kits, cpus, gpus):
-        pools.append(InlinePool(kits))
+    def made(kits, count, cpus, gpus):
+        pools.append(InlinePool(kits(count)))
         return pools[0]
 
-    monkeypatch.setattr(opening, "RayPool", made)
+    monkeypatch.setattr(opening, "opened", made)
     built, entry = of(kind, run={"device": "cpu", "engine": "ray", "actors": actors})
     found = estimate.estimated(built, entry, actors)
     run = Simulation(built, entry, None, False, None)

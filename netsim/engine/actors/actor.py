@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -65,6 +66,11 @@ class Failure(NamedTuple):
     def of(cls, error: BaseException, position: int = -1) -> Failure:
         """Describe an error."""
         return cls(position, type(error).__name__, str(error))
+
+    @property
+    def told(self) -> str:
+        """The error in a line."""
+        return f"{self.kind}: {self.message}"
 
     def error(self) -> Exception:
         """An error of the same name and words."""
@@ -194,18 +200,27 @@ class ShardActor:
     """
 
     def __init__(self, kit: Kit) -> None:
-        with tempfile.TemporaryDirectory(prefix="netsim-actor-") as scratch:
-            played, packages = _read(kit, Path(scratch))
-            self._settings = process_settings.of_runs(played.run.tf32)
-            self._settings.__enter__()
-            data = None if kit.data is None else Path(kit.data)
-            self._world = builder.build(played, data)
+        self._kit = kit
+
+    def begin(self) -> About | Failure:
+        """Read what the actor needs, and say where it is; or why it can't begin."""
+        try:
+            self._open(self._kit)
+        except Exception as error:  # whatever a user's files raise; told where the run is
+            return Failure.of(error)
+        return self.about()
+
+    def _open(self, kit: Kit) -> None:
+        self._scratch = tempfile.mkdtemp(prefix="netsim-actor-")  # of files that may be read later
+        played, packages = _read(kit, Path(self._scratch))
+        self._settings = process_settings.of_runs(played.run.tf32)
+        self._settings.__enter__()
+        world = builder.build(played, None if kit.data is None else Path(kit.data))
         entry = next(e for e in played.algorithm if e.name == kit.algorithm)
-        training = played.training_of(entry)
-        whole = self._world.shards.in_batches_of(training.batch_size)
+        whole = world.shards.in_batches_of(played.training_of(entry).batch_size)
         self._shards, self._row_numbers = whole.only(set(kit.nodes))
-        self._backend, _ = open_backend(self._world, self._shards, kit.threads, kit.chosen)
-        layouts = list(dict.fromkeys(self._world.architectures))
+        self._backend, _ = open_backend(world, self._shards, kit.threads, kit.chosen)
+        layouts = list(dict.fromkeys(world.architectures))
         self._unpacker = Unpacker(layouts, packages)
         self._levels = Levels(self._backend)
         self._values: dict[int, Cell] = {}
@@ -216,6 +231,10 @@ class ShardActor:
     def about(self) -> About:
         """Say where this is."""
         return About(socket.gethostname(), os.getpid())
+
+    def end(self) -> None:
+        """Remove the actor's files, before its process ends."""
+        shutil.rmtree(self._scratch, ignore_errors=True)
 
     def run(self, packed: Sequence[PackedJob], gone: Sequence[int], *moved: Values) -> Reply:
         """Run jobs of one level.
@@ -230,15 +249,17 @@ class ShardActor:
         """
         self._let_go(gone)
         visiting = {n: self._cell(value) for some in moved for n, value in some.items()}
-        jobs = [self._job(one, visiting) for one in packed]
-        self._positions = {id(job): position for position, (job, _) in enumerate(jobs)}
         self._notes = []
         failed = None
         try:
+            jobs = [self._job(one, visiting) for one in packed]
+            self._positions = {id(job): position for position, (job, _) in enumerate(jobs)}
             self._levels.run([job for job, _ in jobs])
         except JobFailedError as failure:
             position = self._positions.get(id(failure.job), -1)
             failed = Failure.of(failure.__cause__ or failure, position)
+        except AbsentError:
+            raise
         except Exception as error:  # of no job alone; told where the run is
             failed = Failure.of(error)
         else:

@@ -31,6 +31,11 @@ AT_ONCE = 64
 TRIES = 5
 """Losses in a row after which a run gives up."""
 
+LOST_AGAIN = (
+    f"actors were lost {TRIES} times in a row, perhaps for want of memory; netsim resume goes on "
+    "from the last checkpoint"
+)
+
 Handle = Any
 """Stands for what an actor will return; may be an argument of another actor's call."""
 
@@ -221,7 +226,7 @@ class Actors:
         """Outputs of models in evaluation mode; see `netsim.learning.scheduler.Backend`."""
         self._collect(all_sent=True)
         self._forget()
-        while True:
+        for _ in range(TRIES):
             parts: dict[int, list[int]] = defaultdict(list)
             inputs = [Input(self._number(ref.cell), ref.ranges) for ref, _ in asked]
             for i, (one, (_, rows)) in enumerate(zip(inputs, asked, strict=True)):
@@ -241,10 +246,12 @@ class Actors:
                 self._recover()
                 continue
             return [found[i] for i in range(len(asked))]
+        raise ComputeError(LOST_AGAIN)
 
     def close(self) -> None:
         """End the actors."""
         self._pool.close()
+        self._lineage.close()
 
     # -- rows ------------------------------------------------------------------------------------
 
@@ -266,7 +273,7 @@ class Actors:
         self._bring([cell.row for cell in cells if isinstance(cell.slab, Remote)])
 
     def _bring(self, numbers: Sequence[int]) -> None:
-        while True:
+        for _ in range(TRIES):
             self._collect(all_sent=True)
             by_actor: dict[int, list[int]] = defaultdict(list)
             for number in dict.fromkeys(numbers):
@@ -282,6 +289,7 @@ class Actors:
                 self._recover()
                 continue
             return
+        raise ComputeError(LOST_AGAIN)
 
     def released(self, number: int) -> None:
         """Nobody needs a value any more."""
@@ -289,7 +297,8 @@ class Actors:
 
     def _forget(self) -> None:
         """Let the actors know, with their next call, what nobody needs any more."""
-        gone, self._gone = self._gone, []
+        gone = self._gone[:]
+        del self._gone[: len(gone)]  # the same list: finalizers of cells append to it
         for number in gone:
             if number in self._at:
                 self._to_drop[self._at.pop(number)].append(number)
@@ -309,7 +318,7 @@ class Actors:
             self._given_at[number] = set()
             value = Value(cell.materialise().detach(), self._packer.layout(cell.architecture))
             self._lineage.given[number] = value
-            finalize(cell, self._gone.append, number)
+            finalize(cell, self._gone.append, number).atexit = False
         return self._given[cell]
 
     def _new(self) -> int:
@@ -479,10 +488,7 @@ class Actors:
             missing |= {number for number, actor in self._at.items() if actor in lost}
             if self._computed_again(undone, missing):
                 return
-        raise ComputeError(
-            f"actors were lost {TRIES} times in a row; netsim resume goes on from the last "
-            "checkpoint"
-        )
+        raise ComputeError(LOST_AGAIN)
 
     def _without_reply(self) -> list[_Sent]:
         """Levels that are not known to have run, which are no longer sent; the rest is taken in."""
@@ -519,7 +525,9 @@ class Actors:
             self._at |= dict.fromkeys(made, self._homes[packed.node])
         self._at |= {number: self._at.get(number, 0) for number in saved}
         try:
-            for number, value in self._lineage.saved(saved).items():
+            for actor in range(self._pool.size):  # before anything of these numbers comes again
+                self._pool.get(self._pool.call(actor, "give", (), self._dropped(actor)))
+            for number, value in self._lineage.saved(saved):
                 self._pool.get(self._pool.call(self._at[number], "keep", {number: value}))
             for level in _levels(jobs):
                 parts: dict[int, list[PackedJob]] = defaultdict(list)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from weakref import finalize
 
@@ -17,6 +18,7 @@ import torch
 
 from netsim.engine.actors.actor import Value, Values
 from netsim.engine.actors.packing import NOWHERE, PackedJob
+from netsim.errors import one_line
 
 FIRST_S = 60.0
 """Wall time between two snapshots, at least."""
@@ -55,9 +57,8 @@ class Lineage:
         """Return whether a snapshot is due."""
         return bool(self._jobs) and time.monotonic() >= self._due_s
 
-    def saved(self, numbers: Iterable[int]) -> Values:
-        """Values of the last snapshot, of these those that it has."""
-        found: Values = {}
+    def saved(self, numbers: Iterable[int]) -> Iterator[tuple[int, Value]]:
+        """Yield values of the last snapshot, of these those that it has, file by file."""
         by_file: dict[Path, dict[int, int]] = {}
         for number in numbers:
             if number in self._saved:
@@ -65,8 +66,7 @@ class Lineage:
                 by_file.setdefault(path, {})[number] = layout
         for path, wanted in by_file.items():
             tensors = torch.load(path, weights_only=True)
-            found |= {n: Value(tensors[n], layout) for n, layout in wanted.items()}
-        return found
+            yield from ((n, Value(tensors[n], layout)) for n, layout in wanted.items())
 
     def needed(
         self, wanted: Iterable[int], jobs: Iterable[PackedJob], is_there: Callable[[int], bool]
@@ -121,17 +121,39 @@ class Lineage:
         if self._folder is None:
             self._folder = Path(tempfile.mkdtemp(prefix="netsim-snapshot-"))
             finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
-        before = {path for path, _ in self._saved.values()}
         saved: dict[int, tuple[Path, int]] = {}
-        for values in parts:
-            path = self._folder / f"{self._count}.pt"
-            self._count += 1
-            torch.save({number: value.tensor for number, value in values.items()}, path)
-            saved |= {number: (path, value.layout) for number, value in values.items()}
+        made: list[Path] = []
+        try:
+            for values in parts:
+                path = self._folder / f"{self._count}.pt"
+                self._count += 1
+                made.append(path)
+                torch.save({number: value.tensor for number, value in values.items()}, path)
+                saved |= {number: (path, value.layout) for number, value in values.items()}
+        except BaseException as error:
+            _removed(made)
+            self._due_s = time.monotonic() + FIRST_S
+            if not isinstance(error, OSError | RuntimeError):
+                raise
+            warnings.warn(  # the last one and the jobs since then are still there
+                f"no snapshot of what actors have: {one_line(error)}; a loss costs more",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+            return
+        _removed({path for path, _ in self._saved.values()})
         self._saved = saved
         self._jobs, self._made_by = [], {}
         self.given = {number: value for number, value in self.given.items() if alive(number)}
-        for path in before:
-            path.unlink(missing_ok=True)
         took_s = time.monotonic() - began_s
         self._due_s = time.monotonic() + max(FIRST_S, took_s / SHARE_SPENT)
+
+    def close(self) -> None:
+        """Remove what was written down."""
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _removed(paths: Iterable[Path]) -> None:
+    for path in paths:
+        path.unlink(missing_ok=True)

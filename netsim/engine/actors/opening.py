@@ -6,10 +6,9 @@ import os
 from collections.abc import Sequence
 
 from netsim.backends.dispatch import Routes
-from netsim.engine import ray_cluster
 from netsim.engine.actors.actor import Kit
 from netsim.engine.actors.backend import Actors
-from netsim.engine.actors.ray_pool import RayPool
+from netsim.engine.actors.ray_pool import opened
 from netsim.learning.shards import Shards
 from netsim.registry import modules_of
 from netsim.scenario import to_toml
@@ -46,8 +45,6 @@ def with_actors(
     run = world.scenario.run
     threads = 1 if run.threads == "auto" else run.threads
     gpus = 1.0 if shards.x.device.type == "cuda" else 0.0
-    count = ray_cluster.room(threads, gpus) if run.actors == "auto" else run.actors
-    homes = homes_of([a.num_values for a in world.architectures], count)
     played = run.model_copy(update={"engine": "local"})
     text = to_toml(world.scenario.model_copy(update={"run": played}), entry)
     modules = {*modules_of(world.scenario), type(entry.params).__module__}
@@ -58,11 +55,17 @@ def with_actors(
     ]
     data = os.environ.get(DATA_VARIABLE)
     lies = str(spelt_out(data).absolute()) if data else None
-    nodes = [tuple(n for n, h in enumerate(homes) if h == a) for a in range(max(homes) + 1)]
     layouts = list(dict.fromkeys(world.architectures))
     chosen = [routes.choice(layout) for layout in layouts]
-    kits = [Kit(text, entry.name, sources, lies, some, threads, chosen) for some in nodes]
-    return Actors(RayPool(kits, threads, gpus), name, homes, shards, layouts)
+    sizes = [a.num_values for a in world.architectures]
+
+    def kits(count: int) -> list[Kit]:
+        homes = homes_of(sizes, count)
+        shares = [tuple(n for n, h in enumerate(homes) if h == a) for a in range(max(homes) + 1)]
+        return [Kit(text, entry.name, sources, lies, some, threads, chosen) for some in shares]
+
+    pool = opened(kits, run.actors, threads, gpus)
+    return Actors(pool, name, homes_of(sizes, pool.size), shards, layouts)
 
 
 def homes_of(sizes: Sequence[int], actors: int) -> list[int]:

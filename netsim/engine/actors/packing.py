@@ -100,7 +100,7 @@ class Packer:
             return "optimizer", self._optimizer_numbers[id(one)]
         if isinstance(one, Architecture):
             return "layout", self.layout(one)
-        if isinstance(one, FunctionType) and one.__module__ == "__main__":
+        if isinstance(one, FunctionType | type) and one.__module__ == "__main__":
             raise ScenarioError(
                 f'[run] engine = "ray": {one.__qualname__} is in no file that other processes can '
                 "import; put it into a file of a folder that --components names, or play with "

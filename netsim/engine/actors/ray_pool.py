@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from netsim.engine import ray_cluster
-from netsim.engine.actors.actor import About, AbsentError, Kit, ShardActor
+from netsim.engine.actors.actor import About, AbsentError, Failure, Kit, ShardActor
 from netsim.engine.actors.backend import Handle, LostError
-from netsim.errors import ComputeError
+from netsim.errors import ComputeError, NetsimError, ScenarioError
+
+BEGIN_S = 600.0
+"""Longest wait for an actor that begins: it reads the data, and may have to wait for a machine."""
+
+END_S = 5.0
+"""Longest wait for actors that remove their files."""
 
 
 class RayPool:
@@ -36,18 +43,42 @@ class RayPool:
     def __init__(self, kits: Sequence[Kit], cpus: float, gpus: float = 0.0) -> None:
         self._ray = ray_cluster.connected()
         self._kits, self.size = kits, len(kits)
+        self._takes = f"{cpus:g} cores" + (f" and {gpus:g} GPUs" if gpus else "")
         remote = self._ray.remote(
             num_cpus=cpus, num_gpus=gpus, max_restarts=0, scheduling_strategy="SPREAD"
         )
         self._class = remote(ShardActor)
-        self._actors = [self._class.remote(kit) for kit in kits]
-        self.about: list[About] = [self._told(actor) for actor in self._actors]
-
-    def _told(self, actor: Any) -> About:
+        self._actors: list[Any] = []
         try:
-            found: About = self._ray.get(actor.about.remote())
+            self._actors += [self._class.remote(kit) for kit in kits]
+            calls = [actor.begin.remote() for actor in self._actors]
+            self.about: list[About] = [self._begun(call) for call in calls]
+        except BaseException:
+            self.close()
+            raise
+
+    def _begun(self, call: Handle) -> About:
+        """An actor in words, once it has begun.
+
+        Raises
+        ------
+        NetsimError
+            If it can't begin, or there is no room for it.
+        """
+        try:
+            found: About | Failure = self._ray.get(call, timeout=BEGIN_S)
+        except self._ray.exceptions.GetTimeoutError as error:
+            raise ComputeError(
+                f'[run] engine = "ray": the cluster had no room for an actor in {BEGIN_S:g} s; it '
+                f"takes {self._takes}; free are {self._ray.available_resources()}"
+            ) from error
         except self._ray.exceptions.RayError as error:
             raise ComputeError(f'[run] engine = "ray": an actor did not start: {error}') from error
+        if isinstance(found, Failure):
+            refused = found.error()
+            if isinstance(refused, NetsimError):
+                raise refused
+            raise ComputeError(f'[run] engine = "ray": an actor can\'t begin: {found.told}')
         return found
 
     def call(self, actor: int, method: str, *given: Any) -> Handle:
@@ -79,7 +110,8 @@ class RayPool:
             lost = (self._ray.exceptions.RayError, AbsentError)
             if isinstance(error.cause, lost):
                 raise LostError(str(error)) from error
-            raise
+            cause = error.cause or error
+            raise ComputeError(f"an actor failed: {type(cause).__name__}: {cause}") from error
         except self._ray.exceptions.RayError as error:
             raise LostError(str(error)) from error
 
@@ -94,12 +126,53 @@ class RayPool:
                 lost.append(number)
         for number in lost:
             self._actors[number] = self._class.remote(self._kits[number])
-        for number in lost:
-            self.about[number] = self._told(self._actors[number])
+        calls = [self._actors[number].begin.remote() for number in lost]
+        for number, call in zip(lost, calls, strict=True):
+            self.about[number] = self._begun(call)
         return lost
 
     def close(self) -> None:
         """End the actors, and the cluster if it was started for them."""
+        with suppress(self._ray.exceptions.RayError, ValueError):  # some may be gone
+            self._ray.wait(
+                [actor.end.remote() for actor in self._actors],
+                num_returns=len(self._actors),
+                timeout=END_S,
+            )
         for actor in self._actors:
-            self._ray.kill(actor)
+            with suppress(self._ray.exceptions.RayError):
+                self._ray.kill(actor)
+        ray_cluster.leave()
+
+
+def opened(
+    kits: Callable[[int], Sequence[Kit]], actors: int | str, cpus: float, gpus: float
+) -> RayPool:
+    """Begin the actors of a run.
+
+    Parameters
+    ----------
+    kits : callable
+        (number of actors) -> a kit for each.
+    actors : int or "auto"
+        As `[run] actors` says.
+    cpus, gpus : float
+        What an actor takes of its machine.
+
+    Raises
+    ------
+    ScenarioError
+        If there is no Ray, no such cluster, or no room for so many.
+    """
+    ray_cluster.connected()
+    try:
+        room = ray_cluster.room(cpus, gpus)
+        if not isinstance(actors, str) and actors > room:
+            raise ScenarioError(
+                f"[run] actors = {actors}: the cluster has room for {room} that take {cpus:g} cores"
+                + (f" and {gpus:g} GPUs" if gpus else "")
+                + ' each; take fewer, actors = "auto", or a larger cluster'
+            )
+        return RayPool(kits(room if isinstance(actors, str) else actors), cpus, gpus)
+    finally:
         ray_cluster.leave()

@@ -87,9 +87,14 @@ class InlinePool:
         return lost
 
     def close(self) -> None:
+        for actor in self._actors:
+            if actor is not None:
+                actor.end()
         self._actors = []
 
 
 def _made(kit: Kit) -> ShardActor:
-    made: Kit = pickle.loads(pickle.dumps(kit))
-    return ShardActor(made)
+    made = ShardActor(pickle.loads(pickle.dumps(kit)))
+    begun = made.begin()
+    assert isinstance(begun, About), begun
+    return made

@@ -27,11 +27,11 @@ def played(monkeypatch):
     def play(case, schedule, engine="local", actors=2, kills=lambda _: None, **changed):
         pools = []
 
-        def made(kits, cpus, gpus):
-            pools.append(InlinePool(kits, kills))
+        def made(kits, count, cpus, gpus):
+            pools.append(InlinePool(kits(count), kills))
             return pools[-1]
 
-        monkeypatch.setattr(opening, "RayPool", made)
+        monkeypatch.setattr(opening, "opened", made)
         run = {"device": "cpu", "engine": engine, "actors": actors}
         scenario = case.scenario(schedule, run=run, **changed)
         simulation = Simulation(world.build(scenario), scenario.algorithm[0], None, False, None)
