@@ -32,7 +32,7 @@ from netsim.backends.job_types.replace_columns import ReplaceColumns
 from netsim.backends.job_types.select import Select
 from netsim.backends.job_types.train import Train
 from netsim.backends.stacked.backend import Stacked
-from netsim.learning import optimizers, scheduler
+from netsim.learning import level, optimizers
 from netsim.learning.architecture import build_architecture
 from netsim.learning.candidate_sets import state_length
 from netsim.learning.functions import uniforms_of
@@ -46,7 +46,7 @@ from netsim.models import Network
 from netsim.models.lenet import LeNet
 from netsim.rng import Streams
 
-scheduler.torch_state = lambda: b""  # a look at the CPU's generator, which here would be fake, too
+level.torch_state = lambda: b""  # a look at the CPU's generator, which here would be fake, too
 
 GPU = torch.device("cuda:0")
 BATCH, CLASSES, MANY = 4, 10, 20
