@@ -288,7 +288,7 @@ def test_dead_nodes_are_not_waited_for(play):
             "is about a radio, and the scenario has none",
         ),
         ({"energy": {"radio": {"kind": "radio_state", "tx_w": 1.0}}}, "rx_w: is required"),
-        ({"energy": {"battery_j": 0}}, "must be greater than 0"),
+        ({"energy": {"battery_j": 0}}, "must be at least 1e-06"),
     ],
 )
 def test_energy_that_makes_no_sense_is_refused(play_source, changed, problem):
