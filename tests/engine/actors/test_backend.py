@@ -1,14 +1,19 @@
 """A run whose learning actors compute is the run without them, to the last bit."""
 
+import gc
 import random
 from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
 
 import algorithms
 from netsim import world
-from netsim.engine.actors import opening
+from netsim.engine.actors import lineage, opening
+from netsim.engine.actors.backend import Actors
 from netsim.engine.simulation import Simulation
+from netsim.learning.refs import Cell
 from netsim.scenario import algorithm_files
 from netsim.scenario.kinds import kinds_of
 from netsim.testing import AlgorithmCase
@@ -83,3 +88,44 @@ def test_folders_that_a_run_does_not_name_stay_at_home(played, tmp_path):
     shared, _, pool = played(case, "rounds", "ray")
     assert shared == alone
     assert [len(kit.sources) for kit in pool.kits] == [1, 1]
+
+
+@pytest.mark.parametrize("name", ["dpsgd", "mapl", "fedavg"])
+@pytest.mark.parametrize("seed", range(3))
+def test_losses_in_a_row_come_back_from_a_snapshot(played, monkeypatch, name, seed):
+    """Each level has a snapshot before it, and a second actor dies while one is brought back."""
+    monkeypatch.setattr(lineage, "FIRST_S", 0.0)
+    monkeypatch.setattr(lineage, "SHARE_SPENT", 1e9)
+    case = AlgorithmCase(MODULES, name)
+    alone, _, _ = played(case, "rounds")
+    draws = random.Random(seed)
+    firsts = draws.sample(range(20, 150), 4)
+    kills = {
+        call + after: draws.randrange(3) for call in firsts for after in (0, draws.randint(1, 6))
+    }
+    shared, _, pool = played(case, "rounds", "ray", actors=3, kills=kills.get)
+    assert shared == alone
+    assert pool.killed >= 2, pool.calls
+
+
+def test_values_that_were_given_are_let_go_of():
+    """Their cells may die between any two levels, and at any moment of one."""
+    backend = Actors(NoPool(), "none", [0], NoShards(), [])
+    for _ in range(3):
+        cells = [Cell(None, (4,), None, torch.ones(4)) for _ in range(5)]
+        numbers = [backend._number(cell) for cell in cells]
+        assert set(numbers) <= set(backend._given_at)
+        backend._forget()
+        del cells
+        gc.collect()
+        backend._forget()
+        assert not backend._given_at
+
+
+class NoPool:
+    size = 1
+
+
+class NoShards:
+    def samples_of(self, nodes):
+        return np.zeros(0, dtype=np.bool_)
