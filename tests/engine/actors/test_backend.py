@@ -100,9 +100,8 @@ def test_losses_in_a_row_come_back_from_a_snapshot(played, monkeypatch, name, se
     alone, _, _ = played(case, "rounds")
     draws = random.Random(seed)
     firsts = draws.sample(range(20, 150), 4)
-    kills = {
-        call + after: draws.randrange(3) for call in firsts for after in (0, draws.randint(1, 6))
-    }
+    soon = [call + draws.randint(1, 6) for call in firsts]
+    kills = {call: draws.randrange(3) for call in (*firsts, *soon)}
     shared, _, pool = played(case, "rounds", "ray", actors=3, kills=kills.get)
     assert shared == alone
     assert pool.killed >= 2, pool.calls
