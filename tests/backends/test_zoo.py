@@ -1,7 +1,7 @@
 """Every odd model is played as a plain PyTorch loop plays it, on every backend, or refused."""
 
 import dataclasses
-from functools import cache
+from functools import lru_cache
 
 import pytest
 import torch
@@ -80,7 +80,7 @@ def scenario(name, dtype, backend="auto", nodes=3, **keys):
     )
 
 
-@cache
+@lru_cache(maxsize=4)
 def built(name, dtype, nodes=3):
     with kinds_for(scenario(name, dtype, nodes=nodes)):
         return world.build(scenario(name, dtype, nodes=nodes).tables)
@@ -97,7 +97,7 @@ def play(name, dtype, backend, nodes=3):
     return rows, run.finish(None), run
 
 
-@cache
+@lru_cache(maxsize=4)
 def plain(name, dtype, node):
     """The module of a node after a loop as PyTorch's users write it."""
     here = built(name, dtype)
