@@ -115,6 +115,7 @@ def test_what_every_command_does_is_done_over_every_stream(here):
         "plot": ["RUN$", "--out", "PLOT$.pdf"],
         "new": ["topology", "mine$"],
         "tune": ["s.toml", "--out", "TUNED$.toml"],
+        "estimate": ["s.toml", "--seconds", "1"],
     }
     assert sorted(each) == COMMANDS
     expected = None

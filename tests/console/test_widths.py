@@ -66,6 +66,7 @@ PLAYED = [
     ["run", "s.toml", "--out", "{}a"],
     ["fork", "a/fedavg", "--at", "8", "--set", "radio.bandwidth_hz=4e5", "--out", "{}forked"],
     ["tune", "s.toml", "--out", "{}.toml"],
+    ["estimate", "s.toml", "--seconds", "1"],
     [
         "sweep", "alone.toml", "--over", "compute.step_s=0.1,0.2", "--seeds", "0:2",
         "--target", "0.4", "--out", "swept",

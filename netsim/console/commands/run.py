@@ -43,7 +43,8 @@ def command(
     figures: Figures = False,
     report: Report = True,
     engine: Annotated[
-        Engine | None, typer.Option(help="Learning here, or by actors of a Ray cluster.")
+        Engine | None,
+        typer.Option(metavar="WAY", help="local: learning here; ray: by actors of a cluster."),
     ] = None,
     actors: Annotated[
         int | None, typer.Option(min=1, help="How many \\[as there is room].")
