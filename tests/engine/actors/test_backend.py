@@ -99,7 +99,7 @@ def test_losses_in_a_row_come_back_from_a_snapshot(played, monkeypatch, name, se
     case = AlgorithmCase(MODULES, name)
     alone, _, _ = played(case, "rounds")
     draws = random.Random(seed)
-    firsts = draws.sample(range(20, 100), 2)
+    firsts = draws.sample(range(10, 45), 2)
     soon = [call + draws.randint(1, 6) for call in firsts]
     kills = {call: draws.randrange(3) for call in (*firsts, *soon)}
     shared, _, pool = played(case, "rounds", "ray", actors=3, kills=kills.get)
