@@ -437,6 +437,9 @@ class Simulation:
             ],
             "parameters_sha256": parameters_sha256(self.parts, scheduler),
         }
+        replaced = getattr(scheduler.backend, "replaced", 0)
+        if replaced:
+            found["engine"]["actors_replaced"] = replaced
         if self.decisions.count:
             found["decisions"] = {"by": self.decisions.by, "count": self.decisions.count}
         if world.positions_m is not None and world.budget is not None:

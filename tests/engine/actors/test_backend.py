@@ -70,9 +70,10 @@ def test_actors_that_die_are_replaced_and_change_no_bit(played, name):
     draws = random.Random(name)
     dead = [*draws.sample(range(2, 8), 2), *draws.sample(range(8, 60), 3)]
     kills = {call: draws.randrange(3) for call in dead}
-    shared, _, pool = played(case, schedule, "ray", actors=3, kills=kills.get)
+    shared, found, pool = played(case, schedule, "ray", actors=3, kills=kills.get)
     assert shared == alone
     assert pool.killed, pool.calls
+    assert found["engine"].get("actors_replaced", 0) <= pool.killed
 
 
 def test_folders_that_a_run_does_not_name_stay_at_home(played, tmp_path):
