@@ -12,11 +12,7 @@ from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any
 
-from netsim.node.decisions import Agent, Decision, Totals
-
-
-class Abandoned(BaseException):
-    """Nobody asks for more of the episode: the run ends where it is."""
+from netsim.node.decisions import Abandoned, Agent, Decision, Totals
 
 
 class Episode:
