@@ -1,17 +1,15 @@
 """Fixtures of actors that live in the test's own process."""
 
-import gc
+from contextlib import nullcontext
+from types import SimpleNamespace
 
 import pytest
 
-from netsim.engine import process_settings
+from netsim.engine.actors import actor
 
 
 @pytest.fixture(autouse=True)
-def settings_end_with_the_actors(monkeypatch):
+def actors_change_no_settings(monkeypatch):
     """An actor sets its process up for as long as that lives; here it is everybody's."""
-    for kept in ("_under_way", "_before"):
-        monkeypatch.setattr(process_settings, kept, [])
-    thresholds = gc.get_threshold()
-    yield
-    gc.set_threshold(*thresholds)
+    settings = SimpleNamespace(of_runs=lambda tf32: nullcontext())
+    monkeypatch.setattr(actor, "process_settings", settings)
