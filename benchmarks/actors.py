@@ -82,6 +82,7 @@ COLUMNS = {
     "loops": "d",
     "equal": "s",
     "wall s": ".1f",
+    "s a kill": ".1f",
     "over one process": ".2f",
 }
 NOTHING = dict.fromkeys(COLUMNS)
@@ -161,7 +162,9 @@ def compared(folder: Path, systems: Sequence[str], actors: Sequence[int]) -> lis
     return rows
 
 
-def killed(folder: Path, kills: int, lost: int, loops: int, seed: int) -> list[dict[str, Any]]:
+def killed(
+    folder: Path, kills: int, lost: int, loops: int, seed: int, horizon_s: float
+) -> list[dict[str, Any]]:
     """One run whose actors, machines and event loop die at random moments.
 
     Parameters
@@ -171,24 +174,29 @@ def killed(folder: Path, kills: int, lost: int, loops: int, seed: int) -> list[d
         Actors, machines and event loops.
     seed : int
         Of the moments.
+    horizon_s : float
+        Of the run; long enough for all of them.
     """
     draws = random.Random(seed)
-    text = WORLD.format(horizon_s=400.0) + '[[algorithm]]\nkind = "mapl"\n'
+    text = WORLD.format(horizon_s=horizon_s) + '[[algorithm]]\nkind = "mapl"\n'
     (folder / "run.toml").write_text(text)
     began_s = time.perf_counter()
     ended(command(folder, "run", "run.toml", "--out", "alone"))
-    alone_s, began_s = time.perf_counter() - began_s, time.perf_counter()
+    alone_s = time.perf_counter() - began_s
     deaths = ["actor"] * kills + ["machine"] * lost + ["loop"] * loops
     draws.shuffle(deaths)
     died = {"actor": 0, "machine": 0, "loop": 0}
     with machines(4) as cluster:
         given = "--address", cluster.address
         first = "--engine", "ray", "--actors", "3", *given
+        began_s = time.perf_counter()
+        ended(command(folder, "run", "run.toml", "--out", "undisturbed", *first))
+        undisturbed_s, began_s = time.perf_counter() - began_s, time.perf_counter()
         process = command(folder, "run", "run.toml", "--out", "shared", *first)
         while process.poll() is None:
-            time.sleep(draws.uniform(0.5, 3.0))
+            time.sleep(draws.uniform(1.0, 15.0))
             record = folder / "shared" / "environment.json"
-            if not deaths or not record.exists():
+            if not deaths or not record.exists() or process.poll() is not None:
                 continue
             kind = deaths.pop()
             if kind == "loop":
@@ -206,9 +214,10 @@ def killed(folder: Path, kills: int, lost: int, loops: int, seed: int) -> list[d
                     continue
                 os.kill(draws.choice(found), signal.SIGKILL)
             died[kind] += 1
+            print(f"{time.perf_counter() - began_s:7.1f} s: one {kind} died", flush=True)
         ended(process)
-    wall_s = time.perf_counter() - began_s
-    same = hashes(folder / "alone") == hashes(folder / "shared")
+        wall_s = time.perf_counter() - began_s
+    same = hashes(folder / "alone") == hashes(folder / "shared") == hashes(folder / "undisturbed")
     return [
         {
             "what": "mapl",
@@ -218,6 +227,7 @@ def killed(folder: Path, kills: int, lost: int, loops: int, seed: int) -> list[d
             "loops": died["loop"],
             "equal": str(same),
             "wall s": wall_s,
+            "s a kill": (wall_s - undisturbed_s) / max(1, sum(died.values())),
             "over one process": wall_s / alone_s,
         }
     ]
@@ -271,6 +281,7 @@ def main(given: Sequence[str] | None = None) -> list[dict[str, Any]]:
     parser.add_argument("--machines", type=int, default=5)
     parser.add_argument("--loops", type=int, default=3)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--horizon-s", type=float, default=1000.0)
     parser.add_argument("--model", default="lenet")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--json", type=Path)
@@ -280,7 +291,7 @@ def main(given: Sequence[str] | None = None) -> list[dict[str, Any]]:
         if asked.what == "hashes":
             rows = compared(folder, asked.systems, asked.actors)
         elif asked.what == "kills":
-            rows = killed(folder, asked.kills, asked.machines, asked.loops, asked.seed)
+            rows = killed(folder, asked.kills, asked.machines, asked.loops, asked.seed, asked.horizon_s)
         else:
             rows = timed(folder, asked.model, asked.rounds)
     show(rows, COLUMNS)

@@ -8,7 +8,7 @@ from typing import Any
 
 from netsim.engine import ray_cluster
 from netsim.engine.actors.actor import About, AbsentError, Failure, Kit, ShardActor
-from netsim.engine.actors.backend import Handle, LostError
+from netsim.engine.actors.pool import Handle, LostError
 from netsim.errors import ComputeError, NetsimError, ScenarioError
 
 BEGIN_S = 600.0
@@ -19,7 +19,7 @@ END_S = 5.0
 
 
 class RayPool:
-    """Actors of Ray, each made from a kit; see `backend.Pool`.
+    """Actors of Ray, each made from a kit; see `pool.Pool`.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class RayPool:
         return found
 
     def call(self, actor: int, method: str, *given: Any) -> Handle:
-        """Begin a call of an actor; see `backend.Pool.call`.
+        """Begin a call of an actor; see `pool.Pool.call`.
 
         Parameters
         ----------
