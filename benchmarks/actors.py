@@ -291,7 +291,9 @@ def main(given: Sequence[str] | None = None) -> list[dict[str, Any]]:
         if asked.what == "hashes":
             rows = compared(folder, asked.systems, asked.actors)
         elif asked.what == "kills":
-            rows = killed(folder, asked.kills, asked.machines, asked.loops, asked.seed, asked.horizon_s)
+            rows = killed(
+                folder, asked.kills, asked.machines, asked.loops, asked.seed, asked.horizon_s
+            )
         else:
             rows = timed(folder, asked.model, asked.rounds)
     show(rows, COLUMNS)

@@ -240,13 +240,15 @@ class Actors:
             If a job that has been sent failed.
         """
         if number not in self._brought:
+            self._brought.clear()
             self._bring([number])
-        return self._brought.pop(number).tensor
+        return self._brought[number].tensor
 
     def bring(self, cells: Sequence[Cell]) -> None:
-        """Fetch values together that are read next, each once."""
-        self._brought.clear()
-        self._bring([cell.row for cell in cells if isinstance(cell.slab, Remote)])
+        """Fetch values together that are read next."""
+        wanted = {cell.row for cell in cells if isinstance(cell.slab, Remote)}
+        self._brought = {n: value for n, value in self._brought.items() if n in wanted}
+        self._bring(sorted(wanted - self._brought.keys()))
 
     def _bring(self, numbers: Sequence[int]) -> None:
         for _ in range(TRIES):

@@ -34,7 +34,7 @@ class InlinePool:
     ) -> None:
         self.size, self.kits, self._kills = len(kits), kits, kills
         self._actors: list[ShardActor | None] = [_made(kit) for kit in kits]
-        self.calls, self.killed, self.largest_move = 0, 0, 0
+        self.calls, self.killed, self.moved, self.largest_move = 0, 0, 0, 0
         self._open: list[Call] = []
 
     @property
@@ -44,6 +44,7 @@ class InlinePool:
     def call(self, actor: int, method: str, *given: Any) -> Call:
         arguments = [g.result if isinstance(g, Call) else g for g in given]
         moved = [len(g.result) for g in given if isinstance(g, Call) and g.result]
+        self.moved += sum(moved)
         if method != "predictions":
             self.largest_move = max(self.largest_move, *moved, 0)
         alive = self._actors[actor]

@@ -15,6 +15,7 @@ from netsim.engine.actors import lineage, opening, splitting
 from netsim.engine.actors.actor import ShardActor
 from netsim.engine.actors.backend import Actors
 from netsim.engine.simulation import Simulation
+from netsim.errors import ScenarioError
 from netsim.learning.refs import Cell
 from netsim.scenario import algorithm_files
 from netsim.scenario.kinds import kinds_of
@@ -178,6 +179,13 @@ def test_draws_that_no_seed_sets_are_told_of_wherever_they_are(played, tmp_path)
     case = AlgorithmCase(kinds_of((tmp_path,)), "draws")
     told = [played(case, "rounds", engine)[1]["warnings"] for engine in ("local", "ray")]
     assert all(any("NumPy's global random" in line for line in lines) for lines in told), told
+
+
+@pytest.mark.parametrize("name", sorted(set(MODULES) - set(LEARNING)))
+def test_methods_that_bring_their_own_learning_are_refused(name):
+    case = AlgorithmCase(MODULES, name)
+    with pytest.raises(ScenarioError, match=rf'\[run\] engine = "ray": algorithm "{name}" brings'):
+        case.scenario(case.schedules[-1], run={"engine": "ray"})
 
 
 def test_a_machine_with_other_versions_is_refused(played, monkeypatch):
