@@ -147,20 +147,21 @@ def told(backend: Backend | None) -> dict[str, Any]:
     Returns
     -------
     dict of str to object
-        `other_processors`, `actors_replaced`, `actors` (memory of each), `spilled_bytes`: those
-        that there is something to say of.
+        `other_processors`, `actors_replaced`, `actors` (memory and processor time of each),
+        `moved_bytes`, `spilled_bytes`: those that there is something to say of.
     """
     found: dict[str, Any] = {}
     others = {one.processor for one in getattr(backend, "about", ())} - {equipment.processor()}
     if others:
         found["other_processors"] = sorted(others)
-    replaced, memory = getattr(backend, "replaced", 0), getattr(backend, "memory", None)
+    replaced, usage = getattr(backend, "replaced", 0), getattr(backend, "usage", None)
     if replaced:
         found["actors_replaced"] = replaced
     spill = getattr(getattr(backend, "store", None), "spill", None)
     spilled = 0 if spill is None else spill.used_bytes
-    if memory is not None:
-        actors = memory()
+    if usage is not None:
+        actors = usage()
+        found["moved_bytes"] = getattr(backend, "moved_bytes", 0)
         found["actors"] = [one._asdict() for one in actors]
         spilled = sum(one.spilled_bytes for one in actors)
     if spilled:

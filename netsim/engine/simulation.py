@@ -124,7 +124,7 @@ class Simulation:
         self.objects = RunObjects()
         self.on_progress = on_progress
         self.replay, self._interruption = replay, interruption or Interruption()
-        self.started_s = time.perf_counter()
+        self.started_s, self._started_cpu_s = time.perf_counter(), time.process_time()
         self.events = self.evaluations = 0
         self.score: float | None = None
         self.counts: Counter[str] = Counter()
@@ -431,6 +431,7 @@ class Simulation:
             "engine": {
                 "events": self.events,
                 "events_per_s": self.events / wall_s,
+                "cpu_s": time.process_time() - self._started_cpu_s,
                 "node_steps_per_s": totals["local_steps"] / wall_s,
                 **self.evaluator.cost(wall_s),
                 "mean_batch_width": scheduler.mean_batch_width,

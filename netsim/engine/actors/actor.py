@@ -6,6 +6,7 @@ import os
 import shutil
 import socket
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -171,8 +172,8 @@ class About(NamedTuple):
     processor: str
 
 
-class Memory(NamedTuple):
-    """Memory of an actor.
+class Usage(NamedTuple):
+    """Memory and processor time of an actor.
 
     Attributes
     ----------
@@ -183,12 +184,15 @@ class Memory(NamedTuple):
         Disk that it took for them.
     resident_bytes : int or None
         Most memory that its process took; None where the system does not say.
+    cpu_s : float
+        Processor time of its jobs.
     """
 
     host: str
     models_bytes: int
     spilled_bytes: int
     resident_bytes: int | None
+    cpu_s: float
 
 
 class AbsentError(Exception):
@@ -266,17 +270,19 @@ class ShardActor:
         self._generators = GlobalGenerators()
         self._positions: dict[int, int] = {}
         self._backend.divergences.passed_on = self._note
+        self._began_s = time.process_time()
 
     def about(self) -> About:
         """Say where this is."""
         return About(socket.gethostname(), os.getpid(), equipment.processor())
 
-    def memory(self) -> Memory:
-        """Say how much memory models took here, and the process."""
+    def usage(self) -> Usage:
+        """Say how much memory and processor time was used here."""
         store: ParameterStore | None = getattr(self._backend, "store", None)
         rows = 0 if store is None else store.peak_bytes
         spilled = 0 if store is None or store.spill is None else store.spill.used_bytes
-        return Memory(socket.gethostname(), rows, spilled, most_resident_bytes())
+        used_s = time.process_time() - self._began_s
+        return Usage(socket.gethostname(), rows, spilled, most_resident_bytes(), used_s)
 
     def end(self) -> None:
         """Remove the actor's files, before its process ends."""

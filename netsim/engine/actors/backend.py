@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary, finalize
 import torch
 from torch import Tensor
 
-from netsim.engine.actors.actor import About, Memory, Reply, Value, Values
+from netsim.engine.actors.actor import About, Reply, Usage, Value, Values
 from netsim.engine.actors.lineage import Lineage
 from netsim.engine.actors.packing import NOWHERE, Input, Output, PackedJob, Packer
 from netsim.engine.actors.pool import Handle, LostError, Pool
@@ -126,7 +126,7 @@ class Actors:
         self._ways: dict[str, str] = {}
         self._drew = dict.fromkeys(list[str]())
         self._lineage = Lineage()
-        self.replaced = 0
+        self.replaced = self.moved_bytes = 0
 
     # -- as a backend ----------------------------------------------------------------------------
 
@@ -215,9 +215,9 @@ class Actors:
             return [found[i] for i in range(len(asked))]
         raise ComputeError(LOST_AGAIN)
 
-    def memory(self) -> list[Memory]:
-        """Return the memory of each actor that is there."""
-        calls = [self._pool.call(actor, "memory") for actor in range(self._pool.size)]
+    def usage(self) -> list[Usage]:
+        """Return memory and processor time of each actor that is there."""
+        calls = [self._pool.call(actor, "usage") for actor in range(self._pool.size)]
         found = []
         for call in calls:
             with suppress(LostError):
@@ -347,6 +347,7 @@ class Actors:
         """
         reads = {a: [i.value for job in some for i in job.inputs] for a, some in packed.items()}
         sizes = {actor: self._foreign_bytes(actor, set(some)) for actor, some in reads.items()}
+        self.moved_bytes += sum(sizes.values())
         ahead = {actor for actor, size in sizes.items() if size > AT_ONCE_BYTES}
         moved = self._moved({a: some for a, some in reads.items() if a not in ahead})
         for actor in ahead:
