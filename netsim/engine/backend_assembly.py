@@ -137,7 +137,7 @@ def optimizer_of(t: Training) -> Optimizer:
 
 
 def told(backend: Backend | None) -> dict[str, Any]:
-    """What a run's record says of actors, and of models that lay on a disk.
+    """Fields of a run's record about actors, and about models that lay on a disk.
 
     Parameters
     ----------

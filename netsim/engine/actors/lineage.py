@@ -32,7 +32,7 @@ BYTES_PER_S = 1e8
 
 
 class _Place(NamedTuple):
-    """Where a snapshot has a value: in which part of the file, and its layout."""
+    """Place of a value in a snapshot: the part of the file that it is in, and its layout."""
 
     start: int
     size: int
