@@ -187,7 +187,7 @@ class ParameterStore:
         return self._slabs[length]
 
     def at_once(self, length: int, most: int) -> int:
-        """Return the number of values that a call may copy: `most`, fewer where they are in files."""
+        """Return how many values a call may copy: `most`, or fewer where they are in files."""
         if self.spill is None:
             return most
         row_bytes = padded(length) * torch.empty((), dtype=self.dtype).element_size()
