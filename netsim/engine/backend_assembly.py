@@ -80,8 +80,8 @@ def _opened(
     world: World, shards: Shards, routes: Routes, library: Library | None, threads: int
 ) -> Sequential | Stacked | Native:
     """The backend that routes ask for."""
-    spill = _spill(world.scenario.run, shards.x.device, routes)
-    if routes.all_sequential:
+    spill = _spill(world.scenario.run, shards.x.device)
+    if routes.all_sequential and spill is None:
         return Sequential(shards, world.streams, threads)
     device, dtype = shards.x.device, world.architectures[0].dtype
     stacked = Stacked(shards, world.streams, routes, device, dtype, threads, spill)
@@ -90,7 +90,7 @@ def _opened(
     return Native(stacked, routes, library, threads)
 
 
-def _spill(run: Run, device: torch.device, routes: Routes) -> Spill | None:
+def _spill(run: Run, device: torch.device) -> Spill | None:
     """Files for models that memory can't hold, if there are to be any.
 
     Raises
@@ -105,10 +105,10 @@ def _spill(run: Run, device: torch.device, routes: Routes) -> Spill | None:
             f'[run] spill_dir: models are on {device}, whose memory has no files; device = "cpu", '
             "or leave it out"
         )
-    if routes.all_sequential:
+    if run.backend == "sequential":
         raise ScenarioError(
-            "[run] spill_dir: models that run node after node in PyTorch stay in memory; "
-            'backend = "stacked", or leave it out'
+            '[run] spill_dir: backend = "sequential" keeps all models in memory; "auto", or leave '
+            "it out"
         )
     return Spill(Path(run.spill_dir), int(run.spill_above_gb * 1e9))
 
