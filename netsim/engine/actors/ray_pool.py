@@ -14,7 +14,7 @@ from netsim.errors import ComputeError, NetsimError, ScenarioError, one_line
 BEGIN_S = 600.0
 """Longest wait for an actor that begins: it reads the data, and may have to wait for a machine."""
 
-TRIES = 5
+TRIES = 10
 """Deaths of one actor in a row, while it begins, after which a run gives up."""
 
 END_S = 5.0
