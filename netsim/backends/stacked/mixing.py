@@ -182,6 +182,6 @@ def _row_by_row(
         for number, weight in zip(index[at : at + size], weights[at : at + size], strict=True):
             if number != Slab.ZERO:
                 total.add_(slab.storage[number], alpha=weight)
+                slab.touched(1)
         at += size
-        slab.touched(size)
     return sums

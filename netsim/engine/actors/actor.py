@@ -17,7 +17,7 @@ from torch import Tensor
 
 from netsim import errors
 from netsim.backends.dispatch import Choice
-from netsim.backends.parameter_store import ParameterStore
+from netsim.backends.parameter_store import ParameterStore, Slab
 from netsim.backends.spilling import most_resident_bytes
 from netsim.engine import equipment, process_settings
 from netsim.engine.actors.packing import NOWHERE, Input, PackedJob, Unpacker
@@ -361,7 +361,10 @@ class ShardActor:
     def _value(self, cell: Cell) -> Value:
         layouts, own = self._unpacker.layouts, cell.architecture
         layout = NOWHERE if own is None else layouts.index(own)
-        return Value(cell.materialise().detach().cpu().clone(), layout)
+        value = Value(cell.materialise().detach().cpu().clone(), layout)
+        if isinstance(cell.slab, Slab):
+            cell.slab.touched(1)
+        return value
 
     def keep(self, values: Values, optimizers: Sequence[Optimizer] = ()) -> None:
         """Take over values, by number, that no job of this actor computes.
