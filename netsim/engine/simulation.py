@@ -460,8 +460,8 @@ class Simulation:
         if "spilled_bytes" in told:
             found["warnings"].append(
                 f"models took {told['spilled_bytes'] / 1e9:.1f} GB in files of "
-                f"{scenario.run.spill_dir}, and at most {scenario.run.spill_above_gb:g} GB of it "
-                "in the memory of a process"
+                f"{scenario.run.spill_dir}; a process gives memory of them back to the system "
+                f"beyond {scenario.run.spill_above_gb:g} GB"
             )
         if self.decisions.count:
             found["decisions"] = {"by": self.decisions.by, "count": self.decisions.count}

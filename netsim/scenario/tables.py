@@ -143,8 +143,8 @@ class Run(Table):
         Folder of a disk in whose files models lie, where memory can't hold them; each machine of
         the run has it. Empty: models stay in memory. Example: `"/scratch"`
     spill_above_gb
-        With `spill_dir`, memory that models of each process take at most [GB]; beyond it the system
-        has them on the disk alone.
+        With `spill_dir`, memory of models in files beyond which each process gives it back to the
+        system [GB]; a single call may take more for a while.
     tf32
         Whether a GPU may round the factors of its products to ten bits: faster, and good enough for
         accuracy curves.
