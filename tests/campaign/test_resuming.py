@@ -287,6 +287,17 @@ def test_what_is_not_what_was_written_is_not_gone_on_with(play, resume, folder, 
     assert contents(folder / "cut") == before
 
 
+def test_a_run_may_be_killed_before_its_next_checkpoint_again_and_again(play, resume, folder):
+    """Each time it has noted in environment.json that it goes on, and no checkpoint knows of it."""
+    with pytest.raises(Interrupted):
+        play("cut", "3 3")
+    path = folder / "cut/environment.json"
+    for _ in range(2):
+        resuming._note(path, {"virtual_s": 3.0})
+    resume("cut")
+    assert len(json.loads(path.read_text())["resumed"]) == 3
+
+
 @pytest.mark.thinned(3)
 @pytest.mark.parametrize("how", [lost, flipped])
 @pytest.mark.parametrize("table", ["messages", "wakes", "graph"])
