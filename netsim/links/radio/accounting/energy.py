@@ -50,7 +50,7 @@ class EnergyAccounting:
         if end_ns > begin_ns:
             flight.counted += pieces
         else:
-            flight.counted, pieces = _taken_back(flight.counted, end_ns)
+            flight.counted, pieces = _taken_back(flight, flight.counted, end_ns)
         awake, waking_later = _awake(flight), _waking_later(flight)
         for piece in pieces:
             self._sent(flight, awake, piece)
@@ -61,7 +61,7 @@ class EnergyAccounting:
                 heard = tuple(_airtimes(flight, max(begin_ns, wakes_ns), max(end_ns, wakes_ns)))
                 counted += heard
             else:
-                counted, heard = _taken_back(counted, end_ns)
+                counted, heard = _taken_back(flight, counted, end_ns)
             flight.counted_late = {**flight.counted_late, reception: counted}
             for piece in heard:
                 self._heard(reception.tx.dst, piece)
@@ -145,7 +145,7 @@ class EnergyAccounting:
         heard = _airtimes(flight, counted_to_ns, leaves_ns)
         if leaves_ns < counted_to_ns:
             counted = flight.counted_late.get(reception, ()) if late else flight.counted
-            _, heard = _taken_back(counted, leaves_ns)
+            _, heard = _taken_back(flight, counted, leaves_ns)
         for piece in heard:
             self._heard(reception.tx.dst, piece)
 
@@ -263,11 +263,14 @@ def _airtimes(flight: Flight, from_ns: int, to_ns: int) -> list[Piece]:
             airtime_ns = _on_ns(flight, stop_ns) - _on_ns(flight, begin_ns)
             if share != 1.0:
                 airtime_ns = round(share * airtime_ns)
-            found.append(
-                Piece(stop_ns, begin_ns, -airtime_ns, *told)
-                if back
-                else Piece(begin_ns, stop_ns, airtime_ns, *told)
-            )
+            if back:
+                found.append(Piece(stop_ns, begin_ns, -airtime_ns, *told))
+            elif begin_ns == at_ns and found and found[-1].to_ns == at_ns:  # only the share changes
+                before = found[-1]
+                airtime_ns += before.airtime_ns
+                found[-1] = before._replace(to_ns=stop_ns, airtime_ns=airtime_ns)
+            else:
+                found.append(Piece(begin_ns, stop_ns, airtime_ns, *told))
     return found
 
 
@@ -286,12 +289,13 @@ def _shares(flight: Flight, first_ns: int, last_ns: int) -> list[Stretch]:
 
 
 def _taken_back(
-    counted: tuple[Piece, ...], until_ns: int
+    flight: Flight, counted: tuple[Piece, ...], until_ns: int
 ) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]:
-    """Split the metered pieces of a flight at an instant: those that stay, and those to take back.
+    """Split the metered pieces of a flight at an instant: those that stay, and what to tell.
 
     Parameters
     ----------
+    flight : Flight
     counted : tuple of Piece
         What it has been told, in order; each is spread evenly over its time.
     until_ns : int
@@ -299,14 +303,21 @@ def _taken_back(
     Returns
     -------
     kept : tuple of Piece
-    back : tuple of Piece
-        Backwards, with negative airtime.
+    told : tuple of Piece
+        Backwards and with negative airtime what is taken back. Of a piece over which the share
+        changes that is all, and what remains of it follows.
     """
     kept, back = list(counted), []
     while kept and kept[-1][1] > until_ns:
         piece = kept.pop()
         begin_ns, end_ns, airtime_ns = piece[:3]
         at_ns = max(begin_ns, until_ns)
+        if flight.stretches and at_ns > begin_ns:
+            rest_ns = sum(one.airtime_ns for one in _airtimes(flight, at_ns, end_ns))
+            kept.append(piece._replace(to_ns=at_ns, airtime_ns=airtime_ns - rest_ns))
+            back += [piece._replace(from_ns=end_ns, to_ns=begin_ns, airtime_ns=-airtime_ns)]
+            back += kept[-1:]
+            break
         rest_ns = airtime_ns * (end_ns - at_ns) / (end_ns - begin_ns)
         back.append(piece._replace(from_ns=end_ns, to_ns=at_ns, airtime_ns=-rest_ns))
         if at_ns > begin_ns:
