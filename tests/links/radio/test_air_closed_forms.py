@@ -512,7 +512,7 @@ def test_rare_hidden_packets_are_those_of_pure_aloha(ether, rate_hz):
 
 
 def test_csma_sends_for_as_long_as_its_packets_take_whatever_their_rates(ether):
-    """What a lone sender does not send in is its waits, though a fade has others than the next."""
+    """A lone sender sends all the time but for its waits, whatever rates its fades have."""
     still = {"kind": "none"}
 
     def sent(packets, fading):

@@ -260,15 +260,15 @@ def _airtimes(flight: Flight, from_ns: int, to_ns: int) -> list[Piece]:
     for at_ns, end_ns, share in _shares(flight, first_ns, last_ns):
         inside = (at_once_ns,) if at_ns < at_once_ns < end_ns else ()
         for begin_ns, stop_ns in pairwise((at_ns, *inside, end_ns)):
-            airtime_ns: float = _on_ns(flight, stop_ns) - _on_ns(flight, begin_ns)
+            airtime_ns = _on_ns(flight, stop_ns) - _on_ns(flight, begin_ns)
             if share != 1.0:
                 airtime_ns = round(share * airtime_ns)
             if back:
                 found.append(Piece(stop_ns, begin_ns, -airtime_ns, *told))
             elif begin_ns == at_ns and found and found[-1].to_ns == at_ns:  # only the share changes
                 before = found[-1]
-                airtime_ns += before.airtime_ns
-                found[-1] = before._replace(to_ns=stop_ns, airtime_ns=airtime_ns)
+                together_ns = before.airtime_ns + airtime_ns
+                found[-1] = before._replace(to_ns=stop_ns, airtime_ns=together_ns)
             else:
                 found.append(Piece(begin_ns, stop_ns, airtime_ns, *told))
     return found

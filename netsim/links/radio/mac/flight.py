@@ -306,7 +306,7 @@ Stretch = tuple[int, int, float]
 
 
 class Transmits(Protocol):
-    """What a sampler tells of how much a flight's sender transmits from an instant on."""
+    """Callback of a sampler: how much a flight's sender transmits from an instant on."""
 
     def __call__(
         self, flight: Flight, from_ns: int, share: float, stretches: Sequence[Stretch] = ()
