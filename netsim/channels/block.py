@@ -29,6 +29,8 @@ class ChannelBlock:
         `per` of the first, second, ... attempt at a packet, where they differ; `per` is their mean.
     rate_bps : float
         Rate of its attempts [bit/s] where it follows acknowledgements; else not told.
+    transmit_share : float
+        Share of an attempt's time in which its sender transmits over the whole band, in [0, 1].
     """
 
     attempts: int | None
@@ -41,3 +43,4 @@ class ChannelBlock:
     noise_rise: float = 1.0
     by_attempt: tuple[float, ...] | None = None
     rate_bps: float = 0.0
+    transmit_share: float = 1.0

@@ -81,6 +81,13 @@ class Medium(NamedTuple):
     shares: Shares | None = None
     by_attempt: tuple[float, ...] | None = None
 
+    def transmit_share(self, attempt_ns: float) -> float:
+        """Share of an attempt's time in which its sender transmits, in [0, 1]."""
+        if attempt_ns <= 0.0 or (self.slowdown == 1.0 and self.wait_ns == 0.0):
+            return 1.0
+        alone_ns = (attempt_ns - self.wait_ns) / self.slowdown
+        return self.transmissions * alone_ns / attempt_ns
+
 
 ALONE = Medium()
 """No other sender has any effect."""

@@ -15,9 +15,9 @@ SLACK_NS = 10
 class Bands(Invariant):
     """Parts of a band that messages have at an instant, and bands used against the time passed.
 
-    Of each base station and direction whose band a method divides: what messages that have ended
-    have used, time and band together, is at most the time since the first of them began. Not where
-    the scheduler gives shares block by block, nor where the scenario changes on its way.
+    Of each base station and direction: what messages that have ended have used, time and band
+    together, is at most the time since the first of them began. Not where the scheduler gives
+    shares block by block, nor where the scenario changes on its way.
     """
 
     def watch(self) -> None:
@@ -38,8 +38,6 @@ class Bands(Invariant):
                 what = f"parts of the band of its {'up' if uplink else 'down'}link add up to"
                 self.broken(f"node {base_station}", now, what, sum(parts), 1.0)
         key = cells.pool_of(flight)
-        if not cells.is_allocated(key):
-            return
         used_ns, since_ns, count = self._used.get(key, (0, flight.begins_ns, 0))
         since_ns = min(since_ns, flight.begins_ns)
         self._used[key] = used_ns + flight.airtime_ns, since_ns, count + 1

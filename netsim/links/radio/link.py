@@ -175,7 +175,8 @@ class RadioLink(PhysicalLink):
                 self.flights_ended.insert(0, self._packets_on_air.end)
         self._sampler, self._one_by_one, self._frames = samplers_of(
             radio, budget, channel, env, streams, self._end, off, self._rhythms, distance_m,
-            self.recorder, meter, self._packets_on_air, self._accounting.to_end, self._adaptation,
+            self.recorder, meter, self._packets_on_air, self._accounting.to_end,
+            self._accounting.transmits, self._adaptation,
         )  # fmt: skip
         if not mac.exclusive:  # radios are told to do several things at once
             meter.in_one_state(self._oldest_ns)

@@ -509,3 +509,22 @@ def test_rare_hidden_packets_are_those_of_pure_aloha(ether, rate_hz):
     got = sum(x.outcome == "delivered" for x in ended) / len(ended)
     want = math.exp(-2.0 * rate_hz * packet_s)
     assert abs(got - want) < 4 * binomial_sd(want, len(ended)) + 0.02
+
+
+def test_csma_sends_for_as_long_as_its_packets_take_whatever_their_rates(ether):
+    """A lone sender sends all the time but for its waits, whatever rates its fades have."""
+    still = {"kind": "none"}
+
+    def sent(packets, fading):
+        keys = {"mac": {"kind": "csma"}, "fidelity": "message", "bandwidth_hz": 1e6}
+        e = ether({**keys, "fading": fading, "rate": {"kind": "shannon_gap", "min_rate_bps": 1e4}})
+        e.send(0, 1, packets * 1_000)
+        (x,) = e.run()
+        return x.at_ns, e.spent.sending_ns[0]
+
+    (one_ns, one_sent_ns), (two_ns, two_sent_ns) = sent(1, still), sent(2, still)
+    first_ns = one_ns - one_sent_ns
+    wait_ns = two_ns - two_sent_ns - first_ns
+    for coherence_s in (5e-4, 2e-3, 2e-2):
+        took_ns, sent_ns = sent(300, {"kind": "rayleigh", "coherence_s": coherence_s})
+        assert sent_ns == pytest.approx(took_ns - first_ns - 299 * wait_ns, abs=700)

@@ -1,5 +1,6 @@
 """Sub-channels of a cell: equal shares, proportional fairness and its gain, sums of shares."""
 
+import itertools
 import math
 
 import numpy as np
@@ -43,18 +44,55 @@ def test_equal_shares_under_round_robin(cell, fidelity):
 
 @pytest.mark.parametrize("fidelity", ["message", "packet"])
 def test_shares_grow_when_another_ends(cell, fidelity):
-    """10 and 4 packets: both at half rate until 8 ms, the other 6 alone.
-
-    Packet by packet an attempt under way keeps its time: up to one attempt later.
-    """
-    later = 0.0 if fidelity == "message" else 1.0
+    """10 and 4 packets: both at half rate until 8 ms, the other 6 alone."""
     for starts_ms, end_1_ms, end_2_ms in ((0, 14.0, 8.0), (5, 14.0, 13.0)):
         e = cell(fidelity=fidelity)
         e.send(1, 0, 10 * PACKET)
         e.send(2, 0, 4 * PACKET, at_ns=starts_ms * MS)
         (_, _, one), (_, _, other) = times(e)
-        assert one == pytest.approx(end_1_ms + later / 2, abs=later / 2 + 1e-6)
-        assert other == pytest.approx(end_2_ms + later / 2, abs=later / 2 + 1e-6)
+        assert (one, other) == pytest.approx((end_1_ms, end_2_ms), abs=1e-6)
+        assert e.spent.sending_ns[1:3] == pytest.approx([10 * MS, 4 * MS], abs=2)
+
+
+LOSSES = {
+    "lost": {"packet_error": {"kind": "fixed", "loss": 0.4}, "arq": {"kind": "hole"}},
+    "by SNR": {"rate": LINEAR, "packet_error": {"kind": "fixed", "loss": 0.4}},
+    "fades": {"rate": LINEAR, "fading": {"kind": "rayleigh", "coherence_s": 3e-3}},
+}
+
+
+@pytest.mark.parametrize("losses", LOSSES)
+@pytest.mark.parametrize("fidelity", ["message", "packet"])
+def test_airtime_is_the_integral_of_the_shares(cell, fidelity, losses):
+    """Whoever comes and goes, a band that is always in use is used for all of the time, once."""
+    sends = np.random.default_rng(len(losses))
+    for most in (4, 1):
+        radio = {"bandwidth_hz": 2e5, **LOSSES[losses]}
+        e = cell({"subchannels": 4, "max_subchannels": most}, fidelity=fidelity, **radio)
+        starts = np.sort(sends.uniform(0, 40 * MS, 12)).astype(int).tolist()
+        for k, at_ns in enumerate([0, 0, 0, 0, 0, *starts]):
+            e.send(1 + k % 5, 0, int(sends.integers(1, 12)) * PACKET // 2, at_ns=at_ns)
+        ended = e.run()
+        begun = sorted(x.sent_ns for x in ended)
+        marks = sorted({*begun, *(x.at_ns for x in ended)})
+        used_ns = 0.0
+        for from_ns, to_ns in itertools.pairwise(marks):
+            under_way = {x.src for x in ended if x.sent_ns <= from_ns and to_ns <= x.at_ns}
+            used_ns += min(1.0, len(under_way) * most / 4) * (to_ns - from_ns)
+        assert sum(e.spent.sending_ns) == pytest.approx(used_ns, abs=200)
+        assert e.recorder.airtime_ns == pytest.approx(used_ns, abs=200)
+        assert e.spent.receiving_ns[0] == pytest.approx(used_ns, abs=200)
+
+
+@pytest.mark.parametrize("fidelity", ["message", "packet"])
+def test_airtime_of_proportionally_fair_shares(cell, fidelity):
+    """Messages that need 13 and 5 ms of the whole band use it for so long, in any parts."""
+    mac = {"scheduler": "proportional_fair", "subchannels": 4, "max_subchannels": 3}
+    e = cell(mac, fading={"kind": "none", "coherence_s": 1e-3}, fidelity=fidelity)
+    e.send(1, 0, 13 * PACKET)
+    e.send(2, 0, 5 * PACKET, at_ns=3 * MS)
+    e.run()
+    assert e.spent.sending_ns[1:3] == pytest.approx([13 * MS, 5 * MS], abs=50)
 
 
 def test_one_subchannel_each(cell):

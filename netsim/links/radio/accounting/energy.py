@@ -8,7 +8,7 @@ from itertools import pairwise
 from netsim.devices.energy.meter import EnergyMeter
 from netsim.links.link import Report
 from netsim.links.radio.accounting.overhearing import Overhearing
-from netsim.links.radio.mac.flight import Flight, Piece, Reception
+from netsim.links.radio.mac.flight import Flight, Piece, Reception, Stretch
 from netsim.recording.recorder import Recorder
 from netsim.units import NS_PER_S
 
@@ -50,7 +50,7 @@ class EnergyAccounting:
         if end_ns > begin_ns:
             flight.counted += pieces
         else:
-            flight.counted, pieces = _taken_back(flight.counted, end_ns)
+            flight.counted, pieces = _taken_back(flight, flight.counted, end_ns)
         awake, waking_later = _awake(flight), _waking_later(flight)
         for piece in pieces:
             self._sent(flight, awake, piece)
@@ -61,7 +61,7 @@ class EnergyAccounting:
                 heard = tuple(_airtimes(flight, max(begin_ns, wakes_ns), max(end_ns, wakes_ns)))
                 counted += heard
             else:
-                counted, heard = _taken_back(counted, end_ns)
+                counted, heard = _taken_back(flight, counted, end_ns)
             flight.counted_late = {**flight.counted_late, reception: counted}
             for piece in heard:
                 self._heard(reception.tx.dst, piece)
@@ -95,6 +95,26 @@ class EnergyAccounting:
             airtime_ns *= float(piece.found[node])
         self._meter.receives(node, piece.from_ns, piece.to_ns, airtime_ns)
 
+    def transmits(
+        self, flight: Flight, from_ns: int, share: float, stretches: Sequence[Stretch] = ()
+    ) -> None:
+        """Let a flight's sender transmit for another share of the time, from an instant on.
+
+        Nothing else changes it: the time before counts with the share that it had.
+
+        Parameters
+        ----------
+        flight : Flight
+            Not counted beyond that instant.
+        from_ns : int
+        share : float
+        stretches : sequence of (int, int, float)
+            Times with a share of their own; all of those that end later, beside the past.
+        """
+        if share != flight.transmit_share and flight.accounted_to_ns < from_ns:
+            self.airtime(flight, from_ns)
+        flight.transmit_share, flight.stretches = share, stretches
+
     def to_end(self, flight: Flight) -> None:
         """Count a flight's airtime to its planned end."""
         self.airtime(flight, flight.ends_ns)
@@ -125,7 +145,7 @@ class EnergyAccounting:
         heard = _airtimes(flight, counted_to_ns, leaves_ns)
         if leaves_ns < counted_to_ns:
             counted = flight.counted_late.get(reception, ()) if late else flight.counted
-            _, heard = _taken_back(counted, leaves_ns)
+            _, heard = _taken_back(flight, counted, leaves_ns)
         for piece in heard:
             self._heard(reception.tx.dst, piece)
 
@@ -172,10 +192,9 @@ class EnergyAccounting:
             for node in apart:
                 self._meter.overhears((node,), begins_ns, ends_ns, round(flight.found_ns[node]))
             return
-        share = flight.airtime_ns / (ends_ns - begins_ns)
         for node, spans in self._overhearing.of(flight, apart, others):
             for from_ns, to_ns in spans:
-                airtime_ns = round(share * (to_ns - from_ns))
+                airtime_ns = round(_between(flight.counted, from_ns, to_ns))
                 self._meter.overhears((node,), from_ns, to_ns, airtime_ns)
 
     def bits(self, flight: Flight, reports: Sequence[Report], cut: bool) -> int:
@@ -229,39 +248,54 @@ def _airtimes(flight: Flight, from_ns: int, to_ns: int) -> list[Piece]:
     """
     if from_ns == to_ns:
         return []
-    if not flight.pauses and not flight.at_once_ends_ns and flight.turns is None:  # most are so
+    if not flight.stretches and not flight.at_once_ends_ns and flight.turns is None:  # most are so
         airtime_ns = to_ns - from_ns
         if flight.transmit_share != 1.0:
             airtime_ns = round(flight.transmit_share * airtime_ns)
         return [Piece(from_ns, to_ns, airtime_ns, flight.found, flight.answers)]
     found: list[Piece] = []
     back, told = to_ns < from_ns, (flight.found, flight.answers)
-    at_ns, last_ns = (to_ns, from_ns) if back else (from_ns, to_ns)
-    first_ns = flight.at_once_ends_ns
-    for pause_ns, resumes_ns in (*flight.pauses, (last_ns, last_ns)):
-        end_ns = min(pause_ns, last_ns)
-        inside = (first_ns,) if at_ns < first_ns < end_ns else ()
+    first_ns, last_ns = (to_ns, from_ns) if back else (from_ns, to_ns)
+    at_once_ns = flight.at_once_ends_ns
+    for at_ns, end_ns, share in _shares(flight, first_ns, last_ns):
+        inside = (at_once_ns,) if at_ns < at_once_ns < end_ns else ()
         for begin_ns, stop_ns in pairwise((at_ns, *inside, end_ns)):
-            if stop_ns > begin_ns:
-                airtime_ns = _on_ns(flight, stop_ns) - _on_ns(flight, begin_ns)
-                if flight.transmit_share != 1.0:
-                    airtime_ns = round(flight.transmit_share * airtime_ns)
-                found.append(
-                    Piece(stop_ns, begin_ns, -airtime_ns, *told)
-                    if back
-                    else Piece(begin_ns, stop_ns, airtime_ns, *told)
-                )
-        at_ns = max(at_ns, resumes_ns)
+            airtime_ns = _on_ns(flight, stop_ns) - _on_ns(flight, begin_ns)
+            if share != 1.0:
+                airtime_ns = round(share * airtime_ns)
+            if back:
+                found.append(Piece(stop_ns, begin_ns, -airtime_ns, *told))
+            elif begin_ns == at_ns and found and found[-1].to_ns == at_ns:  # only the share changes
+                before = found[-1]
+                together_ns = before.airtime_ns + airtime_ns
+                found[-1] = before._replace(to_ns=stop_ns, airtime_ns=together_ns)
+            else:
+                found.append(Piece(begin_ns, stop_ns, airtime_ns, *told))
+    return found
+
+
+def _shares(flight: Flight, first_ns: int, last_ns: int) -> list[Stretch]:
+    """The times between two instants in which a sender transmits, and for what share of each."""
+    found: list[Stretch] = []
+    at_ns, share = first_ns, flight.transmit_share
+    for from_ns, to_ns, its_share in (*flight.stretches, (last_ns, last_ns, 0.0)):
+        parts = (
+            (at_ns, min(from_ns, last_ns), share),
+            (max(at_ns, from_ns), min(to_ns, last_ns), its_share),
+        )
+        found += [part for part in parts if part[0] < part[1] and part[2]]
+        at_ns = max(at_ns, to_ns)
     return found
 
 
 def _taken_back(
-    counted: tuple[Piece, ...], until_ns: int
+    flight: Flight, counted: tuple[Piece, ...], until_ns: int
 ) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]:
-    """Split the metered pieces of a flight at an instant: those that stay, and those to take back.
+    """Split the metered pieces of a flight at an instant: those that stay, and what to tell.
 
     Parameters
     ----------
+    flight : Flight
     counted : tuple of Piece
         What it has been told, in order; each is spread evenly over its time.
     until_ns : int
@@ -269,19 +303,36 @@ def _taken_back(
     Returns
     -------
     kept : tuple of Piece
-    back : tuple of Piece
-        Backwards, with negative airtime.
+    told : tuple of Piece
+        Backwards and with negative airtime what is taken back. Of a piece over which the share
+        changes that is all, and what remains of it follows.
     """
     kept, back = list(counted), []
     while kept and kept[-1][1] > until_ns:
         piece = kept.pop()
         begin_ns, end_ns, airtime_ns = piece[:3]
         at_ns = max(begin_ns, until_ns)
+        if flight.stretches and at_ns > begin_ns:
+            rest_ns = sum(one.airtime_ns for one in _airtimes(flight, at_ns, end_ns))
+            kept.append(piece._replace(to_ns=at_ns, airtime_ns=airtime_ns - rest_ns))
+            back += [piece._replace(from_ns=end_ns, to_ns=begin_ns, airtime_ns=-airtime_ns)]
+            back += kept[-1:]
+            break
         rest_ns = airtime_ns * (end_ns - at_ns) / (end_ns - begin_ns)
         back.append(piece._replace(from_ns=end_ns, to_ns=at_ns, airtime_ns=-rest_ns))
         if at_ns > begin_ns:
             kept.append(piece._replace(to_ns=at_ns, airtime_ns=airtime_ns - rest_ns))
     return tuple(kept), tuple(back)
+
+
+def _between(counted: Iterable[Piece], from_ns: int, to_ns: int) -> float:
+    """Airtime of the metered pieces of a flight between two instants [ns]."""
+    airtime_ns = 0.0
+    for piece in counted:
+        inside_ns = min(to_ns, piece.to_ns) - max(from_ns, piece.from_ns)
+        if inside_ns > 0:
+            airtime_ns += piece.airtime_ns * inside_ns / (piece.to_ns - piece.from_ns)
+    return airtime_ns
 
 
 def _on_ns(flight: Flight, time_ns: int) -> int:

@@ -111,10 +111,6 @@ class Cells:
         found = self._allocated.get((base_station, uplink))
         return 1.0 if found is None else found.powers.get(node, 1.0)
 
-    def is_allocated(self, key: tuple[int, bool]) -> bool:
-        """Return whether a method has divided the band of a base station and direction."""
-        return key in self._allocated
-
     def parts(self) -> Iterator[tuple[int, bool, list[float]]]:
         """Base station, direction, and the parts of the band that the messages under way have."""
         for (base_station, uplink), flights in self._pools.items():

@@ -13,7 +13,7 @@ from netsim.devices.energy.meter import EnergyMeter
 from netsim.links.radio.mac.cells import Cells
 from netsim.links.radio.mac.changing_contention import ChangingContention
 from netsim.links.radio.mac.constant_contention import ConstantContention
-from netsim.links.radio.mac.flight import Flight
+from netsim.links.radio.mac.flight import Flight, Transmits
 from netsim.links.radio.mac.frame_level.sampler import FrameLevelSampler
 from netsim.links.radio.mac.interference import Interference
 from netsim.links.radio.mac.message_level import MessageLevelSampler
@@ -133,6 +133,7 @@ def samplers_of(
     meter: EnergyMeter,
     on_air: OnAir,
     goes_on: Callable[[Flight], None],
+    transmits: Transmits,
     adaptation: RateAdaptation | None,
 ) -> Samplers:
     """Make what samples the attempts of flights.
@@ -149,6 +150,8 @@ def samplers_of(
         Packets under random access.
     goes_on : callable
         (flight); called where a further part has been sampled.
+    transmits : callable
+        Told of how much of the time senders transmit; see `EnergyAccounting.transmits`.
     adaptation : RateAdaptation or None
 
     Returns
@@ -163,8 +166,8 @@ def samplers_of(
     parts, random_access = (radio, channel, env, streams, ended), radio.mac.random_access
     by_packet = None
     if random_access or radio.fidelity == "packet":
-        by_packet = PacketLevelSampler(*parts, on_air, adaptation)
+        by_packet = PacketLevelSampler(*parts, on_air, transmits, adaptation)
     one_by_one = by_packet if random_access else None
     if by_packet is not None and radio.fidelity == "packet":
         return Samplers(by_packet, one_by_one, None)
-    return Samplers(MessageLevelSampler(*parts, goes_on, adaptation), one_by_one, None)
+    return Samplers(MessageLevelSampler(*parts, goes_on, transmits, adaptation), one_by_one, None)

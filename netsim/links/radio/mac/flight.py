@@ -301,6 +301,18 @@ class Piece(NamedTuple):
     answers: float
 
 
+Stretch = tuple[int, int, float]
+"""Begin and end [ns] of a time, and the share of it in which a sender transmits."""
+
+
+class Transmits(Protocol):
+    """Callback of a sampler: how much a flight's sender transmits from an instant on."""
+
+    def __call__(
+        self, flight: Flight, from_ns: int, share: float, stretches: Sequence[Stretch] = ()
+    ) -> None: ...
+
+
 class Flight:
     """A message on the air: one sender, one or more receivers.
 
@@ -344,6 +356,8 @@ class Flight:
         What other senders do to its attempts now, and what they did when the leg was sampled.
     attempt_ns : float
         Time of one attempt, of a broadcast or of an attempt that is an event of its own.
+    attempt_ends_ns : float or None
+        When the attempt under way ends, where attempts are events of their own; None: none is.
     contenders : dict of Flight to None
         Flights that it contends with, an ordered set; kept by `Interference`, up to `order`.
     hidden : dict of Flight to None
@@ -377,7 +391,7 @@ class Flight:
     turns : Turns or None
         The slots in which it is sent; None: it is sent without a break.
     transmit_share : float
-        Share of an attempt's time in which the sender transmits.
+        Share of an attempt's time in which the sender transmits, but for `stretches`.
     at_once_ends_ns : int
         When its first attempt ends, where that is made at once on an idle medium, so that its time
         does not follow the contention; 0: it is not.
@@ -392,8 +406,9 @@ class Flight:
         Time for which its receiver sends answers, over that for which its sender sends.
     found_ns, answered_ns : (nodes,) float array or None, float
         Airtime that radios have received of it, None: all; and that of answers.
-    pauses : sequence of (int, int)
-        Begin and end [ns] of the times in its leg at which the rate is 0, in order.
+    stretches : sequence of (int, int, float)
+        Begin, end [ns] and share of the times at which the sender transmits for another share, or
+        not at all, in order; of those that have been counted the first ones may be missing.
     """
 
     contenders: dict[Flight, None]
@@ -405,8 +420,9 @@ class Flight:
     order = 0
     medium = told_medium = sampled_medium = ALONE
     attempt_ns = 0.0
+    attempt_ends_ns: float | None = None
     transmit_share = 1.0
-    pauses: Sequence[tuple[int, int]] = ()
+    stretches: Sequence[Stretch] = ()
     expired = met_worse = repeated = played = False
     feedback_ns = waits = 0
     at_once_ends_ns = 0
@@ -452,6 +468,13 @@ class Flight:
             if sending is not None and 2 * sending.lost > sending.packets:
                 return True
         return False
+
+    def share_at(self, time_ns: int) -> float:
+        """Share of the time in which its sender transmits, at an instant still to be counted."""
+        for from_ns, to_ns, share in self.stretches:
+            if from_ns <= time_ns < to_ns:
+                return share
+        return self.transmit_share
 
     def passed_ns(self, time_ns: int) -> float:
         """Time of its leg that has passed by an instant, in spread time where it has slots [ns].

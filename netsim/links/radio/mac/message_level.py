@@ -18,7 +18,7 @@ What was sampled up to that moment stands, exactly as if every attempt had been 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil
@@ -28,7 +28,6 @@ import numpy as np
 from netsim.channels.arq import Sending
 from netsim.channels.arq.none import NoArq
 from netsim.channels.block import ChannelBlock
-from netsim.channels.mac import Medium
 from netsim.clock import Clock
 from netsim.links.link import Report
 from netsim.links.radio.mac.current_attempt import (
@@ -37,7 +36,13 @@ from netsim.links.radio.mac.current_attempt import (
     position_at,
     worsen_current_attempt,
 )
-from netsim.links.radio.mac.flight import Flight, Reception, interferers_at
+from netsim.links.radio.mac.flight import (
+    Flight,
+    Reception,
+    Stretch,
+    Transmits,
+    interferers_at,
+)
 from netsim.links.radio.mac.rate_adaptation import RateAdaptation
 from netsim.links.radio.phy.channel import RadioChannel
 from netsim.links.radio.table import Radio
@@ -73,15 +78,15 @@ class _Sampling:
         Time of the blocks so far.
     hopeless : int
         How many blocks in a row let nothing through.
-    attempt_ns : float
-        Of the first block that has one.
+    transmit_share : float or None
+        Of the first block in which something can be sent; None: there has been none.
     """
 
     blocks: Iterator[ChannelBlock]
     left_ns: int | None
     passed_ns: int = 0
     hopeless: int = 0
-    attempt_ns: float = 0.0
+    transmit_share: float | None = None
 
 
 class MessageLevelSampler:
@@ -102,6 +107,8 @@ class MessageLevelSampler:
         the flight's has been replaced.
     goes_on : callable
         Called with a flight of which a further part has been sampled.
+    transmits : callable
+        See `EnergyAccounting.transmits`.
     adaptation : RateAdaptation or None
         Rates of unicasts, where they follow acknowledgements.
     """
@@ -114,9 +121,10 @@ class MessageLevelSampler:
         streams: Streams,
         ended: Callable[[Flight, int], None],
         goes_on: Callable[[Flight], None],
+        transmits: Transmits,
         adaptation: RateAdaptation | None = None,
     ) -> None:
-        self._adaptation, self._goes_on = adaptation, goes_on
+        self._adaptation, self._goes_on, self._transmits = adaptation, goes_on, transmits
         self._sampling: dict[Flight, _Sampling] = {}
         self._radio, self._channel, self._limit = radio, channel, radio.arq.limit
         self._follows = radio.mac.interferes and channel.constant
@@ -288,19 +296,35 @@ class MessageLevelSampler:
     def _sample_unicast(self, flight: Flight, reception: Reception) -> None:
         """Sample a leg of a unicast, or its first part, and plan what follows."""
         sending, reception.rng = self._leg_start(flight, reception)
-        reception.sending, flight.pauses = sending, []
+        reception.sending = sending
         if sending.over and reception.last_block is not None:  # with the attempt that was held
             reception.blocks.append(reception.last_block)
             reception.block_attempts.append(0)
+            self._transmits(flight, self._env.now, flight.transmit_share, self._held(flight))
             self._plan(flight, 0)
             return
         left_ns = None
         if flight.deadline_ns is not None:
             left_ns = max(0, round(flight.passed_ns(flight.deadline_ns)))
         leg = _Sampling(self._blocks(flight, reception), left_ns)
-        self._plan(flight, self._sample_part(flight, reception, leg))
+        self._plan(flight, self._sample_part(flight, reception, leg, self._held(flight)))
 
-    def _sample_part(self, flight: Flight, reception: Reception, so_far: _Sampling) -> int:
+    def _held(self, flight: Flight) -> list[Stretch]:
+        """The rest of an attempt that is held: its time, and the share that its sender has then."""
+        now, medium = self._env.now, flight.medium
+        if not flight.held_ns or flight.passed_ns(now) >= 0:
+            return []
+        keeps = self._senses or medium.shares is not None
+        share = flight.share_at(now) if keeps else medium.transmit_share(flight.held_ns)
+        return [(now, flight.true_ns(0), share)]
+
+    def _sample_part(
+        self,
+        flight: Flight,
+        reception: Reception,
+        so_far: _Sampling,
+        before: Sequence[Stretch] = (),
+    ) -> int:
         """Sample block by block, until everything is settled or enough for now.
 
         Returns the time from the leg's beginning on, in ns.
@@ -309,15 +333,16 @@ class MessageLevelSampler:
         assert sending is not None
         assert rng is not None
         blocks, block_attempts = reception.blocks, reception.block_attempts
-        passed_ns, hopeless, attempt_ns = so_far.passed_ns, so_far.hopeless, so_far.attempt_ns
-        pauses, before = list(flight.pauses), len(blocks)
+        passed_ns, hopeless, usual = so_far.passed_ns, so_far.hopeless, so_far.transmit_share
+        others, known = list(before), len(blocks)
         for block in so_far.blocks:
             if reception.unreachable is not None:
                 block.per, block.erasure, block.by_attempt = 1.0, 1.0, None
             if block.per > HOPELESS_PER and left_ns is not None:
                 _bound(block, left_ns)
             blocks.append(block)
-            attempt_ns = attempt_ns or block.attempt_ns
+            if usual is None and block.attempt_ns > 0.0:
+                usual = block.transmit_share
             if reception.rates is None:
                 block_attempts.append(_attempt(sending, rng, block))
             else:
@@ -325,23 +350,25 @@ class MessageLevelSampler:
                 block_attempts.append(made)
                 reception.count_rate(block, made, sending.delivered - delivered)
             hopeless = hopeless + 1 if block.per > HOPELESS_PER else 0
-            if sending.over or block.length_ns is None or hopeless == MAX_HOPELESS_BLOCKS:
+            ends = sending.over or block.length_ns is None or hopeless == MAX_HOPELESS_BLOCKS
+            length_ns = block.length_ns or 0
+            if ends:
+                length_ns = round(block_attempts[-1] * block.attempt_ns)
+            if block.transmit_share != usual:
+                from_ns, to_ns = (flight.true_ns(at) for at in (passed_ns, passed_ns + length_ns))
+                others.append((from_ns, to_ns, block.transmit_share))
+            if ends:
                 break
-            if block.attempt_ns == 0.0:
-                pauses.append(
-                    (_true_ns(flight, passed_ns), _true_ns(flight, passed_ns + block.length_ns))
-                )
-            passed_ns += block.length_ns
+            passed_ns += length_ns
             if left_ns is not None and passed_ns > left_ns:
                 flight.expired = True
                 break
-            if len(blocks) - before == AHEAD:
+            if len(blocks) - known == AHEAD:
                 self._sampling[flight] = _Sampling(
-                    so_far.blocks, left_ns, passed_ns, hopeless, attempt_ns
+                    so_far.blocks, left_ns, passed_ns, hopeless, usual
                 )
                 break
-        flight.pauses = pauses
-        flight.transmit_share = transmit_share(flight.medium, attempt_ns)
+        self._transmits(flight, self._env.now, 1.0 if usual is None else usual, others)
         if flight in self._sampling:
             return passed_ns
         duration_ns = sum(b.length_ns or 0 for b in blocks[:-1]) if len(blocks) > 1 else 0
@@ -352,7 +379,8 @@ class MessageLevelSampler:
         if rate_bps <= 0.0:
             return 0
         flight.attempt_ns = self._channel.attempt_ns(flight.packet_bits, rate_bps, flight.medium)
-        flight.transmit_share = transmit_share(flight.medium, flight.attempt_ns)
+        share = flight.medium.transmit_share(flight.attempt_ns)
+        self._transmits(flight, self._env.now, share, self._held(flight))
         for reception in flight.receptions:
             if reception.predetermined is not None:
                 continue
@@ -441,11 +469,6 @@ def _added_loss(reception: Reception) -> float:
     return max(0.0, 1.0 - (1.0 - new) / (1.0 - met)) if met < 1.0 else 0.0
 
 
-def _true_ns(flight: Flight, passed_ns: int) -> int:
-    """The instant at which so much of a leg, in spread time where there are slots, has passed."""
-    return flight.true_ns(passed_ns)
-
-
 def _attempt(sending: Sending, rng: np.random.Generator, block: ChannelBlock) -> int:
     """Sample the attempts of a message in a block; how many it makes."""
     decoder_snr = 0.0 if block.asleep else block.snr
@@ -459,14 +482,6 @@ def _bound(block: ChannelBlock, left_ns: int) -> None:
     if block.attempts is None and block.attempt_ns > 0.0:
         block.attempts = ceil(left_ns / block.attempt_ns) + 1
         block.length_ns = ceil(block.attempts * block.attempt_ns)
-
-
-def transmit_share(medium: Medium, attempt_ns: float) -> float:
-    """Share of an attempt's time in which its sender transmits, in [0, 1]."""
-    if attempt_ns <= 0.0 or (medium.slowdown == 1.0 and medium.wait_ns == 0.0):
-        return 1.0
-    alone_ns = (attempt_ns - medium.wait_ns) / medium.slowdown
-    return medium.transmissions * alone_ns / attempt_ns
 
 
 def blocks_met(

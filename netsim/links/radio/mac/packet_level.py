@@ -1,11 +1,11 @@
 """Flights played attempt by attempt: an event and a random draw for each.
 
 This is the literal model that `message_level` samples, and is there to be compared with it. Time on
-the air is counted when a flight has ended, so a battery runs empty no earlier. An attempt takes the
-time and the rate that it has under the conditions at its beginning, and fails with the probability
-of the worst that it meets, with the gains that the link and those of interferers have at its
-beginning. The two differ in the attempt under way where other senders slow it down:
-`message_level` lets the rest of it take the new time.
+the air is counted when a flight has ended, or gets another share of it: a battery runs empty no
+earlier. An attempt has the rate that suits the conditions at its beginning, and fails with the
+probability of the worst that it meets, with the gains that the link and those of interferers have
+at its beginning; where senders come and go with which it divides a band, the rest of it takes
+another time.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from netsim.channels.block import ChannelBlock
 from netsim.clock import LAST, Clock, then
 from netsim.links.link import Report
 from netsim.links.radio.mac.current_attempt import rate_under_way
-from netsim.links.radio.mac.flight import Flight, Reception
-from netsim.links.radio.mac.message_level import blocks_met, transmit_share
+from netsim.links.radio.mac.flight import Flight, Reception, Transmits
+from netsim.links.radio.mac.message_level import blocks_met
 from netsim.links.radio.mac.random_access import OnAir, Overlap
 from netsim.links.radio.mac.rate_adaptation import RateAdaptation
 from netsim.links.radio.phy.background import Interferer
@@ -78,6 +78,8 @@ class PacketLevelSampler:
         Called with (flight, leg) when a flight is over.
     on_air : OnAir
         Is told of each packet, under random access.
+    transmits : callable
+        See `EnergyAccounting.transmits`.
     adaptation : RateAdaptation or None
         Rates of unicasts, where they follow acknowledgements.
     """
@@ -90,9 +92,10 @@ class PacketLevelSampler:
         streams: Streams,
         ended: Callable[[Flight, int], None],
         on_air: OnAir,
+        transmits: Transmits,
         adaptation: RateAdaptation | None = None,
     ) -> None:
-        self._adaptation, self._on_air = adaptation, on_air
+        self._adaptation, self._on_air, self._transmits = adaptation, on_air, transmits
         self._pausing: dict[Flight, int] = {}  # since when
         self._radio, self._channel = radio, channel
         self._env, self._streams, self._ended = env, streams, ended
@@ -122,6 +125,9 @@ class PacketLevelSampler:
         if since_ns is not None:
             self._env.after(0, self._resume, flight, flight.leg, since_ns)
             return
+        if self._radio.mac.has_base_stations:  # others take of the band, and are no noise
+            self._share_changes(flight)
+            return
         follows = self._rates_follow and flight.rate_bps is None  # its rate has been chosen
         if not worse and self._env.now == flight.leg_begins_ns and not follows:
             for reception in flight.receptions:  # it has begun now: it has met no one who has gone
@@ -137,6 +143,26 @@ class PacketLevelSampler:
                     rate_bps = rate_under_way(flight, flight.attempt_ns)
                     now.per = self._channel.error(now.snr, flight.packet_bits, rate_bps)
                 reception.blocks = [min(now, reception.blocks[0], key=attrgetter("snr"))]
+
+    def _share_changes(self, flight: Flight) -> None:
+        """Let the rest of an attempt under way take the time that its new share leaves it."""
+        old, new, ends_ns = flight.sampled_medium, flight.medium, flight.attempt_ends_ns
+        if ends_ns is None or new.shares is not None or old.slowdown == new.slowdown:
+            return
+        now, stretch = self._env.now, new.slowdown / old.slowdown
+        ends_ns = now + max(0.0, ends_ns - now) * stretch
+        flight.attempt_ns *= stretch
+        flight.leg_begins_ns = round(ends_ns - flight.attempt_ns)
+        self._transmits(flight, now, new.transmit_share(flight.attempt_ns), flight.stretches)
+        self._plan_end(flight, ends_ns)
+
+    def _plan_end(self, flight: Flight, at_ns: float) -> None:
+        """Plan the end of an attempt, which need not be a whole nanosecond."""
+        flight.sampled_medium, flight.attempt_ends_ns = flight.medium, at_ns
+        due_ns = at_ns
+        if flight.turns is not None:
+            due_ns = flight.begins_ns + flight.turns.elapsed_ns(at_ns - flight.begins_ns)
+        self._env.after(round(due_ns) - self._env.now, self._settle, flight, flight.leg, at_ns)
 
     def report(self, flight: Flight, reception: Reception, cut: bool) -> Report:
         """Report the outcome of a flight that ends now at one receiver.
@@ -200,11 +226,13 @@ class PacketLevelSampler:
             return
         if flight.rate_bps is None:
             attempt_ns, wait_ns = found[0].attempt_ns, found[0].length_ns
+            share = found[0].transmit_share
         else:
             bits, medium = flight.packet_bits, flight.medium
             attempt_ns, wait_ns = self._channel.attempt_ns(bits, flight.rate_bps, medium), None
+            share = medium.transmit_share(attempt_ns)
         if attempt_ns == 0.0 and wait_ns is not None:  # a block in which nothing can be sent
-            flight.pauses = [*flight.pauses, (flight.leg_begins_ns, flight.leg_begins_ns + wait_ns)]
+            self._pause(flight, flight.leg_begins_ns, flight.leg_begins_ns + wait_ns)
             self._pausing[flight] = flight.leg_begins_ns
             self._env.after(wait_ns, self._resume, flight, leg, flight.leg_begins_ns)
             return
@@ -223,18 +251,19 @@ class PacketLevelSampler:
             self._on_air.begin(flight, at_ns, attempt_ns)
         at_ns += attempt_ns
         flight.attempt_ns = attempt_ns
-        flight.transmit_share = transmit_share(flight.medium, attempt_ns)
-        due_ns = at_ns
-        if flight.turns is not None:
-            due_ns = flight.begins_ns + flight.turns.elapsed_ns(at_ns - flight.begins_ns)
-        self._env.after(round(due_ns) - self._env.now, self._settle, flight, leg, at_ns)
+        self._transmits(flight, flight.leg_begins_ns, share, flight.stretches)
+        self._plan_end(flight, at_ns)
+
+    def _pause(self, flight: Flight, from_ns: int, to_ns: int) -> None:
+        """Let nothing be sent between two instants."""
+        flight.stretches = [*flight.stretches, (from_ns, to_ns, 0.0)]
 
     def _resume(self, flight: Flight, leg: int, since_ns: int) -> None:
         """Go on after a block in which nothing could be sent, unless that has been done."""
         if leg == flight.leg and self._pausing.get(flight) == since_ns:
             del self._pausing[flight]
             now = self._env.now
-            flight.pauses = [*flight.pauses[:-1], (since_ns, now)]
+            flight.stretches = [*flight.stretches[:-1], (since_ns, now, 0.0)]
             self._attempt(flight, leg, flight.begins_ns + _spread_ns(flight, now))
 
     def _wait_at_random(self, flight: Flight, leg: int, ready_ns: float, packet_ns: float) -> None:
@@ -244,15 +273,16 @@ class PacketLevelSampler:
         at_ns = self._on_air.begins_ns(flight.src, ready_ns, packet_ns, draw)
         now, begins_ns = self._env.now, max(self._env.now, round(at_ns))
         if begins_ns > now:
-            flight.pauses = [*flight.pauses, (now, begins_ns)]
+            self._pause(flight, now, begins_ns)
         # After those that end at that instant, with which it does not overlap.
         due = self._env.due(begins_ns - now, LAST)
         then(due, lambda _: self._attempt(flight, leg, at_ns, True))
 
     def _settle(self, flight: Flight, leg: int, at_ns: float) -> None:
-        """Sample the attempt's success for each receiver."""
-        if leg != flight.leg:
+        """Sample the attempt's success for each receiver, unless it ends at another time."""
+        if leg != flight.leg or flight.attempt_ends_ns != at_ns:
             return
+        flight.attempt_ends_ns = None
         over, met = False, self._on_air.end(flight)
         if flight.broadcast:
             flight.packets_left -= 1

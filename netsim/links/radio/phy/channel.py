@@ -312,7 +312,9 @@ class RadioChannel:
                 rate = self.rate_bps(known)
             snr: float = found if flat else self._of_blocks(found, rate)  # type: ignore[assignment]
             rate = rate if share.part else 0.0
-            attempt_ns = self.attempt_ns(packet_bits, rate, medium) / (share.part or 1.0)
+            attempt_ns = self.attempt_ns(packet_bits, rate, medium)
+            transmit_share = medium.transmit_share(attempt_ns) * share.part if rate > 0 else 0.0
+            attempt_ns /= share.part or 1.0
             per = self._error(snr, packet_bits, rate) if rate > 0 else 1.0
             if snr * rise < self.sensitivity:
                 per = 1.0
@@ -337,7 +339,7 @@ class RadioChannel:
             block = ChannelBlock(
                 attempts, per, snr, attempt_ns, length_ns, medium.collision, noise_rise=rise
             )
-            block.by_attempt = each
+            block.by_attempt, block.transmit_share = each, transmit_share
             if rates is not None:
                 block.rate_bps = rate
             yield block

@@ -29,6 +29,9 @@ from netsim.links.radio.mac.frame_level.hearing import NO_ENERGY
 from netsim.links.radio.phy.channel import RadioChannel
 from netsim.rng import Streams
 
+LEAST = 2.0**-53
+"""A frame is not lost with a smaller probability: draws are multiples of it."""
+
 
 class Decoder:
     """The packet-error model as frames of any length meet it.
@@ -239,13 +242,15 @@ class Receivers:
         """
         through = {}
         if self._locks:
-            self._close_pieces(frame, now_ns)
+            alone = len(self._on_air) == 1 and not frame.cut and frame in self._on_air
+            if not alone:
+                self._close_pieces(frame, now_ns)
             for node in frame.listeners:
                 lock = self._locks.get(node)
                 if lock is not None and lock.frame is frame:
-                    through[node] = not frame.cut and self._decodes(lock, node)
+                    through[node] = not frame.cut and self._decodes(lock, node, alone, now_ns)
                     del self._locks[node]
-                    self._occupied[node] = False
+            self._occupied[list(through)] = False
         del self._on_air[frame]
         if frame in self._sensed:
             del self._sensed[frame]
@@ -269,10 +274,20 @@ class Receivers:
             for node, interference in zip(nodes, noise, strict=True):
                 self._locks[node].close_piece(decoder, interference, now_ns)
 
-    def _decodes(self, lock: Lock, node: int) -> bool:
-        """Sample whether the frame that ends was decoded; keep the result if it was for us."""
-        decoder, frame, hazard = self._decoder, lock.frame, lock.hazard
-        alone = decoder.hazard(frame, lock.snr, 1.0) if hazard or lock.overlapped else 0.0
+    def _decodes(self, lock: Lock, node: int, at_last: bool, now_ns: int) -> bool:
+        """Sample whether the frame that ends was decoded; keep the result if it was for us.
+
+        `at_last`: its last piece, without interference, is still open.
+        """
+        decoder, frame = self._decoder, lock.frame
+        if at_last and lock.piece_from_ns == frame.arrives_ns:  # it was alone all the time
+            hazard = alone = decoder.hazard(frame, lock.snr, 1.0)
+            lock.worst = lock.snr
+        else:
+            if at_last:
+                lock.close_piece(decoder, 0.0, now_ns)
+            hazard = lock.hazard
+            alone = decoder.hazard(frame, lock.snr, 1.0) if hazard or lock.overlapped else 0.0
         if decoder.combines and frame.kind == DATA:
             earlier = self._earlier_snr(frame, node)
             frame.sinr[node] = lock.worst
@@ -283,7 +298,10 @@ class Receivers:
         u = lost = lost_alone = 0.0
         if hazard > 0.0 or alone > 0.0:
             lost, lost_alone = -expm1(-hazard), -expm1(-alone)
-            u = decoder.draw(frame, node) if lost_alone < 1.0 else 0.0
+            if max(lost, lost_alone) < LEAST:
+                u = 1.0
+            elif lost_alone < 1.0:
+                u = decoder.draw(frame, node)
         through = u >= lost
         if frame.is_for(node):
             if through:

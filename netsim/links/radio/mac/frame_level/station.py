@@ -139,28 +139,34 @@ class Contention:
 
     def becomes_busy(self) -> None:
         """Stand still: a signal is noticed, or the station sends."""
-        now = self.busy_since_ns = self._env.now
-        if self._counts_from_ns is not None and now > self._counts_from_ns:
-            counted = (now - self._counts_from_ns) // self._timing.slot_ns
-            self._slots = max(0, self._slots - counted)
-        self._counts_from_ns = None
+        now, since_ns = self._env.now, self._counts_from_ns
+        self.busy_since_ns, self._counts_from_ns = now, None
+        if self._slots and since_ns is not None and now > since_ns:
+            self._slots = max(0, self._slots - (now - since_ns) // self._timing.slot_ns)
         if self._at_once:
             self._draw()
 
     def becomes_idle(self) -> None:
         """Go on after a gap: no signal is noticed any more."""
-        difs_ns = self._timing.difs_ns
-        self._counts_from_ns = max(self._env.now, self.nav_ns) + difs_ns
-        self._counts_from_ns = max(self._counts_from_ns, self._eifs_ns)
-        self._plan()
+        now, nav_ns = self._env.now, self.nav_ns
+        gap_ends_ns = (now if now > nav_ns else nav_ns) + self._timing.difs_ns
+        eifs_ns = self._eifs_ns
+        self._counts_from_ns = gap_ends_ns if gap_ends_ns > eifs_ns else eifs_ns
+        if self._waiting:
+            self._plan()
 
-    def understood(self, frame_was: bool) -> None:
-        """Note that a frame has ended, and whether it was understood; before the medium is idle."""
-        self._eifs_ns = 0 if frame_was else self._env.now + self._timing.eifs_ns
+    def hears(self, understood: bool, reserved_ns: int) -> None:
+        """Note that a frame has ended; before the medium is idle.
 
-    def reserve(self, until_ns: int) -> None:
-        """Note a reservation by others; before the medium is idle."""
-        self.nav_ns = max(self.nav_ns, until_ns)
+        Parameters
+        ----------
+        understood : bool
+        reserved_ns : int
+            Until when it reserves the medium for others; 0: it does not.
+        """
+        self._eifs_ns = 0 if understood else self._env.now + self._timing.eifs_ns
+        if reserved_ns > self.nav_ns:
+            self.nav_ns = reserved_ns
 
     def release(self) -> None:
         """Forget a reservation that was not used."""
@@ -491,10 +497,12 @@ class Station:
         bool
             Whether there is something to do about it, once it has ended for all.
         """
-        mine = frame.dst == self.node
-        self.contention.understood(through)
-        if through and not mine:
-            self._hold_back(frame)
+        mine, reserved_ns = frame.dst == self.node, 0
+        if frame.nav_ns and through and not mine:
+            reserved_ns = self._env.now + frame.nav_ns
+            if frame.kind == RTS:
+                self._check_later(frame, reserved_ns)
+        self.contention.hears(through, reserved_ns)
         return (through and mine) or self._overdue
 
     def acts_on(self, frame: Frame) -> None:
@@ -517,14 +525,11 @@ class Station:
         elif self._asked is not None and self._overdue:
             self._fail()
 
-    def _hold_back(self, frame: Frame) -> None:
-        """Respect the reservation in a frame to somebody else."""
-        if frame.nav_ns:
-            timing, now = self._timing, self._env.now
-            self.contention.reserve(now + frame.nav_ns)
-            if frame.kind == RTS:
-                wait_ns = 2 * (timing.sifs_ns + timing.slot_ns) + timing.cts_ns + to_ns(PREAMBLE_S)
-                self._env.after(wait_ns, self._check_use, frame, now + frame.nav_ns)
+    def _check_later(self, frame: Frame, until_ns: int) -> None:
+        """Look, in time for the data, whether the reservation of an RTS is used."""
+        timing = self._timing
+        wait_ns = 2 * (timing.sifs_ns + timing.slot_ns) + timing.cts_ns + to_ns(PREAMBLE_S)
+        self._env.after(wait_ns, self._check_use, frame, until_ns)
 
     def _check_use(self, frame: Frame, until_ns: int) -> None:
         """Forget the reservation of an RTS if nothing has followed it."""
