@@ -53,11 +53,9 @@ class Transmission:
     ----------
     src : int
         The sender.
-    row : int
-        Number of its row in the message table; -1 until it has ended.
     """
 
-    __slots__ = ("done", "dst", "envelope", "row", "src")
+    __slots__ = ("done", "dst", "envelope", "src")
 
     recorded: Callable[[int, int, float | None, int], None] | None = None
     """Takes attempts, packets lost, SNR and bits of one that is no row of its own."""
@@ -66,7 +64,6 @@ class Transmission:
         self, envelope: Envelope, dst: int, done: Callable[[Transmission, str, Any], None]
     ) -> None:
         self.envelope, self.src, self.dst, self.done = envelope, envelope.src, dst, done
-        self.row = -1
 
 
 Delivery = Callable[[Transmission, str, Any], None]
@@ -398,8 +395,19 @@ class PhysicalLink(Link):
             (now - envelope.sent_ns) / NS_PER_S if outcome in ARRIVED else None,
             bits_transmitted,
         )
-        tx.row = self.recorder.messages(row, (tx.dst,))
+        self._note_end(envelope, (tx.dst,), outcome, self.recorder.messages(row, (tx.dst,)))
         tx.done(tx, outcome, arrived)
+
+    def _note_end(
+        self, envelope: Envelope, receivers: Sequence[int], outcome: str, first_row: int
+    ) -> None:
+        """Note that the values of a message, if it has any, arrive or are lost now."""
+        if envelope.fates is None:
+            return
+        if outcome in ARRIVED:
+            envelope.fates.arrive(receivers, first_row, self.env.now)
+        elif outcome != WITHDRAWN:
+            envelope.fates.uses.lost(self.env.now, len(receivers))
 
     def finish_alike(
         self, sendings: Sequence[Sending], deliveries: Sequence[Delivery], outcome: str
@@ -421,7 +429,7 @@ class PhysicalLink(Link):
                 self.count_transmitted(tx.src, tx.envelope.bits)
                 self.finish(tx, outcome, 1, 0, None, None, tx.envelope.bits)
             return
-        now, first_rows = self.env.now, []
+        now = self.env.now
         for envelope, receivers in sendings:
             number, bits = len(receivers), envelope.bits
             self._in_flight -= number
@@ -441,9 +449,8 @@ class PhysicalLink(Link):
                 (now - envelope.sent_ns) / NS_PER_S if outcome in ARRIVED else None,
                 bits,
             )
-            first_rows.append(self.recorder.messages(row, receivers))
-        for (envelope, receivers), row_number in zip(sendings, first_rows, strict=True):
+            self._note_end(envelope, receivers, outcome, self.recorder.messages(row, receivers))
+        for envelope, receivers in sendings:
             tx = Transmission(envelope, receivers[0], deliveries[receivers[0]])  # for all of them
-            for tx.row, dst in enumerate(receivers, row_number):
-                tx.dst = dst
-                deliveries[dst](tx, outcome, None)
+            for tx.dst in receivers:
+                deliveries[tx.dst](tx, outcome, None)

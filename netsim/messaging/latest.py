@@ -49,11 +49,14 @@ class LatestMessages:
         if src in latest:
             if latest[src].sent_ns > envelope.sent_ns:
                 self.superseded += 1
-                envelope.became(self._id, "superseded")
+                if envelope.fates is not None:
+                    envelope.fates.became(self._id, "superseded")
                 return
             if src in exchange.unseen:
                 self.superseded += 1
-                latest[src].became(self._id, "superseded")
+                fates = latest[src].fates
+                if fates is not None:
+                    fates.became(self._id, "superseded")
         latest[src] = envelope
         exchange.unseen.add(src)
 
@@ -87,8 +90,8 @@ class LatestMessages:
                 continue
             if now_ns - envelope.sent_ns <= limit_ns:
                 fresh.append(envelope)
-            else:
-                envelope.became(me, "too_old")
+            elif envelope.fates is not None:
+                envelope.fates.became(me, "too_old")
         return Envelope.all_handed_to(fresh, me, now_ns)
 
     def unseen(self) -> int:

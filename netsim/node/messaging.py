@@ -30,7 +30,7 @@ from netsim.messaging.message import Envelope, Message, Received, leaving, refs_
 from netsim.node.adversary import Adversary
 from netsim.node.process_guard import guarded_process, located_error, process_name
 from netsim.node.wakeups import Wakeups
-from netsim.recording.uses import Ages, Arrival, Uses
+from netsim.recording.uses import Fates, Uses
 from netsim.rng import Streams
 from netsim.units import to_ns, to_s
 
@@ -57,8 +57,8 @@ class Outbox:
     deliveries : sequence of Delivery
         One a node, by id; they may be appended after this outbox is made.
     num_nodes : int
-    ages : Ages
-        Is told how old models are when their receivers' algorithms get them.
+    uses : Uses
+        Records what becomes of values that leave.
     adversary : Adversary or None
         What forges the messages of a malicious node.
 
@@ -77,14 +77,14 @@ class Outbox:
         wakeups: Wakeups,
         deliveries: Sequence[Delivery],
         num_nodes: int,
-        ages: Ages,
+        uses: Uses,
         adversary: Adversary | None,
     ) -> None:
         self._id, self._clock = node_id, clock
         self._link, self._parameter_bits = link, parameter_bits
         self.link_changed()
         self._wakeups, self._deliveries, self._num_nodes = wakeups, deliveries, num_nodes
-        self._ages, self._adversary = ages, adversary
+        self._uses, self._adversary = uses, adversary
         self.sent = 0
 
     def link_changed(self) -> None:
@@ -135,16 +135,16 @@ class Outbox:
 
     def _packed(self, msg: Message, marks: Mapping[str, Any]) -> Envelope:
         """A message as it leaves this node."""
-        msg, refs = leaving(msg, self._id)
+        now_ns, (msg, refs) = self._clock.now, leaving(msg, self._id)
         if self._adversary is not None:
             msg = self._adversary.forged(msg)
             refs = list(refs_in(msg))
         for ref in refs:
             if ref.bringer is not None:
-                ref.bringer.used(self._clock.now, "send", None)
+                self._uses.read(self._id, (ref,), now_ns, "send")
         bits = size_bits(msg, self._parameter_bits, self._control_bits)
-        ages = self._ages if refs else None
-        return Envelope(msg, self._id, bits, self._wakeups.round, self._clock.now, ages, **marks)
+        fates = Fates(self._uses, self._id, type(msg).__name__, now_ns) if refs else None
+        return Envelope(msg, self._id, bits, self._wakeups.round, now_ns, fates, **marks)
 
 
 @dataclass(frozen=True)
@@ -287,7 +287,8 @@ class RequestReply:
                 self._close(number)
         else:
             self._counts["late_replies"] += 1
-            envelope.came_late(self._id)
+            if envelope.fates is not None:
+                envelope.fates.came_late(self._id)
 
     def without(self, envelope: Envelope) -> None:
         """A reply that has come is ignored: go on without it rather than ask again."""
@@ -378,9 +379,6 @@ class Inbox:
         What lets a malicious node ignore messages.
     counts : Counter
         Where messages ignored are counted.
-    uses : Uses
-        Where it is recorded what becomes of values that arrive.
-    clock : Clock
     """
 
     def __init__(
@@ -392,13 +390,10 @@ class Inbox:
         requests: RequestReply,
         adversary: Adversary | None,
         counts: Counter[str],
-        uses: Uses,
-        clock: Clock,
     ) -> None:
         self._id, self._barrier = node_id, barrier
         self._mailbox, self._latest, self._requests = mailbox, latest, requests
         self._adversary, self._counts = adversary, counts
-        self._uses, self._clock = uses, clock
 
     def deliver(self, tx: Transmission, outcome: str, arrived: Any) -> None:
         """A transmission to this node has ended.
@@ -412,25 +407,14 @@ class Inbox:
         """
         barrier, sent = self._barrier, tx.envelope
         tag, envelope = sent.tag, None
-        if outcome not in ARRIVED:
-            if sent.ages is not None and outcome != "withdrawn":
-                self._uses.lost(self._clock.now)
-        else:
-            arrival = None
-            if sent.ages is not None:
-                arrival = Arrival(
-                    self._uses, tx.row, sent.src, self._id, type(sent.message).__name__,
-                    sent.sent_ns, self._clock.now,
-                )  # fmt: skip
+        if outcome in ARRIVED:
             if self._adversary is not None and self._ignores(sent, self._adversary):
                 self._counts["messages_ignored"] += 1
-                if arrival is not None:
-                    arrival.settled("ignored")
+                if sent.fates is not None:
+                    sent.fates.settle(self._id, "ignored")
                 self._requests.without(sent)
             else:
                 envelope = sent if arrived is None else sent.in_part(arrived)
-                if arrival is not None:
-                    sent.arrivals[self._id] = arrival
         if barrier is not None:
             if tag is None:
                 barrier.recheck()
@@ -438,8 +422,8 @@ class Inbox:
                 return
         if envelope is None:
             return
-        if tag is not None and barrier is not None:
-            envelope.came_late(self._id)
+        if tag is not None and barrier is not None and envelope.fates is not None:
+            envelope.fates.came_late(self._id)
         if envelope.request is not None:
             self._requests.arrived(envelope)
         elif tag is None or barrier is not None:

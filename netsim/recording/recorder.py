@@ -45,7 +45,7 @@ from netsim.recording.schema import (
     OtherEventRow,
     TrafficRow,
 )
-from netsim.recording.uses import Ages, Uses
+from netsim.recording.uses import Uses
 from netsim.units import to_s
 
 WRITE_EVERY_S = 30.0
@@ -155,7 +155,7 @@ class Recorder:
             self._hops = self._tables["hops"] = parts("hops", HOP_COLUMNS, log_messages)
         self.message, self.messages = self._log.message, self._log.messages
         self.traffic = self._log.traffic
-        self.ages = Ages()
+        self.ages = self.uses.ages
         self.warnings = RunWarnings()
         self._wakes: Counter[str] = Counter()
         self._metric_parts: list[Rows] = []
@@ -165,7 +165,7 @@ class Recorder:
 
     def limit_age(self, limit_ns: float) -> None:
         """Take messages for used up to this age only [ns]: the algorithm's `max_age_s`."""
-        self.ages.limit_ns = self.uses.limit_ns = limit_ns
+        self.ages.limit_ns = limit_ns
 
     def wake(self, t_ns: int, node: int, round: int, outcome: str) -> None:
         """Record a wake-up of a node.

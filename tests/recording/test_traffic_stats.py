@@ -8,7 +8,7 @@ import pytest
 from netsim import engine, world
 from netsim.messaging.message import Envelope, Message
 from netsim.recording.recorder import Recorder
-from netsim.recording.uses import Ages
+from netsim.recording.uses import Ages, Fates
 from netsim.scenario import from_dict
 
 S = 1_000_000_000
@@ -124,8 +124,9 @@ def test_messages_that_the_algorithm_discards_for_their_age_are_not_used():
 
 
 def test_a_message_used_again_is_counted_again_with_its_age_then():
-    ages = Ages()
-    envelope = Envelope(Word(), 0, 8, 1, 2 * S, ages)
+    uses = Recorder(None).uses
+    ages = uses.ages
+    envelope = Envelope(Word(), 0, 8, 1, 2 * S, Fates(uses, 0, "Word", 2 * S))
     assert [envelope.handed_to(1, t * S).age_s for t in (3, 7)] == [1.0, 5.0]
     assert ages.summary()["mean_s"] == 3.0
     assert ages.summary()["used"] == 2
