@@ -83,16 +83,16 @@ class LatestMessages:
         latest = exchange.latest
         self.asked.add(tag)
         exchange.unseen.difference_update(senders)
-        fresh = []
+        fresh: dict[int, Received[Any]] = {}
         for j in sorted(senders):
             envelope = latest.get(j)
             if envelope is None:
                 continue
             if now_ns - envelope.sent_ns <= limit_ns:
-                fresh.append(envelope)
+                fresh[j] = envelope.handed_to(me, now_ns)
             elif envelope.fates is not None:
                 envelope.fates.became(me, "too_old")
-        return Envelope.all_handed_to(fresh, me, now_ns)
+        return fresh
 
     def unseen(self) -> int:
         """Messages that no process has seen."""

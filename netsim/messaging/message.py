@@ -6,7 +6,7 @@ algorithm asks for the message; only then does the receiver get Refs of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import partial
@@ -379,33 +379,13 @@ class Envelope:
 
     def handed_to(self, node: int, now_ns: int) -> Received[Any]:
         """The message as the algorithm of `node` gets it at `now_ns`, with its age then."""
-        return self.all_handed_to((self,), node, now_ns)[self.src]
-
-    @staticmethod
-    def all_handed_to(
-        envelopes: Iterable[Envelope], node: int, now_ns: int
-    ) -> dict[int, Received[Any]]:
-        """Messages as the algorithm of a node gets them, by sender, in this order.
-
-        Parameters
-        ----------
-        envelopes : iterable of Envelope
-            At most one of each sender.
-        node : int
-        now_ns : int
-            To which their ages refer [ns].
-        """
-        found = {}
-        for envelope in envelopes:
-            age_ns = now_ns - envelope.sent_ns
-            fates = envelope.fates
-            if fates is not None:
-                fates.uses.ages.add(fates.kind, age_ns)
-                if node in fates.open:
-                    fates.handed_ns.setdefault(node, now_ns)
-            mine = handed_to(envelope.message, node, fates)
-            found[envelope.src] = _received((
-                mine, envelope.src, envelope.sent_ns / NS_PER_S, age_ns / NS_PER_S,
-                envelope.round, envelope.arrived,
-            ))  # fmt: skip
-        return found
+        fates, sent_ns = self.fates, self.sent_ns
+        age_ns = now_ns - sent_ns
+        if fates is not None:
+            fates.uses.ages.of_kind[fates.kind].append(age_ns)
+            if node in fates.open:
+                fates.handed_ns.setdefault(node, now_ns)
+        return _received((
+            handed_to(self.message, node, fates), self.src, sent_ns / NS_PER_S, age_ns / NS_PER_S,
+            self.round, self.arrived,
+        ))  # fmt: skip

@@ -14,7 +14,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import simpy
 
@@ -120,21 +120,20 @@ class Outbox:
 
     def sendings(self, messages: Mapping[int, Message], **marks: Any) -> list[Sending]:
         """Messages as they leave this node, each with its receivers; as `transmissions` has it."""
-        me, num_nodes = self._id, self._num_nodes
         found, receivers = list[Sending](), list[int]()
         last: Message | None = None
         for to, msg in messages.items():
-            if to == me or not 0 <= to < num_nodes:
-                raise ProtocolError(f"node {me} can't send to node {to}")
+            if to == self._id or not 0 <= to < self._num_nodes:
+                raise ProtocolError(f"node {self._id} can't send to node {to}")
             if msg is not last:  # the same for several receivers is packed once
                 last, receivers = msg, []
-                found.append((self._packed(msg, marks), receivers))
+                found.append((self.packed(msg, **marks), receivers))
             receivers.append(to)
         self.sent += len(messages)
         return found
 
-    def _packed(self, msg: Message, marks: Mapping[str, Any]) -> Envelope:
-        """A message as it leaves this node."""
+    def packed(self, msg: Message, **marks: Any) -> Envelope:
+        """A message as it leaves this node; `marks` as of `transmissions`."""
         now_ns, (msg, refs) = self._clock.now, leaving(msg, self._id)
         if self._adversary is not None:
             msg = self._adversary.forged(msg)
@@ -145,6 +144,11 @@ class Outbox:
         bits = size_bits(msg, self._parameter_bits, self._control_bits)
         fates = Fates(self._uses, self._id, type(msg).__name__, now_ns) if refs else None
         return Envelope(msg, self._id, bits, self._wakeups.round, now_ns, fates, **marks)
+
+    def to_peers(self, msg: Message, peers: Sequence[int], tag: Any) -> list[Sending]:
+        """One message of an exchange as it leaves this node for all of its peers."""
+        self.sent += len(peers)
+        return [(self.packed(msg, tag=tag), peers)]
 
 
 @dataclass(frozen=True)
@@ -320,8 +324,8 @@ class RequestReply:
     def _close(self, number: int) -> None:
         pending = self._pending.pop(number)
         me, now = self._id, self._clock.now
-        got = [pending.got[j] for j in sorted(pending.got)]
-        pending.event.succeed(Envelope.all_handed_to(got, me, now))
+        got = sorted(pending.got.items())
+        pending.event.succeed({j: envelope.handed_to(me, now) for j, envelope in got})
 
     # -- answering -------------------------------------------------------------------------------
 
@@ -405,8 +409,9 @@ class Inbox:
         arrived : numpy.ndarray of bool or None
             Which packets arrived, of a partial message.
         """
-        barrier, sent = self._barrier, tx.envelope
-        tag, envelope = sent.tag, None
+        barrier, envelope = self._barrier, None
+        sent = tx.envelope
+        tag = sent.tag
         if outcome in ARRIVED:
             if self._adversary is not None and self._ignores(sent, self._adversary):
                 self._counts["messages_ignored"] += 1
@@ -563,21 +568,31 @@ class MessagingVerbs:
         max_age_s: float,
     ) -> simpy.Event:
         """See `Node.exchange`."""
-        if isinstance(msg, Message) or not isinstance(msg, Mapping):
-            messages = dict.fromkeys(self._peers() if to is None else to, msg)
-            kind = kind or type(msg)
-        else:
+        messages, peers = dict[int, Message](), tuple[int, ...]()
+        if isinstance(msg, Mapping) and not isinstance(msg, Message):
             messages = dict(msg)
-        kind = kind or next((type(m) for m in messages.values()), None)
-        if kind is None:
-            raise ProtocolError("exchange: nothing is sent, so give kind=")
+            kind = kind or next((type(m) for m in messages.values()), None)
+            if kind is None:
+                raise ProtocolError("exchange: nothing is sent, so give kind=")
+        else:
+            kind = kind or type(msg)
+            if to is None:
+                peers = self._peers()
+            else:
+                messages = dict.fromkeys(to, msg)
         senders = self._neighbours if expect is None else tuple(expect)
+        over: simpy.Event | None = None
+        tag: Any = (kind, phase)
         if self._barrier is not None:
-            over, meeting = self._barrier.join(self._id, kind, phase, senders)
-            meeting.in_flight += len(messages)
-            self._link.exchange(self._outbox.sendings(messages, tag=meeting), self._deliveries)
+            over, tag = self._barrier.join(self._id, kind, phase, senders)
+            tag.in_flight += len(messages) + len(peers)
+        if peers:
+            sendings = self._outbox.to_peers(cast(Message, msg), peers, tag)
+        else:
+            sendings = self._outbox.sendings(messages, tag=tag)
+        self._link.exchange(sendings, self._deliveries)
+        if over is not None:
             return over
-        tag, now_ns = (kind, phase), self._clock.now
-        self._link.exchange(self._outbox.sendings(messages, tag=tag), self._deliveries)
+        now_ns = self._clock.now
         limit_ns = math.inf if math.isinf(max_age_s) else to_ns(max_age_s)
         return self._clock.happened(self._latest.take(tag, senders, now_ns, limit_ns))

@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,9 @@ from netsim.recording.schema import (
 )
 from netsim.recording.uses import Uses
 from netsim.units import to_s
+
+_other_event_row = partial(tuple.__new__, OtherEventRow)
+"""`OtherEventRow` of a tuple of all its fields, in half the time."""
 
 WRITE_EVERY_S = 30.0
 """Wall time between two parts of a table, where its rows do not fill them sooner."""
@@ -216,9 +220,11 @@ class Recorder:
         self._mark(t_ns, node, "job", steps)
 
     def _mark(self, t_ns: int, node: int, what: str, count: int) -> None:
-        log = self._log
-        ended = log.taken + len(log.receivers)
-        if self._other_events.add(OtherEventRow(ended, t_ns, node, what, count)):
+        log, events = self._log, self._other_events
+        events.values += _other_event_row((
+            log.taken + len(log.receivers), t_ns, node, what, count
+        ))  # fmt: skip
+        if len(events.values) >= events.full:
             self._take_other_events()
 
     def _take_other_events(self) -> None:

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from operator import itemgetter
+from functools import partial
+from operator import itemgetter, mul
 from typing import Any, Protocol
 
 from netsim.recording.parquet_parts import Parts
@@ -189,7 +190,7 @@ class Uses:
 
     def _flush_if_full(self) -> None:
         if len(self.parts.values) >= self.parts.full:
-            self.parts.flush()
+            self.flush()
 
     def _gap_until(self, now_ns: int) -> None:
         first, last = self._longest_gap_ns
@@ -214,8 +215,9 @@ class Uses:
         self._gap_until(now_ns)
 
     def flush(self) -> None:
-        """Write the rows of messages whose fate is known."""
+        """Write the rows of messages whose fate is known, and count their ages."""
         self.parts.flush()
+        self.ages.count()
 
     def close(self) -> None:
         """Close the table, once `end` has been called."""
@@ -321,29 +323,31 @@ class Ages:
     ----------
     limit_ns : float
         The oldest that the algorithm uses (its `max_age_s`) [ns].
+    of_kind : dict of str to array of int
+        By kind, the ages at uses that have not been counted yet [ns]; a caller appends to them.
     """
 
     def __init__(self) -> None:
         self.limit_ns = math.inf
+        self.of_kind: defaultdict[str, array[int]] = defaultdict(partial(array, "q"))
         # By kind: uses, and sum, sum of squares and largest of the ages in ns, as exact integers.
-        self._by_kind: dict[str, list[int]] = {}
+        self._by_kind: dict[str, tuple[int, int, int, int]] = {}
 
-    def add(self, kind: str, age_ns: int) -> None:
-        """Count one use of a message of a kind, unless it is too old to be used."""
-        if age_ns > self.limit_ns:
-            return
-        found = self._by_kind.get(kind)
-        if found is None:
-            self._by_kind[kind] = [1, age_ns, age_ns * age_ns, age_ns]
-            return
-        found[0] += 1
-        found[1] += age_ns
-        found[2] += age_ns * age_ns
-        if age_ns > found[3]:
-            found[3] = age_ns
+    def count(self) -> None:
+        """Count the ages in `of_kind` and empty it."""
+        for kind, ages in self.of_kind.items():
+            used = [age_ns for age_ns in ages if age_ns <= self.limit_ns]
+            if used:
+                uses, total, squares, oldest = self._by_kind.get(kind, (0, 0, 0, 0))
+                self._by_kind[kind] = (
+                    uses + len(used), total + sum(used), squares + sum(map(mul, used, used)),
+                    max(oldest, *used),
+                )  # fmt: skip
+        self.of_kind.clear()
 
     def summary(self) -> dict[str, Any]:
         """`used mean_s std_s max_s` over all messages, and the same `by_kind`; empty if none."""
+        self.count()
         if not self._by_kind:
             return {}
         uses, total, squares, oldest = zip(*self._by_kind.values(), strict=True)

@@ -102,7 +102,7 @@ def test_staleness_is_over_uses_of_messages():
     ages = Ages()
     assert ages.summary() == {}
     for kind, age_s in (("Model", 1), ("Model", 3), ("Reply", 5)):
-        ages.add(kind, age_s * S)
+        ages.of_kind[kind].append(age_s * S)
     assert ages.summary() == {
         "used": 3,
         "mean_s": pytest.approx(3.0),
@@ -119,7 +119,7 @@ def test_messages_that_the_algorithm_discards_for_their_age_are_not_used():
     ages = Ages()
     ages.limit_ns = 3 * S
     for age_s in (1, 3, 4, 100):
-        ages.add("Model", age_s * S)
+        ages.of_kind["Model"].append(age_s * S)
     assert (ages.summary()["used"], ages.summary()["max_s"]) == (2, 3.0)
 
 
