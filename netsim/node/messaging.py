@@ -111,9 +111,8 @@ class Outbox:
         ProtocolError
             If a receiver is no other node, or a message can't be sent.
         """
-        deliveries = self._deliveries
         return [
-            Transmission(envelope, to, done or deliveries[to])
+            Transmission(envelope, to, done or self._deliveries[to])
             for envelope, receivers in self.sendings(messages, **marks)
             for to in receivers
         ]
@@ -146,7 +145,13 @@ class Outbox:
         return Envelope(msg, self._id, bits, self._wakeups.round, now_ns, fates, **marks)
 
     def to_peers(self, msg: Message, peers: Sequence[int], tag: Any) -> list[Sending]:
-        """One message of an exchange as it leaves this node for all of its peers."""
+        """One message of an exchange as it leaves for all peers; see `transmissions`.
+
+        Parameters
+        ----------
+        msg, peers, tag
+            The message, whom it goes to (one or more), and the key of the exchange.
+        """
         self.sent += len(peers)
         return [(self.packed(msg, tag=tag), peers)]
 
@@ -323,9 +328,8 @@ class RequestReply:
 
     def _close(self, number: int) -> None:
         pending = self._pending.pop(number)
-        me, now = self._id, self._clock.now
-        got = sorted(pending.got.items())
-        pending.event.succeed({j: envelope.handed_to(me, now) for j, envelope in got})
+        now, got = self._clock.now, sorted(pending.got.items())
+        pending.event.succeed({j: envelope.handed_to(self._id, now) for j, envelope in got})
 
     # -- answering -------------------------------------------------------------------------------
 
@@ -409,8 +413,7 @@ class Inbox:
         arrived : numpy.ndarray of bool or None
             Which packets arrived, of a partial message.
         """
-        barrier, envelope = self._barrier, None
-        sent = tx.envelope
+        barrier, envelope, sent = self._barrier, None, tx.envelope
         tag = sent.tag
         if outcome in ARRIVED:
             if self._adversary is not None and self._ignores(sent, self._adversary):
@@ -581,8 +584,7 @@ class MessagingVerbs:
             else:
                 messages = dict.fromkeys(to, msg)
         senders = self._neighbours if expect is None else tuple(expect)
-        over: simpy.Event | None = None
-        tag: Any = (kind, phase)
+        over, tag = None, cast(Any, (kind, phase))
         if self._barrier is not None:
             over, tag = self._barrier.join(self._id, kind, phase, senders)
             tag.in_flight += len(messages) + len(peers)
@@ -593,6 +595,5 @@ class MessagingVerbs:
         self._link.exchange(sendings, self._deliveries)
         if over is not None:
             return over
-        now_ns = self._clock.now
         limit_ns = math.inf if math.isinf(max_age_s) else to_ns(max_age_s)
-        return self._clock.happened(self._latest.take(tag, senders, now_ns, limit_ns))
+        return self._clock.happened(self._latest.take(tag, senders, self._clock.now, limit_ns))
