@@ -62,8 +62,8 @@ count = 16
 schedule = "poisson"
 rate_hz = 0.5
 [data]
-kind = "cifar10"
-partition = {{ kind = "iid", train_samples = 300, test_samples = 20 }}
+kind = "{data}"
+partition = {{ kind = "iid", train_samples = {samples}, test_samples = 20 }}
 [model]
 kind = "{model}"
 [metrics]
@@ -82,7 +82,13 @@ COLUMNS = {
     "loops": "d",
     "equal": "s",
     "wall s": ".1f",
+    "s a kill": ".1f",
     "over one process": ".2f",
+    "cpu s": ".1f",
+    "loop's share": ".2f",
+    "kB moved a step": ".0f",
+    "speed, wall": ".2f",
+    "speed, cpu": ".2f",
 }
 NOTHING = dict.fromkeys(COLUMNS)
 
@@ -161,7 +167,9 @@ def compared(folder: Path, systems: Sequence[str], actors: Sequence[int]) -> lis
     return rows
 
 
-def killed(folder: Path, kills: int, lost: int, loops: int, seed: int) -> list[dict[str, Any]]:
+def killed(
+    folder: Path, kills: int, lost: int, loops: int, seed: int, horizon_s: float
+) -> list[dict[str, Any]]:
     """One run whose actors, machines and event loop die at random moments.
 
     Parameters
@@ -171,24 +179,29 @@ def killed(folder: Path, kills: int, lost: int, loops: int, seed: int) -> list[d
         Actors, machines and event loops.
     seed : int
         Of the moments.
+    horizon_s : float
+        Of the run; long enough for all of them.
     """
     draws = random.Random(seed)
-    text = WORLD.format(horizon_s=400.0) + '[[algorithm]]\nkind = "mapl"\n'
+    text = WORLD.format(horizon_s=horizon_s) + '[[algorithm]]\nkind = "mapl"\n'
     (folder / "run.toml").write_text(text)
     began_s = time.perf_counter()
     ended(command(folder, "run", "run.toml", "--out", "alone"))
-    alone_s, began_s = time.perf_counter() - began_s, time.perf_counter()
+    alone_s = time.perf_counter() - began_s
     deaths = ["actor"] * kills + ["machine"] * lost + ["loop"] * loops
     draws.shuffle(deaths)
     died = {"actor": 0, "machine": 0, "loop": 0}
     with machines(4) as cluster:
         given = "--address", cluster.address
         first = "--engine", "ray", "--actors", "3", *given
+        began_s = time.perf_counter()
+        ended(command(folder, "run", "run.toml", "--out", "undisturbed", *first))
+        undisturbed_s, began_s = time.perf_counter() - began_s, time.perf_counter()
         process = command(folder, "run", "run.toml", "--out", "shared", *first)
         while process.poll() is None:
-            time.sleep(draws.uniform(0.5, 3.0))
+            time.sleep(draws.uniform(1.0, 15.0))
             record = folder / "shared" / "environment.json"
-            if not deaths or not record.exists():
+            if not deaths or not record.exists() or process.poll() is not None:
                 continue
             kind = deaths.pop()
             if kind == "loop":
@@ -206,11 +219,13 @@ def killed(folder: Path, kills: int, lost: int, loops: int, seed: int) -> list[d
                     continue
                 os.kill(draws.choice(found), signal.SIGKILL)
             died[kind] += 1
+            print(f"{time.perf_counter() - began_s:7.1f} s: one {kind} died", flush=True)
         ended(process)
-    wall_s = time.perf_counter() - began_s
-    same = hashes(folder / "alone") == hashes(folder / "shared")
+        wall_s = time.perf_counter() - began_s
+    same = hashes(folder / "alone") == hashes(folder / "shared") == hashes(folder / "undisturbed")
     return [
         {
+            **NOTHING,
             "what": "mapl",
             "actors": 3,
             "killed": died["actor"],
@@ -218,25 +233,36 @@ def killed(folder: Path, kills: int, lost: int, loops: int, seed: int) -> list[d
             "loops": died["loop"],
             "equal": str(same),
             "wall s": wall_s,
+            "s a kill": (wall_s - undisturbed_s) / max(1, sum(died.values())),
             "over one process": wall_s / alone_s,
         }
     ]
 
 
 def actor_processes() -> list[int]:
-    """Processes of this machine that are actors of a run."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
+    """Processes below this one that are actors of a run."""
+    above, actors = dict[int, int](), set[int]()
+    for path in Path("/proc").glob("[0-9]*/stat"):
         try:
-            if path.read_bytes().startswith(b"ray::ShardActor"):
-                found.append(int(path.parent.name))
+            number = int(path.parent.name)
+            above[number] = int(path.read_text().rpartition(")")[2].split()[1])
+            if (path.parent / "cmdline").read_bytes().startswith(b"ray::ShardActor"):
+                actors.add(number)
         except OSError:
             continue
-    return found
+    below = {os.getpid()}
+    while more := {one for one, parent in above.items() if parent in below} - below:
+        below |= more
+    return sorted(actors & below)
 
 
 def timed(folder: Path, model: str, rounds: int) -> list[dict[str, Any]]:
-    """Wall time with two actors of one thread over that of one process with two, in turn.
+    """Two actors of one thread beside one process with two, in turn.
+
+    `speed, wall` is their speed over that of one process by the shortest of some runs. `speed, cpu`
+    takes processor time instead, as of two cores that have nothing else to do: half of what one
+    process takes, over half of what the event loop and the actors take, or what the busiest actor
+    does.
 
     Parameters
     ----------
@@ -246,19 +272,50 @@ def timed(folder: Path, model: str, rounds: int) -> list[dict[str, Any]]:
     rounds : int
         Runs each way, of which the shortest counts.
     """
-    (folder / "run.toml").write_text(STEPS.format(model=model))
+    (folder / "run.toml").write_text(
+        STEPS.format(
+            model=model,
+            data="digits" if model == "mlp" else "cifar10",
+            samples=60 if model == "mlp" else 300,
+        )
+    )
     ways = {"one process": ("run.threads=2",), "actors": ('run.engine="ray"', "run.actors=2")}
-    least = dict.fromkeys(ways, float("inf"))
+    least, cpu_s = dict.fromkeys(ways, float("inf")), dict.fromkeys(ways, float("inf"))
+    shares, moved = [], 0.0
     for number in range(rounds):
         for way, sets in ways.items():
             given = [part for one in sets for part in ("--set", one)]
             out = f"{way.replace(' ', '-')}-{number}"
             ended(command(folder, "run", "run.toml", "--out", out, *given))
             summary = json.loads((folder / out / "summary.json").read_text())
+            engine = summary["engine"]
+            each = [actor["cpu_s"] for actor in engine.get("actors", ())]
+            total_s = engine["cpu_s"] + sum(each)
             least[way] = min(least[way], summary["wall_s"])
-    over = least["actors"] / least["one process"]
-    shared = {"actors": 2, "wall s": least["actors"], "over one process": over}
-    return [{**NOTHING, "what": model, **shared}]
+            cpu_s[way] = min(cpu_s[way], max([total_s / 2, *each]))
+            if each:
+                shares.append(engine["cpu_s"] / total_s)
+                moved = engine["moved_bytes"] / summary["local_steps"]
+    return [
+        {
+            **NOTHING,
+            "what": model,
+            "wall s": least["one process"],
+            "cpu s": 2 * cpu_s["one process"],
+        },
+        {
+            **NOTHING,
+            "what": model,
+            "actors": 2,
+            "wall s": least["actors"],
+            "over one process": least["actors"] / least["one process"],
+            "cpu s": 2 * cpu_s["actors"],
+            "loop's share": min(shares),
+            "kB moved a step": moved / 1e3,
+            "speed, wall": least["one process"] / least["actors"],
+            "speed, cpu": cpu_s["one process"] / cpu_s["actors"],
+        },
+    ]
 
 
 def main(given: Sequence[str] | None = None) -> list[dict[str, Any]]:
@@ -271,6 +328,7 @@ def main(given: Sequence[str] | None = None) -> list[dict[str, Any]]:
     parser.add_argument("--machines", type=int, default=5)
     parser.add_argument("--loops", type=int, default=3)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--horizon-s", type=float, default=1000.0)
     parser.add_argument("--model", default="lenet")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--json", type=Path)
@@ -280,7 +338,9 @@ def main(given: Sequence[str] | None = None) -> list[dict[str, Any]]:
         if asked.what == "hashes":
             rows = compared(folder, asked.systems, asked.actors)
         elif asked.what == "kills":
-            rows = killed(folder, asked.kills, asked.machines, asked.loops, asked.seed)
+            rows = killed(
+                folder, asked.kills, asked.machines, asked.loops, asked.seed, asked.horizon_s
+            )
         else:
             rows = timed(folder, asked.model, asked.rounds)
     show(rows, COLUMNS)

@@ -6,6 +6,9 @@ import shutil
 from collections import Counter
 
 import pytest
+import torch
+
+torch.set_num_threads(1)  # as a run does: other numbers of threads give other last bits
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -18,6 +21,13 @@ def pytest_collection_modifyitems(items):
             if seen[case] % thinned.args[0]:
                 item.add_marker(pytest.mark.slow)
             seen[case] += 1
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Give back what a test does to the number of torch's threads."""
+    yield
+    torch.set_num_threads(1)
 
 
 _unfreeze = gc.unfreeze

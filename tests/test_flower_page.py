@@ -120,10 +120,7 @@ def test_an_app_without_rounds_gives_the_numbers_of_a_loop(tmp_path: Path, monke
     monkeypatch.setattr(sys, "path", [str(APP), *sys.path])
     from digits_app import task
 
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # as in a run
     wanted = buffered(task, 10, 4, 0.02)
-    torch.set_num_threads(threads)
     for name in [name for name in sys.modules if name.startswith("digits_app")]:
         del sys.modules[name]
     got = np.stack([rows["t_s"][own], rows["value"][own]], axis=1)

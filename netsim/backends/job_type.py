@@ -185,4 +185,8 @@ def subject(job: Job[Any]) -> str:
     if function is not None:
         what = f"the function {function.__module__}.{function.__qualname__}"
     architecture = job.inputs[0].architecture if job_type(type(work)).names_model else None
-    return what if architecture is None else f"{what} with the model {architecture.name}"
+    if architecture is None:
+        return what
+    part = getattr(work, "part", None)
+    whole = f"{what} with the model {architecture.name}"
+    return whole if part is None else f"{whole}, of its part {part}"

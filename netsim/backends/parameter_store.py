@@ -9,14 +9,16 @@ reused at once. Mixing the models of many nodes then is one gather over one tens
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
 from netsim.backends.memory_pool import allocate
+from netsim.backends.spilling import MOST_FILE_BYTES, Reserve, Spill
 
 if TYPE_CHECKING:
+    from netsim.learning.jobs import Job
     from netsim.learning.refs import Cell, Recipe, Ref
 
 ALIGNMENT = 32
@@ -30,6 +32,9 @@ ROWS_PER_NODE = 5
 
 RESERVED_BYTES = 1 << 31
 """Most address space that a slab on a CPU reserves before it is needed."""
+
+SPILLED_ROWS_PER_NODE = 64
+"""The same of a slab in a file, which is not to grow: two files at a time would take more disk."""
 
 
 def padded(length: int) -> int:
@@ -48,6 +53,8 @@ class Slab:
     dtype : torch.dtype
     nodes : int
         How many nodes have such values; address space for their rows is reserved.
+    spill : Spill or None
+        In whose files the rows lie; None: in memory.
 
     Attributes
     ----------
@@ -63,15 +70,24 @@ class Slab:
     ZERO = 0
 
     def __init__(
-        self, length: int, device: torch.device, dtype: torch.dtype, nodes: int = 0
+        self,
+        length: int,
+        device: torch.device,
+        dtype: torch.dtype,
+        nodes: int = 0,
+        spill: Spill | None = None,
     ) -> None:
         self.length = length
+        self._spill = spill
+        self._reserve: Reserve | None = None
         self.storage = torch.zeros((1, padded(length)), device=device, dtype=dtype)
         self.rows = self.storage[:, :length]
         self._free: list[int] = []
         self.live = self.peak = 0
-        if device.type == "cpu":  # physical memory is taken only where it is written
-            row_bytes = self.storage.nbytes
+        row_bytes = self.storage.nbytes
+        if spill is not None:
+            self._grow(min(SPILLED_ROWS_PER_NODE * nodes, MOST_FILE_BYTES // row_bytes))
+        elif device.type == "cpu":  # physical memory is taken only where it is written
             self._grow(min(ROWS_PER_NODE * nodes, RESERVED_BYTES // row_bytes))
 
     def take(self, count: int) -> list[int]:
@@ -80,6 +96,8 @@ class Slab:
             self._grow(count - len(self._free))
         # One by one: a cell that is garbage-collected meanwhile appends its row.
         taken = [self._free.pop() for _ in range(count)]
+        if self._reserve is not None and taken:
+            self._reserve(max(taken) + 1)
         self.live += count
         self.peak = max(self.peak, self.live)
         return taken
@@ -112,16 +130,26 @@ class Slab:
             self.storage.index_copy_(0, self.index(numbers), values)
         else:  # index_copy_ takes three times as long
             self.storage.numpy()[numbers] = values.numpy()
+            self.touched(len(numbers))
         for i, number in zip(held, numbers, strict=True):
             cell = cells[i]
             assert cell is not None
             cell.store_in(self, number)
 
+    def touched(self, count: int) -> None:
+        """Note that so many rows were read or written: a file's pages may have to go."""
+        if self._spill is not None:
+            self._spill.touched(count * self.storage[0].nbytes)
+
     def _grow(self, missing: int) -> None:
         old = len(self.storage)
         new = old + max(missing, old // 2, FIRST_ROWS)
         shape = new, self.storage.shape[1]
-        storage = allocate(shape, self.storage.device, self.storage.dtype)
+        if self._spill is None:
+            storage = allocate(shape, self.storage.device, self.storage.dtype)
+        else:
+            storage, self._reserve = self._spill.table(*shape, self.storage.dtype)
+            self._reserve(old)
         storage[:old] = self.storage
         self.storage, self.rows = storage, storage[:, : self.length]
         self._free[:0] = range(new - 1, old - 1, -1)  # low rows are handed out first
@@ -137,18 +165,33 @@ class ParameterStore:
         Of every value.
     nodes : int
         Of the run.
+    spill : Spill or None
+        In whose files values lie; None: in memory.
     """
 
-    def __init__(self, device: torch.device, dtype: torch.dtype, nodes: int = 0) -> None:
+    def __init__(
+        self,
+        device: torch.device,
+        dtype: torch.dtype,
+        nodes: int = 0,
+        spill: Spill | None = None,
+    ) -> None:
         self.device, self.dtype = device, dtype
-        self._nodes = nodes
+        self._nodes, self.spill = nodes, spill
         self._slabs: dict[int, Slab] = {}
 
     def slab(self, length: int) -> Slab:
         """The slab for values of `length` entries."""
         if length not in self._slabs:
-            self._slabs[length] = Slab(length, self.device, self.dtype, self._nodes)
+            self._slabs[length] = Slab(length, self.device, self.dtype, self._nodes, self.spill)
         return self._slabs[length]
+
+    def at_once(self, length: int, most: int) -> int:
+        """Return how many values a call may copy: `most`, or fewer where they are in files."""
+        if self.spill is None:
+            return most
+        row_bytes = padded(length) * torch.empty((), dtype=self.dtype).element_size()
+        return max(1, min(most, self.spill.rows_at_once // row_bytes))
 
     def rows_of(self, refs: Sequence[Ref]) -> tuple[Slab, list[int]]:
         """The slab of whole values of one length, and their row numbers in it.
@@ -178,7 +221,22 @@ class ParameterStore:
         slab = self.slab(value.numel())
         (number,) = slab.take(1)
         slab.rows[number] = value.reshape(-1)
+        slab.touched(1)
         cell.store_in(slab, number)
+
+    def spill_outputs(self, jobs: Sequence[Job[Any]]) -> None:
+        """Move models into files that jobs have left in memory of their own."""
+        if self.spill is None:
+            return
+        for job in jobs:
+            for cell in job.outputs:
+                if cell is not None and cell.architecture is not None:
+                    self.adopt_model(cell)
+
+    def adopt_model(self, cell: Cell) -> None:
+        """Move a model into files, unless it is left for later or there is no spilling."""
+        if self.spill is not None and cell.slab is None and cell.recipe is None:
+            self.adopt(cell)
 
     def gather(self, refs: Sequence[Ref], out: Tensor) -> None:
         """Copy values of one length into rows.
@@ -196,6 +254,7 @@ class ParameterStore:
             return
         slab, numbers = self.rows_of(refs)
         torch.index_select(slab.storage, 0, slab.index(numbers), out=out)
+        slab.touched(len(numbers))
 
     @property
     def slabs(self) -> list[Slab]:

@@ -72,7 +72,7 @@ class Ways:
         if architecture is None or not job_type(type(job.work)).calls_model:
             return ""
         function = getattr(job.work, "function", None)
-        key = type(job.work), function, id(architecture)
+        key = type(job.work), function, getattr(job.work, "part", None), id(architecture)
         if key not in self._subjects:
             self._subjects[key] = subject(job)
         return self._subjects[key]

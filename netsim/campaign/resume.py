@@ -16,7 +16,7 @@ from netsim.errors import ScenarioError, one_line
 from netsim.recording import checksums, folder_lock, run_folder, status
 from netsim.recording.parquet_parts import part_files
 from netsim.recording.schema import TABLES
-from netsim.recording.summary import write_json
+from netsim.recording.summary import json_text, write_json
 from netsim.recording.whole_files import make_folder, recorded, write_text, written_into
 from netsim.scenario import AlgorithmEntry, Scenario, check, draft_of, to_toml
 from netsim.scenario.labels import shown
@@ -408,6 +408,7 @@ class _Going:
             )  # fmt: skip
             return
         written = {n: d for n, d in checkpoint.written.items() if n != "scenario.toml"}
+        _allow_notes(folder / "environment.json", written)
         checksums.require_as_written(folder, written, later=True)
         scenario = self._from_then_on(journal, checkpoint.moment.time_ns, modules)
         world, entry = self._world(scenario)
@@ -496,6 +497,33 @@ def _changed(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
         for name, value in now.items()
         if before.get(name) != value
     ]
+
+
+def _allow_notes(path: Path, written: dict[str, str]) -> None:
+    """Take `environment.json` as it is if it differs by notes alone, of times it has gone on since.
+
+    A run may be killed after such a note and before its next checkpoint, again and again.
+
+    Parameters
+    ----------
+    path : Path
+    written : dict of str to str
+        Digests of the checkpoint's files; changed.
+    """
+    try:
+        environment, digest = run_folder.json_file(path), checksums.sha256(path)
+    except (OSError, ScenarioError):
+        return  # told with the others
+    notes = environment.get("resumed")
+    if not isinstance(notes, list):
+        return
+    for count in range(len(notes)):
+        before = {**environment, "resumed": notes[:count]}
+        if not count:
+            del before["resumed"]
+        text = json_text(before).encode("utf-8")
+        if hashlib.sha256(text).hexdigest() == written.get(path.name):
+            written[path.name] = digest
 
 
 def _note(path: Path, resumed: Mapping[str, Any]) -> None:

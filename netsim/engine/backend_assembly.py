@@ -3,6 +3,10 @@
 import socket
 from collections import Counter
 from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
 
 from netsim.backends.dispatch import Choice, Routes, choose
 from netsim.backends.native.backend import Native
@@ -10,10 +14,14 @@ from netsim.backends.native.cores import cores
 from netsim.backends.native.library import Library
 from netsim.backends.native.support import native_support, require
 from netsim.backends.sequential import Sequential
+from netsim.backends.spilling import Spill
 from netsim.backends.stacked.backend import Stacked
+from netsim.engine import equipment
 from netsim.errors import ScenarioError
 from netsim.learning.jobs import Optimizer
+from netsim.learning.scheduler import Backend
 from netsim.learning.shards import Shards
+from netsim.scenario.tables import Run
 from netsim.scenario.training import Training
 from netsim.world.builder import World
 
@@ -72,13 +80,37 @@ def _opened(
     world: World, shards: Shards, routes: Routes, library: Library | None, threads: int
 ) -> Sequential | Stacked | Native:
     """The backend that routes ask for."""
-    if routes.all_sequential:
+    spill = _spill(world.scenario.run, shards.x.device)
+    if routes.all_sequential and spill is None:
         return Sequential(shards, world.streams, threads)
     device, dtype = shards.x.device, world.architectures[0].dtype
-    stacked = Stacked(shards, world.streams, routes, device, dtype, threads)
+    stacked = Stacked(shards, world.streams, routes, device, dtype, threads, spill)
     if library is None or not routes.native_variants():
         return stacked
     return Native(stacked, routes, library, threads)
+
+
+def _spill(run: Run, device: torch.device) -> Spill | None:
+    """Files for models that memory can't hold, if there are to be any.
+
+    Raises
+    ------
+    ScenarioError
+        If there can't be any with this device or backend, or in this folder.
+    """
+    if not run.spill_dir:
+        return None
+    if device.type != "cpu":
+        raise ScenarioError(
+            f'[run] spill_dir: models are on {device}, whose memory has no files; device = "cpu", '
+            "or leave it out"
+        )
+    if run.backend == "sequential":
+        raise ScenarioError(
+            '[run] spill_dir: backend = "sequential" keeps all models in memory; "auto", or leave '
+            "it out"
+        )
+    return Spill(Path(run.spill_dir), int(run.spill_above_gb * 1e9))
 
 
 def _require_here(routes: Routes, instruction_sets: Collection[str]) -> None:
@@ -102,3 +134,36 @@ def optimizer_of(t: Training) -> Optimizer:
     return Optimizer(
         t.optimizer, t.learning_rate, t.momentum, t.weight_decay, t.beta1, t.beta2, t.clip_norm
     )
+
+
+def told(backend: Backend | None) -> dict[str, Any]:
+    """Fields of a run's record about actors, and about models that lay on a disk.
+
+    Parameters
+    ----------
+    backend : Backend or None
+        At the end of the run, before it is closed.
+
+    Returns
+    -------
+    dict of str to object
+        `other_processors`, `actors_replaced`, `actors` (memory and processor time of each),
+        `moved_bytes`, `spilled_bytes`: those that there is something to say of.
+    """
+    found: dict[str, Any] = {}
+    others = {one.processor for one in getattr(backend, "about", ())} - {equipment.processor()}
+    if others:
+        found["other_processors"] = sorted(others)
+    replaced, usage = getattr(backend, "replaced", 0), getattr(backend, "usage", None)
+    if replaced:
+        found["actors_replaced"] = replaced
+    spill = getattr(getattr(backend, "store", None), "spill", None)
+    spilled = 0 if spill is None else spill.used_bytes
+    if usage is not None:
+        actors = usage()
+        found["moved_bytes"] = getattr(backend, "moved_bytes", 0)
+        found["actors"] = [one._asdict() for one in actors]
+        spilled = sum(one.spilled_bytes for one in actors)
+    if spilled:
+        found["spilled_bytes"] = spilled
+    return found

@@ -6,9 +6,9 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -101,6 +101,7 @@ class Counting:
         self.divergences, self.one_by_one, self.ways = Divergences(), dict[str, str](), Ways()
         self._homes, self._shards = homes, shards
         self._step_s, self._sample_s = step_s, sample_s
+        self._item_bytes = shards.x.element_size() if shards.x.is_floating_point() else 4
         self.counted = Counted(rows_bytes=[0] * (max(homes) + 1))
         self._live: Counter[int] = Counter()
         self._rows = [_Ones(self, actor) for actor in range(max(homes) + 1)]
@@ -120,7 +121,7 @@ class Counting:
             for cell in job.outputs:
                 if cell is not None:
                     self._hold(cell, home)
-        found.moved_bytes += sum(4 * int(np.prod(cell.shape)) for _, cell in moved)
+        found.moved_bytes += sum(self._item_bytes * prod(cell.shape) for _, cell in moved)
         found.levels += 1
         found.jobs += len(jobs)
         found.busiest_s += max(own.values(), default=0.0)
@@ -163,15 +164,15 @@ class Counting:
         return float(samples * self._sample_s[id(layout)])
 
     def _hold(self, cell: Cell, home: int) -> None:
-        size = int(np.prod(cell.shape))
+        size = prod(cell.shape)
         cell.store_in(self._rows[home], size)  # type: ignore[arg-type] # the row says its size
-        self._live[home] += 4 * size
+        self._live[home] += self._item_bytes * size
         most = self.counted.rows_bytes
         most[home] = max(most[home], self._live[home])
 
     def gone(self, actor: int, size: int) -> None:
         """Count a value that nobody holds any more."""
-        self._live[actor] -= 4 * size
+        self._live[actor] -= self._item_bytes * size
 
 
 class _Ones:
@@ -211,6 +212,8 @@ class Estimate:
         Most that an actor's rows take.
     all_rows_bytes : int
         Most that all rows take, in one process.
+    data_bytes, all_data_bytes : int
+        Samples of the fullest actor, and of all nodes.
     jobs, levels, steps : float
     part : float
         Share of the horizon that was played to find out.
@@ -223,6 +226,8 @@ class Estimate:
     moved_bytes: float
     rows_bytes: int
     all_rows_bytes: int
+    data_bytes: int
+    all_data_bytes: int
     jobs: float
     levels: float
     steps: float
@@ -278,6 +283,9 @@ def estimated(
         raise ScenarioError(
             f"{entry.name}: in {network_s:g} s the network did not come to its first evaluation"
         )
+    sample_bytes = sum(one[:1].nbytes for one in (shards.x, shards.y))
+    held = [{n for n, home in enumerate(homes) if home == a} for a in range(max(homes) + 1)]
+    data = [int(shards.samples_of(nodes).sum()) * sample_bytes for nodes in held]
     moving_s = found.moved_bytes / BYTES_PER_S + found.levels * LEVEL_S
     packing_s = found.jobs * JOB_S
     shared_s = max(found.busiest_s + moving_s, loop_s + packing_s)
@@ -289,6 +297,8 @@ def estimated(
         found.moved_bytes / part,
         max(found.rows_bytes),
         sum(found.rows_bytes),
+        max(data),
+        sum(one.nbytes for one in (shards.x, shards.y)),
         found.jobs / part,
         found.levels / part,
         found.steps / part,

@@ -257,10 +257,11 @@ class Evaluator:
         plain = [i for i, p in enumerate(passes) if p.publication.predict is None]
         asked = [(passes[i].publication.ref, passes[i].rows) for i in plain]
         found = dict(zip(plain, backend.predictions(asked), strict=True))
-        return [
-            found[i] if i in found else self._predicted(one.publication, one.rows)
-            for i, one in enumerate(passes)
-        ]
+        own = [i for i in range(len(passes)) if i not in found]
+        cells = [passes[i].publication.ref.cell for i in own]
+        for i, _ in zip(own, self._scheduler.brought(cells), strict=True):
+            found[i] = self._predicted(passes[i].publication, passes[i].rows)
+        return [found[i] for i in range(len(passes))]
 
     @torch.no_grad()
     def _predicted(self, publication: Publication, rows: Rows) -> Tensor:
@@ -338,13 +339,11 @@ def parameters_sha256(nodes: Sequence[NodeInternals], scheduler: Scheduler) -> s
         return None
     scheduler.flush()
     digest = hashlib.sha256()
-    rows = 0
-    for node in nodes:
-        last = node.publishing.last_published()
-        if last is not None:
-            digest.update(last.ref.tensor().detach().cpu().contiguous().numpy().tobytes())
-            rows += 1
-    return digest.hexdigest() if rows else None
+    published = [node.publishing.last_published() for node in nodes]
+    refs = [last.ref for last in published if last is not None]
+    for ref, _ in zip(refs, scheduler.brought([ref.cell for ref in refs]), strict=True):
+        digest.update(ref.tensor().detach().cpu().contiguous().numpy().tobytes())
+    return digest.hexdigest() if refs else None
 
 
 AT_ONCE = 256

@@ -16,7 +16,7 @@ from netsim.engine.interruption import Interruption, asked_by_signals
 from netsim.engine.progress import Watcher
 from netsim.engine.simulation import Simulation
 from netsim.errors import AlteredError, NetsimError, ReplayError, ScenarioError, is_out_of_memory
-from netsim.node.decisions import Agent
+from netsim.node.decisions import Abandoned, Agent
 from netsim.recording import checksums, folder_lock, status
 from netsim.recording.observers import Observers
 from netsim.recording.whole_files import make_folder, recorded, written_into
@@ -86,6 +86,8 @@ def play(
         If it can't go on, since it takes another course than it did; nothing was written.
     Interrupted
         If a signal ended it.
+    Abandoned
+        If the agent wants no more of it.
     """
     if entry.set:
         raise ScenarioError(
@@ -94,9 +96,14 @@ def play(
         )
     with _owned(folder):
         with process_settings.of_runs(world.scenario.run.tf32):
-            found, left_behind = _played_alone(
-                world, entry, folder, timing_only, on_progress, replay, check, observers, agent
-            )
+            try:
+                found, left_behind = _played_alone(
+                    world, entry, folder, timing_only, on_progress, replay, check, observers, agent
+                )
+            except Abandoned:  # let go of here: its traceback holds the run, which is freed now
+                found = None
+        if found is None:
+            raise Abandoned
         ended = None if folder is None else Journal(folder).ended()
         if ended is None:
             _check_all(left_behind)

@@ -1,12 +1,8 @@
 """Provenance of a run: versions, machine, files (`environment.json`) and `nodes.parquet`."""
 
-import hashlib
-import importlib.metadata
-import importlib.util
 import platform
 import sys
 from dataclasses import asdict
-from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -16,6 +12,7 @@ import torch
 from netsim.backends.native import library
 from netsim.data.sets import Samples
 from netsim.engine.assembly import Learning, Membership
+from netsim.engine.equipment import PACKAGES, sources_sha256, version
 from netsim.engine.network_assembly import Devices
 from netsim.learning.scheduler import Scheduler
 from netsim.registry import modules_of
@@ -26,29 +23,17 @@ from netsim.units import NS_PER_S
 from netsim.world.builder import World
 from netsim.world.remarks import remarks
 
-PACKAGES = ("torch", "numpy", "scipy", "simpy", "pyarrow")
-
 
 def versions() -> dict[str, Any]:
     """Versions of netsim, Python and libraries, as `environment.json` holds them."""
     return {
-        "netsim": _version("netsim-dfl"),
+        "netsim": version("netsim-dfl"),
         "netsim_sources_sha256": sources_sha256(),
         "python": platform.python_version(),
-        "packages": {name: _version(name) for name in PACKAGES},
+        "packages": {name: version(name) for name in PACKAGES},
         "machine": platform.machine(),
         "native_kernel": library.described(),
     }
-
-
-@cache
-def sources_sha256() -> str:
-    """The SHA-256 of netsim's own modules: a version number says little of a checkout."""
-    [top] = importlib.util.find_spec("netsim").submodule_search_locations or [""]  # type: ignore[union-attr]
-    folder, digest = Path(top), hashlib.sha256()
-    for path in sorted(folder.rglob("*.py")):
-        digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()
 
 
 def algorithm_files(module: ModuleType) -> tuple[InputFile, ...]:
@@ -70,14 +55,6 @@ def component_files(scenario: Scenario) -> tuple[InputFile, ...]:
     modules = {name for name in modules_of(scenario) if not name.startswith("netsim.")}
     found = [algorithm_files(sys.modules[name]) for name in sorted(modules)]
     return tuple(dict.fromkeys(file for files in found for file in files))
-
-
-@cache
-def _version(name: str) -> str:
-    try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        return "not installed"
 
 
 def environment(

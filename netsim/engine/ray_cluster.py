@@ -42,7 +42,10 @@ def connected(address: str | None = None) -> Any:
         return ray
     handlers = {n: signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)}
     address = address or os.environ.get(ADDRESS) or None
-    options = {"include_dashboard": False} if address is None else {"address": address}
+    if address is None:  # and not one of somebody else, which Ray would look for on this machine
+        options: dict[str, Any] = {"address": "local", "include_dashboard": False}
+    else:
+        options = {"address": address}
     try:
         # Workers import from the folder that this process is in, and work in it: this one is
         # on every node, and there is nothing of Python's in it.

@@ -37,7 +37,8 @@ class RunChecks:
         InvariantError
         """
         self._invariants.during(time_ns)
-        for generator in self._generators.that_drew():
+        at_actors = getattr(self._run.scheduler.backend, "that_drew", list[str])()
+        for generator in dict.fromkeys([*self._generators.that_drew(), *at_actors]):
             self._run.recorder.warnings.once(
                 f"draws of {generator}",
                 f"by {to_s(time_ns):g} s something had drawn from {generator}'s global random "

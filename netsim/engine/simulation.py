@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from netsim.clock import Clock, then
-from netsim.engine import deadlock, method_needs
+from netsim.engine import backend_assembly, deadlock, equipment, method_needs
 from netsim.engine.assembly import (
     age_limit_s,
     membership,
@@ -121,16 +121,18 @@ class Simulation:
         backend: Backend | None = None,
     ) -> None:
         self.world, self.entry = world, entry
-        self.objects, params = RunObjects(), entry.params
+        self.objects = RunObjects()
         self.on_progress = on_progress
         self.replay, self._interruption = replay, interruption or Interruption()
-        self.started_s = time.perf_counter()
+        self.started_s, self._started_cpu_s = time.perf_counter(), time.process_time()
         self.events = self.evaluations = 0
         self.score: float | None = None
         self.counts: Counter[str] = Counter()
         self.weights_due: list[LoggedWeights] = []
         self._algorithm = importlib.import_module(type(entry.params).__module__)
         algorithm = self._algorithm
+        self.membership = membership(world, algorithm)
+        method_needs.require(world, entry, algorithm, self.membership.left_out)
 
         self.clock, self.changes = Clock(), Changes(world, entry)
         self._interruption.when_asked = self.clock.stop
@@ -139,8 +141,17 @@ class Simulation:
         self.learning = open_learning(
             world, entry, timing_only, lambda: self.clock.now, for_scheduler, backend
         )
-        self.membership = membership(world, algorithm)
-        method_needs.require(world, entry, algorithm, self.membership.left_out)
+        try:
+            self._assemble(algorithm, folder, check, agent)
+        except BaseException:
+            self.learning.close()
+            raise
+
+    def _assemble(
+        self, algorithm: ModuleType, folder: Path | None, check: bool, agent: Agent | None
+    ) -> None:
+        """Make nodes and what links them, and start their processes; arguments as of the class."""
+        world, entry, params, replay = self.world, self.entry, self.entry.params, self.replay
         times = wakeup_times(world)
         last_wakeup = self._last_round if times is None else times.last_wakeup
         self.link, self.devices = open_network(world, entry, self.clock, self.recorder, last_wakeup)
@@ -169,7 +180,7 @@ class Simulation:
         shards = self.learning.shards
         self._drifting = Drifting(self.clock, shards, self.nodes, world.data_changes)
         self._checkpointing = None
-        if folder is not None and not timing_only:
+        if folder is not None and not self.learning.timing_only:
             journal = Journal(folder) if replay is None else replay.journal
             versions, scheduler = made_with(world, algorithm), self.learning.scheduler
             self._checkpointing = Checkpointing(journal, scheduler, self.recorder, versions)
@@ -399,7 +410,8 @@ class Simulation:
             self.recorder.intervals.end(end_ns)
         self.recorder.uses.end(min(self.clock.now, end_ns))
         totals = self.recorder.close()
-        found = {
+        told = backend_assembly.told(scheduler.backend)
+        found: dict[str, Any] = {
             "name": scenario.name,
             "algorithm": self.entry.name,
             "seed": scenario.seed,
@@ -419,6 +431,7 @@ class Simulation:
             "engine": {
                 "events": self.events,
                 "events_per_s": self.events / wall_s,
+                "cpu_s": time.process_time() - self._started_cpu_s,
                 "node_steps_per_s": totals["local_steps"] / wall_s,
                 **self.evaluator.cost(wall_s),
                 "mean_batch_width": scheduler.mean_batch_width,
@@ -437,9 +450,19 @@ class Simulation:
             ],
             "parameters_sha256": parameters_sha256(self.parts, scheduler),
         }
-        replaced = getattr(scheduler.backend, "replaced", 0)
-        if replaced:
-            found["engine"]["actors_replaced"] = replaced
+        found["engine"] |= told
+        if "other_processors" in told:
+            found["warnings"].append(
+                f"actors ran on {', '.join(told['other_processors'])}, the event loop on "
+                f"{equipment.processor()}: numbers may differ in the last bits from those of one "
+                "machine"
+            )
+        if "spilled_bytes" in told:
+            found["warnings"].append(
+                f"models took {told['spilled_bytes'] / 1e9:.1f} GB in files of "
+                f"{scenario.run.spill_dir}; a process gives memory of them back to the system "
+                f"beyond {scenario.run.spill_above_gb:g} GB"
+            )
         if self.decisions.count:
             found["decisions"] = {"by": self.decisions.by, "count": self.decisions.count}
         if world.positions_m is not None and world.budget is not None:

@@ -12,11 +12,7 @@ from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any
 
-from netsim.node.decisions import Agent, Decision, Totals
-
-
-class Abandoned(BaseException):
-    """Nobody asks for more of the episode: the run ends where it is."""
+from netsim.node.decisions import Abandoned, Agent, Decision, Totals
 
 
 class Episode:
@@ -42,7 +38,7 @@ class Episode:
     def __init__(self, play: Callable[[Agent], object], to_horizon: bool) -> None:
         self.decision: Decision | None = None
         self.totals = Totals(0.0, 0.0, 0.0, 0.0, 1.0)
-        self.finished = False
+        self.finished, self._ended = False, False
         self._play, self._to_horizon = play, to_horizon
         self._questions: SimpleQueue[Decision | BaseException | None] = SimpleQueue()
         self._answers: SimpleQueue[Any] = SimpleQueue()
@@ -88,9 +84,10 @@ class Episode:
             raise Abandoned
 
     def _next(self) -> None:
+        self.decision = None  # it holds the run, which is freed where it ends
         found = self._questions.get()
+        self._ended = found is None or isinstance(found, BaseException)
         if isinstance(found, BaseException):
-            self.decision = None
             self._thread.join()
             raise found
         self.decision = found
@@ -121,9 +118,9 @@ class Episode:
         """End the run where it is; nothing happens if it has ended, or is another process's."""
         if not self.is_here:
             return
-        if self.decision is not None:
+        if not self._ended:
+            self._ended, self.decision = True, None
             self._answers.put(Abandoned)
-            self.decision = None
             self._questions.get()
         self._thread.join()
 

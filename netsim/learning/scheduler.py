@@ -10,8 +10,9 @@ on when a job runs.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any, NamedTuple, Protocol
 from weakref import ref as weak
 
@@ -31,6 +32,9 @@ from netsim.learning.replay import Numbers, Replay
 
 FEWEST_READY_JOBS = 16
 """Fewer ready jobs are not worth a call of their own."""
+
+BROUGHT_VALUES = 1 << 25
+"""Numbers that come from other processes together, from which on no more are added."""
 
 MOST_PENDING_PER_NODE = 4
 """Pending jobs per node at which the ready ones run, however few they are."""
@@ -325,14 +329,38 @@ class Scheduler:
         if self.past is not None:
             return self.past.numbers(refs)
         self.flush()
-        bring = getattr(self.backend, "bring", None)
-        if bring is not None:  # from other processes, all at once
-            bring([ref.cell for ref in refs])
+        cells = self.brought([ref.cell for ref in refs])
         # Contiguous, as they are in a replay: sums of numpy go by the order in memory.
-        found = [ref.tensor().detach().cpu().double().contiguous().numpy() for ref in refs]
+        found = [
+            ref.tensor().detach().cpu().double().contiguous().numpy()
+            for ref, _ in zip(refs, cells, strict=True)
+        ]
         if self.handed_out is not None:
             self.handed_out += [numbers.flatten() for numbers in found]
         return found
+
+    def brought(self, cells: Iterable[Cell]) -> Iterator[Cell]:
+        """Yield cells whose values are read next: those of other processes come many at a time.
+
+        Parameters
+        ----------
+        cells : iterable of Cell
+            Computed ones.
+        """
+        bring = getattr(self.backend, "bring", None)
+        if bring is None:
+            yield from cells
+            return
+        some, size = list[Cell](), 0
+        for cell in cells:
+            some.append(cell)
+            size += prod(cell.shape)
+            if size >= BROUGHT_VALUES:
+                bring(some)
+                yield from some
+                some, size = [], 0
+        bring(some)
+        yield from some
 
     def go_on(self, pending: Collection[int]) -> None:
         """End the replay of the past, once its values are there.

@@ -196,6 +196,10 @@ def _is_real(found: Array) -> bool:
     return any(np.issubdtype(found.dtype, kind) for kind in kinds)
 
 
+class Abandoned(BaseException):
+    """An agent raises it to end the run where it is: nobody asks for more of it."""
+
+
 class Totals(NamedTuple):
     """Counts of the whole run so far, from which rewards are made.
 

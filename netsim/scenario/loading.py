@@ -362,7 +362,7 @@ def _validation_problems(scenario: Scenario, draft: Draft, modules: Kinds) -> li
 def _learning_problems(
     draft: Draft, raw: Mapping[str, Any], modules: Mapping[str, ModuleType]
 ) -> list[str]:
-    """Tables that say there is nothing to learn, beside a method that learns."""
+    """Tables that say there is nothing to learn, or who learns, beside a method that differs."""
     learning = [
         kind
         for kind in dict.fromkeys(_kinds_of_methods(raw, modules))
@@ -370,7 +370,16 @@ def _learning_problems(
     ]
     model = raw.get("model")
     tables = {"data": [raw.get("data")], "model": model if isinstance(model, list) else [model]}
-    return [
+    alone = [
+        kind
+        for kind in dict.fromkeys(_kinds_of_methods(raw, modules))
+        if algorithm_files.learns_itself(modules[kind])
+    ]
+    problems = []
+    if alone and at(raw, ("run", "engine")) == "ray":
+        told = f'algorithm "{alone[0]}" brings its own learning, which no actor computes; "local"'
+        problems.append(line(draft, ("run", "engine"), told))
+    return problems + [
         line(draft, (table, "kind"), f'algorithm "{learning[0]}" learns; name another kind')
         for table, each in tables.items()
         if learning and any(isinstance(one, dict) and one.get("kind") == "none" for one in each)

@@ -5,6 +5,7 @@ states only what no component owns. Scenarios are read and checked by `netsim.sc
 """
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import (
@@ -138,6 +139,12 @@ class Run(Table):
     actors
         How many actors there are; each takes as many cores as `threads` says, one of "auto".
         "auto": as many as the cluster has room for.
+    spill_dir
+        Folder of a disk in whose files models lie, where memory can't hold them; each machine of
+        the run has it. Empty: models stay in memory. Example: `"/scratch"`
+    spill_above_gb
+        With `spill_dir`, memory of models in files beyond which each process gives it back to the
+        system [GB]; a single call may take more for a while.
     tf32
         Whether a GPU may round the factors of its products to ten bits: faster, and good enough for
         accuracy curves.
@@ -152,6 +159,8 @@ class Run(Table):
     threads: Annotated[int, Field(ge=1, le=1024)] | Literal["auto"] = "auto"
     engine: Literal["local", "ray"] = "local"
     actors: Annotated[int, Field(ge=1, le=100_000)] | Literal["auto"] = "auto"
+    spill_dir: str = ""
+    spill_above_gb: Annotated[float, Field(gt=0, le=1e6)] = 4.0
     tf32: bool = False
     log_messages: bool = True
     routes: dict[str, Route] = {}
@@ -162,6 +171,13 @@ class Run(Table):
         if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", device):
             raise ValueError('must be "auto", "cpu", "cuda" or "cuda:N"')
         return device
+
+    @field_validator("spill_dir")
+    @classmethod
+    def _from_the_root(cls, folder: str) -> str:
+        if folder and not Path(folder).is_absolute():
+            raise ValueError('must be a path from the root on, such as "/scratch"')
+        return folder
 
 
 class AlgorithmEntry(Table):

@@ -34,7 +34,7 @@ def headline(scenario: Scenario) -> str:
         f"{count:,} node{'s' * (count > 1)}",
         _kind(scenario.topology),
         over,
-        _kind(scenario.exchange),
+        *_woken(scenario),
         *_learned(scenario),
         f"{scenario.horizon_s:,.12g} s",
         f"seed {scenario.seed}",
@@ -240,6 +240,12 @@ def _learned(scenario: Scenario) -> list[str]:
     data, models = scenario.data, [m for m in scenario.model if _kind(m) != "none"]
     words = [] if _kind(data) == "none" else [f"{_kind(data)} ({_kind(data.partition)})"]
     return [*words, *([" + ".join(map(_kind, models))] if models else [])]
+
+
+def _woken(scenario: Scenario) -> list[str]:
+    """A word for the schedule; none where it stands in for one, as no method waits for wake-ups."""
+    is_there = getattr(scenario.exchange, "period_s", None) != scenario.horizon_s
+    return [_kind(scenario.exchange)] if is_there else []
 
 
 def _kind(component: object) -> str:

@@ -159,9 +159,8 @@ def printed(rows: Sequence[Row]) -> Printed:
     """Rows of runs for the terminal: `run` and the measures, one row a run."""
     columns, names_shown = [], []
     main = {r["metric"] for r in rows if "metric" in r}  # of runs that are not judged by accuracy
-    by_accuracy = any("metric" not in r for r in rows)
     for name, spread in _SHOWN.items():
-        is_left_out = name in _OPTIONAL or (name in _ACCURACIES and not by_accuracy)
+        is_left_out = name in _OPTIONAL or name in _ACCURACIES
         if is_left_out and all(r.get(name) is None for r in rows):
             continue
         cells = [
@@ -173,6 +172,11 @@ def printed(rows: Sequence[Row]) -> Printed:
         columns.append(Column(titled, cells, name not in _REACHED))
         names_shown += [] if is_named else [name]
     notes = ["± is the standard deviation over nodes", definitions(names_shown)]
+    if not main and all(r.get("accuracy") is None for r in rows):
+        notes.append(
+            "nothing was measured that runs could be judged by; [metrics] main names a metric that "
+            "methods record"
+        )
     uncounted = [str(r["run"]) for r in rows if r.get("sent_megabytes") is not None]
     for r in rows:
         broke, caught = r.get("nodes_diverged"), r.get("nodes_caught")

@@ -77,7 +77,7 @@ def _require_room(
     need = memory.of_models(scenario, values, math.prod(examples.input_shape), device)
     largest = max(range(len(values)), key=values.__getitem__)
     try:
-        need.require("choose smaller layers, or fewer nodes")
+        need.require("choose smaller layers or fewer nodes, or set [run] spill_dir")
     except ScenarioError as error:
         where = f"{_named(scenario.model[largest])}: has {values[largest]:,} parameters, and a run"
         raise ScenarioError(f"{where} {error}") from None

@@ -8,6 +8,8 @@ several kinds have been measured at; a scenario is refused if even its `FACTOR`-
 
 import math
 import os
+import socket
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -124,16 +126,17 @@ def of_models(
     """
     nodes, item = scenario.nodes.count, _item_bytes(scenario)
     copies = MODULES + 0.0
-    rows = own = 0.0
+    own, each = 0.0, list[tuple[int, int]]()
     for which, length in enumerate(values):
         users = len(range(which, nodes, len(values)))
-        rows += (users * (ROWS_PER_NODE + _states(scenario)) + ROWS) * length * item
+        each.append((users, length))
         own += (copies + (0 if scenario.training.common_initial else users)) * length * item
     batch = max(scenario.training_of(entry).batch_size for entry in scenario.algorithm)
     measured = scenario.metrics.common_test_samples
     samples = (min(nodes, 64) * batch + measured) * input_size * _LAYERS * item
+    elsewhere = scenario.run.engine == "ray"  # where each actor looks for itself
     on_device = (
-        Part("models of all nodes", rows),
+        Part("models of all nodes", 0.0 if elsewhere else _of_rows(scenario, each)),
         Part("first models", own),
         Part("samples under way", samples),
     )
@@ -144,6 +147,39 @@ def of_models(
     links = nodes * (nodes if kind == "complete" else 20.0) * _NEIGHBOUR_BYTES
     host = (Part("nodes and links", nodes * _NODE_BYTES + links), Part("tables", _TABLES_BYTES))
     return Need((*on_device, *host), available_bytes(), "this machine")
+
+
+def of_actor(scenario: Scenario, lengths: Sequence[int], device: torch.device) -> Need:
+    """Memory that the models of an actor's nodes take, beside what it has taken.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    lengths : sequence of int
+        Values in the model of each of its nodes.
+    device : torch.device
+    """
+    each = [(users, length) for length, users in Counter(lengths).items()]
+    parts = (Part("models of its nodes", _of_rows(scenario, each)),)
+    if device.type == "cuda":
+        return Need(parts, float(torch.cuda.mem_get_info(device)[0]), str(device))
+    return Need(parts, available_bytes(), f"the machine {socket.gethostname()}")
+
+
+def _of_rows(scenario: Scenario, each: Sequence[tuple[int, int]]) -> float:
+    """The rows of models; of those in files what may be in memory at a time.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    each : sequence of (int, int)
+        How many nodes have a model of so many values.
+    """
+    item, copies = _item_bytes(scenario), ROWS_PER_NODE + _states(scenario)
+    size = float(sum((users * copies + ROWS) * length * item for users, length in each))
+    if not scenario.run.spill_dir:
+        return size
+    return min(size, 1e9 * scenario.run.spill_above_gb)
 
 
 def _states(scenario: Scenario) -> int:

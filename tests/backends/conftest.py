@@ -58,15 +58,6 @@ class Played:
         return self.simulation.learning.scheduler.mean_batch_width
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    """Threads of tensor work as they were, whatever a test sets."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.fixture
 def scenario():
     """Six nodes with shards of many sizes; tables replace or, with a dict, extend the base's."""

@@ -157,12 +157,9 @@ REFUSED = [name for name, entry in zoo.ZOO.items() if entry.refused]
 
 
 @pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
+def draws_as_they_were():
     with torch.random.fork_rng(devices=[]):
         yield
-    torch.set_num_threads(before)
 
 
 @pytest.mark.thinned(2)

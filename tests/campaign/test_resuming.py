@@ -67,6 +67,8 @@ def on_wakeup(node):
         yield node.wakeup()
         wakes += 1
         trouble(node, wakes)
+        if wakes == 1:  # jobs of a sort that does not come again
+            theta = (yield node.train(theta, steps=1, part="head")).theta
         (loss,) = [(yield node.value(node.loss(theta, "validation")))]
         trained = yield node.train(theta, steps=2 + int(10 * loss) % 3, optimizer=state)
         if wakes % 2:
@@ -176,6 +178,8 @@ def test_a_run_that_was_broken_off_goes_on_as_if_it_had_not_been(
         play("cut", at, kind)
     assert any("goes on at" in text for text in resume("cut"))
     require_same(folder / "whole", folder / "cut")
+    ways = load(folder / "cut")["engine"]["ways"]
+    assert [way for subject, way in ways.items() if subject.endswith("of its part head")]
     assert not list((folder / "cut").glob("journal/checkpoint-*"))
 
 
@@ -281,6 +285,17 @@ def test_what_is_not_what_was_written_is_not_gone_on_with(play, resume, folder, 
         resume("cut")
     assert "nothing was changed" in str(refused.value)
     assert contents(folder / "cut") == before
+
+
+def test_a_run_may_be_killed_before_its_next_checkpoint_again_and_again(play, resume, folder):
+    """Each time it has noted in environment.json that it goes on, and no checkpoint knows of it."""
+    with pytest.raises(Interrupted):
+        play("cut", "3 3")
+    path = folder / "cut/environment.json"
+    for _ in range(2):
+        resuming._note(path, {"virtual_s": 3.0})
+    resume("cut")
+    assert len(json.loads(path.read_text())["resumed"]) == 3
 
 
 @pytest.mark.thinned(3)

@@ -42,6 +42,7 @@ def measure():
         learning = SimpleNamespace(
             timing_only=False,
             scheduler=SimpleNamespace(
+                brought=iter,
                 flush=lambda: None,
                 computes=True,
                 backend=SimpleNamespace(predictions=lambda asked: []),
@@ -124,7 +125,10 @@ def series():
         learning = SimpleNamespace(
             timing_only=False,
             scheduler=SimpleNamespace(
-                flush=lambda: None, computes=True, backend=SimpleNamespace(predictions=predictions)
+                brought=iter,
+                flush=lambda: None,
+                computes=True,
+                backend=SimpleNamespace(predictions=predictions),
             ),
             shards=Shards(GUESSES[:, None].double(), LABELS, shards, common, 2, None),
         )

@@ -22,6 +22,7 @@ from pettingzoo.test import api_test, seed_test
 
 import netsim
 import netsim.gym
+from netsim.engine.simulation import Simulation
 from netsim.errors import NetsimError, ScenarioError
 from netsim.recording import summary
 
@@ -190,6 +191,16 @@ def test_an_episode_that_is_given_up_leaves_no_thread(small):
         env.close()
     gc.collect()
     assert threading.active_count() == before
+
+
+def test_an_episode_that_has_ended_is_freed_before_the_next(small):
+    """Else each one leaves its run behind, or the next looks for it among all modules."""
+    gc.collect()
+    with netsim.gym.make(small, timing_only=True) as env:
+        for seed in range(3):
+            env.reset(seed=seed)
+            env.step(env.action_space.sample())
+    assert not [old for old in gc.get_objects() if type(old) is Simulation]
 
 
 @pytest.mark.parametrize(

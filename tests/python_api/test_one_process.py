@@ -41,10 +41,7 @@ def dropout(num_classes):
 
 @pytest.fixture
 def two_threads():
-    before = torch.get_num_threads()
     torch.set_num_threads(2)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.mark.usefixtures("two_threads")

@@ -106,7 +106,9 @@ class Native:
 
     def execute(self, jobs: Sequence[Job[Any]]) -> int:
         """Run jobs of one level; see `netsim.learning.scheduler.Backend`."""
-        return self._groups.execute(jobs)
+        calls = self._groups.execute(jobs)
+        self.store.spill_outputs(jobs)
+        return calls
 
     def predictions(self, asked: Sequence[tuple[Ref, Rows]]) -> list[Tensor]:
         """Outputs of models in evaluation mode; see `netsim.learning.scheduler.Backend`."""
@@ -165,17 +167,18 @@ def _signature(job: Job[Train], resources: NativeResources) -> Signature | Decli
 def _prepare(key: Signature, jobs: Sequence[Job[Train]], resources: NativeResources) -> Call:
     """Many nodes at once, each whole on one core."""
     ref, work = jobs[0].inputs[0], jobs[0].work
+    most = resources.store.at_once(ref.num_values, JOBS_AT_ONCE)
     if work.loss is None and not work.learn:
         training = resources.training(ref)
-        return Call(lambda some, width: training.run(some, key, width), JOBS_AT_ONCE)
+        return Call(lambda some, width: training.run(some, key, width), most)
     changed = _cross_entropy(jobs[0], resources)
     if changed is not None:
         training = resources.training(ref, changed.samples)
-        return Call(lambda some, width: training.run(some, key, width), JOBS_AT_ONCE)
+        return Call(lambda some, width: training.run(some, key, width), most)
     own = _own_loss(jobs[0], resources)
     if not isinstance(own, UnsupportedError):
         run = own.run
-        return Call(lambda some, width: run(some, key, width), JOBS_AT_ONCE)
+        return Call(lambda some, width: run(some, key, width), most)
     architecture, why = ref.architecture, str(own)
     assert architecture is not None
     if resources.routes.unknown_losses(architecture) == "sequential":

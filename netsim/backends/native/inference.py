@@ -38,8 +38,8 @@ class NativeInference:
         self._data, self._loss = Data(shards.x, shards.y), loss_of(shards.task)
 
     def models_at_once(self, samples: int) -> int:
-        """Return `MODELS_AT_ONCE`, whatever the samples: the kernel keeps nothing of them."""
-        return MODELS_AT_ONCE
+        """Return the same whatever the samples: the kernel keeps nothing of them."""
+        return self._store.at_once(self._kernel.num_values, MODELS_AT_ONCE)
 
     def empty_rows(self, count: int) -> Tensor:
         """Uninitialised rows (count, padded D)."""
@@ -109,8 +109,15 @@ class NativeInference:
             (n_i, L) each.
         """
         slab, numbers = self._store.rows_of([ref for ref, _ in asked])
-        models = Rows(slab.storage, np.array(numbers, dtype=np.int64))
-        return self._kernel.outputs_each(self._data, models, [rows for _, rows in asked])
+        most = self._store.at_once(self._kernel.num_values, len(asked))
+        found: list[Tensor] = []
+        for start in range(0, len(asked), most):
+            some = slice(start, start + most)
+            models = Rows(slab.storage, np.array(numbers[some], dtype=np.int64))
+            rows = [rows for _, rows in asked[some]]
+            found += self._kernel.outputs_each(self._data, models, rows)
+            slab.touched(len(rows))
+        return found
 
 
 def _sizes(share: Tensor) -> Numbers:

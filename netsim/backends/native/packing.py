@@ -19,6 +19,9 @@ FEWEST_CHANNELS = 16
 LARGEST_AREA = 128
 """Most entries of the kernel of such a convolution."""
 
+TILES_GAIN = 1.3
+"""How many times fewer products tiles of results must take than each result by itself."""
+
 
 def up(n: int, to: int) -> int:
     """`n` rounded up to a multiple of `to`."""
@@ -44,8 +47,33 @@ class Taps(NamedTuple):
     taps_w: int
 
 
-def small_map_taps(graph: Graph, layer: Layer) -> Taps | None:
+def goes_by_tiles(graph: Graph, layer: Layer) -> bool:
+    """Return whether a convolution is computed in tiles of 2x2 results, see `src/winograd.h`.
+
+    That pays where a tile's 16 products are fewer than those of its results that meet data.
+    """
+    if layer.kind is not Kind.CONV or layer.settings["groups"] > 1:
+        return False
+    s, value = layer.settings, graph.values[layer.sources[0]]
+    if (s["kernel_h"], s["kernel_w"], s["stride_h"], s["stride_w"]) != (3, 3, 1, 1):
+        return False
+    if min(value.shape[0], graph.values[layer.out].shape[0]) < FEWEST_CHANNELS:
+        return False
+    products, tiles = 1, 1
+    for side, size in zip("hw", value.shape[1:], strict=True):
+        results, pad = s[f"out_{'height' if side == 'h' else 'width'}"], s[f"pad_{side}"]
+        meeting = [sum(0 <= r + k - pad < size for r in range(results)) for k in range(3)]
+        if 0 in meeting:
+            return False
+        products *= sum(meeting)
+        tiles *= -(-results // 2)
+    return 16 * tiles * TILES_GAIN <= products
+
+
+def taps_innermost(graph: Graph, layer: Layer) -> Taps | None:
     """Taps of a convolution whose channels are the innermost index; None for any other layer."""
+    if goes_by_tiles(graph, layer):
+        return Taps(0, 0, 3, 3)
     if layer.kind is not Kind.CONV or layer.settings["groups"] > 1:
         return None
     s, value = layer.settings, graph.values[layer.sources[0]]
@@ -72,8 +100,8 @@ def small_map_taps(graph: Graph, layer: Layer) -> Taps | None:
 class Packing:
     """Layout of a model's row in a workspace, each row of a matrix padded to whole vectors.
 
-    Weights of a convolution of small maps are a matrix for each tap that ever meets data. Those of
-    its other taps follow as they are; nothing reads them.
+    Weights of a convolution of small maps, or by tiles, are a matrix for each tap that ever meets
+    data. Those of its other taps follow as they are; nothing reads them.
 
     Parameters
     ----------
@@ -102,7 +130,7 @@ class Packing:
         read = Counter(part.name for layer in graph.layers for part in layer.tensors.values())
         self.taps: dict[str, Taps] = {}
         for layer in () if plain_rows else graph.layers:
-            found = small_map_taps(graph, layer)
+            found = taps_innermost(graph, layer)
             if found is not None and read[layer.tensors["weight"].name] == 1:
                 self.taps[layer.tensors["weight"].name] = found
         self.places: dict[str, tuple[int, int]] = {}

@@ -7,10 +7,16 @@ from itertools import count
 from typing import Any
 
 from netsim.backends.native.graph import Graph, Layer, Value
-from netsim.backends.native.packing import Packing, Taps, row_pitch, up
+from netsim.backends.native.packing import Packing, Taps, goes_by_tiles, row_pitch, up
 from netsim.backends.native.records import Flag, Kind, encoded
 
 _IDS = count(1)
+
+TILE_VALUES = 1 << 19
+"""Numbers of the pixels and results of a block of tiles, which should stay in the second cache."""
+
+TILE_SAMPLES = 512
+"""Most samples of all tiles of a block."""
 
 _IN_PLACE_AFTER = (Kind.LINEAR, Kind.CONV, Kind.BATCH_NORM, Kind.GROUP_NORM, Kind.ADD)
 """Layers that do not read their own result on the way back."""
@@ -221,6 +227,9 @@ class Table:
     def conv(self, layer: Layer, record: dict[str, Any]) -> None:
         """Plan the staging of a convolution's input, and the inputs of its kernel's entries."""
         taps = self._packing.taps.get(layer.tensors["weight"].name)
+        if goes_by_tiles(self._graph, layer):
+            self._tiles(record, taps)
+            return
         if taps is not None:
             self._small_conv(layer, record, taps)
             return
@@ -268,6 +277,24 @@ class Table:
         if name in self._packing.dead:
             at, count = self._packing.dead[name]
             self._records.append({"kind": Kind.UNUSED, "weight": at, "count": count})
+
+    def _tiles(self, record: dict[str, Any], taps: Taps | None) -> None:
+        """Plan a convolution by tiles: all that it needs is scratch, see `Tiling` of the kernel."""
+        r, samples = record, self.samples
+        if taps is not None:
+            r |= taps._asdict()
+        r["flags"] |= int(Flag.TILES)
+        channels, results = r["channels"], r["out_channels"]
+        tiles = -(-r["out_height"] // 2) * -(-r["out_width"] // 2)
+        most = TILE_VALUES // (16 * (channels + results))
+        most = min(tiles, max(1, min(most, TILE_SAMPLES) // samples))
+        vectors = -(-((most - 1) * samples + up(samples, self._lanes)) // self._lanes)
+        pitch = (vectors + 1 - vectors % 2) * self._lanes
+        weights = row_pitch(channels, self._lanes)
+        r |= {"staged_height": weights, "staged_pitch": pitch, "staged_step": most}
+        places = 16 * ((channels + results) * pitch + 2 * self._lanes)
+        turned = max(most * samples, 0 if taps else 9 * results) * weights
+        self._shared.append((r, 32 * results * weights + places + turned))
 
     def linear(self, layer: Layer, record: dict[str, Any]) -> None:
         """Plan the begins of a linear layer's rows."""

@@ -70,6 +70,7 @@ class Flag(IntFlag):
     FINAL = 64
     ADAPTIVE = 128
     SMALL_MAP = 256
+    TILES = 512
 
 
 class Mode(IntEnum):

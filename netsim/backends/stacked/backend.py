@@ -16,6 +16,7 @@ from netsim.backends.dispatch import Routes
 from netsim.backends.grouping import GroupedExecution
 from netsim.backends.parameter_store import ParameterStore
 from netsim.backends.sequential import Sequential
+from netsim.backends.spilling import Spill
 from netsim.backends.stacked.inference import padded_size
 from netsim.backends.stacked.resources import Resources
 from netsim.learning.architecture import Architecture
@@ -63,8 +64,9 @@ class Stacked:
         device: torch.device,
         dtype: torch.dtype,
         threads: int = 1,
+        spill: Spill | None = None,
     ) -> None:
-        self.store = ParameterStore(device, dtype, len(shards.held))
+        self.store = ParameterStore(device, dtype, len(shards.held), spill)
         self.one_by_one: dict[str, str] = {}
         self._sequential = Sequential(shards, streams, threads)
         self.divergences, self.ways = self._sequential.divergences, self._sequential.ways
@@ -101,7 +103,9 @@ class Stacked:
 
     def execute(self, jobs: Sequence[Job[Any]]) -> int:
         """Run jobs of one level; see `netsim.learning.scheduler.Backend`."""
-        return self._groups.execute(jobs)
+        calls = self._groups.execute(jobs)
+        self.store.spill_outputs(jobs)
+        return calls
 
     def predictions(self, asked: Sequence[tuple[Ref, Rows]]) -> list[Tensor]:
         """Outputs of models in evaluation mode; see `netsim.learning.scheduler.Backend`."""

@@ -66,7 +66,7 @@ class Mixture(NamedTuple):
     def make(self, cells: Sequence[Cell]) -> None:
         """Compute the sums of cells whose recipes are mixtures of rows of this length."""
         mixtures = [recipe for cell in cells if isinstance(recipe := cell.recipe, Mixture)]
-        self.store.slab(self.rows[0].num_values).write(cells, mixed(self.store, mixtures))
+        _write(self.store, mixtures, cells)
 
 
 def mix(store: ParameterStore, mixtures: Sequence[Mixture], cells: Sequence[Cell | None]) -> None:
@@ -91,8 +91,18 @@ def mix(store: ParameterStore, mixtures: Sequence[Mixture], cells: Sequence[Cell
         elif cell is not None:
             cell.defer(mixture)
     if now:
-        slab = store.slab(now[0][0].rows[0].num_values)
-        slab.write([cell for _, cell in now], mixed(store, [mixture for mixture, _ in now]))
+        _write(store, [mixture for mixture, _ in now], [cell for _, cell in now])
+
+
+def _write(
+    store: ParameterStore, mixtures: Sequence[Mixture], cells: Sequence[Cell | None]
+) -> None:
+    """Compute mixtures of rows of one length, as many at a time as may be in memory."""
+    length = mixtures[0].rows[0].num_values
+    most = store.at_once(length, len(mixtures))
+    for start in range(0, len(mixtures), most):
+        some = slice(start, start + most)
+        store.slab(length).write(cells[some], mixed(store, mixtures[some]))
 
 
 def gather(store: ParameterStore, refs: Sequence[Ref], out: Tensor) -> None:
@@ -172,5 +182,6 @@ def _row_by_row(
         for number, weight in zip(index[at : at + size], weights[at : at + size], strict=True):
             if number != Slab.ZERO:
                 total.add_(slab.storage[number], alpha=weight)
+                slab.touched(1)
         at += size
     return sums

@@ -65,11 +65,11 @@ def command(
                     _time(found.shared_s),
                     _time(found.loop_s),
                     _size(found.moved_bytes),
-                    _size(found.rows_bytes),
-                    _size(found.all_rows_bytes),
+                    _size(found.rows_bytes + found.data_bytes),
+                    _size(found.all_rows_bytes + found.all_data_bytes),
                 )
             )
-        titles = "one core", f"{actors} actors", "event loop", "moved", "rows", "all rows"
+        titles = "one core", f"{actors} actors", "event loop", "moved", "an actor", "all"
         columns = [Column(title, cells) for title, *cells in zip(titles, *rows, strict=True)]
         names = {"algorithm": [entry.name for entry in played.algorithm]}
         console = terminal.out()
@@ -77,7 +77,7 @@ def command(
         console.print(
             "one core: wall time in one process on one core of this machine; actors: with as many "
             "cores as actors; event loop: what no actor takes off it; moved: rows that go between "
-            "actors; rows: models in the memory of the fullest actor, and of one process."
+            "actors; an actor, all: models and samples in the fullest actor, and in one process."
         )
         if least < 1.0:
             console.print(

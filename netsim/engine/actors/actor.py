@@ -6,6 +6,7 @@ import os
 import shutil
 import socket
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,16 +17,20 @@ from torch import Tensor
 
 from netsim import errors
 from netsim.backends.dispatch import Choice
-from netsim.engine import process_settings
+from netsim.backends.parameter_store import ParameterStore, Slab
+from netsim.backends.spilling import most_resident_bytes
+from netsim.engine import equipment, process_settings
 from netsim.engine.actors.packing import NOWHERE, Input, PackedJob, Unpacker
 from netsim.engine.backend_assembly import open_backend
 from netsim.learning.divergence import LARGEST_SUM, parameters_of
+from netsim.learning.global_draws import GlobalGenerators
 from netsim.learning.jobs import Job, JobFailedError, Optimizer
 from netsim.learning.level import Levels
 from netsim.learning.refs import Cell, Ref
 from netsim.scenario import Scenario, component_files, load
 from netsim.scenario.kinds import kinds_of
 from netsim.world import builder
+from netsim.world.memory import of_actor
 
 
 class Value(NamedTuple):
@@ -98,6 +103,8 @@ class Kit(NamedTuple):
     threads : int
     chosen : list of Choice
         The routes of the world's models, each once in their order.
+    made_with : dict of str to str
+        Versions of the event loop's machine, which an actor's has to have.
     """
 
     scenario: str
@@ -107,6 +114,7 @@ class Kit(NamedTuple):
     nodes: tuple[int, ...]
     threads: int
     chosen: list[Choice]
+    made_with: dict[str, str]
 
 
 class Note(NamedTuple):
@@ -137,12 +145,15 @@ class Reply(NamedTuple):
         What could not run in groups, and why.
     ways : dict of str to str
         How each sort of jobs was computed.
+    drew : list of str
+        Global generators that jobs have drawn from.
     failed : Failure or None
     """
 
     notes: list[Note]
     one_by_one: dict[str, str]
     ways: dict[str, str]
+    drew: list[str]
     failed: Failure | None
 
 
@@ -153,10 +164,35 @@ class About(NamedTuple):
     ----------
     host : str
     process : int
+    processor : str
     """
 
     host: str
     process: int
+    processor: str
+
+
+class Usage(NamedTuple):
+    """Memory and processor time of an actor.
+
+    Attributes
+    ----------
+    host : str
+    models_bytes : int
+        Most that its models took at a time, in memory and on the disk.
+    spilled_bytes : int
+        Disk that it took for them.
+    resident_bytes : int or None
+        Most memory that its process took; None where the system does not say.
+    cpu_s : float
+        Processor time of its jobs.
+    """
+
+    host: str
+    models_bytes: int
+    spilled_bytes: int
+    resident_bytes: int | None
+    cpu_s: float
 
 
 class AbsentError(Exception):
@@ -201,6 +237,7 @@ class ShardActor:
 
     def __init__(self, kit: Kit) -> None:
         self._kit = kit
+        self._scratch: str | None = None
 
     def begin(self) -> About | Failure:
         """Read what the actor needs, and say where it is; or why it can't begin."""
@@ -211,11 +248,15 @@ class ShardActor:
         return self.about()
 
     def _open(self, kit: Kit) -> None:
+        equipment.require_alike(kit.made_with)
         self._scratch = tempfile.mkdtemp(prefix="netsim-actor-")  # of files that may be read later
         played, packages = _read(kit, Path(self._scratch))
         self._settings = process_settings.of_runs(played.run.tf32)
         self._settings.__enter__()
         world = builder.build(played, None if kit.data is None else Path(kit.data))
+        lengths = [world.architectures[node].num_values for node in kit.nodes]
+        need = of_actor(played, lengths, world.shards.x.device)
+        need.require("more machines, fewer nodes or smaller layers, or set [run] spill_dir")
         entry = next(e for e in played.algorithm if e.name == kit.algorithm)
         whole = world.shards.in_batches_of(played.training_of(entry).batch_size)
         self._shards, self._row_numbers = whole.only(set(kit.nodes))
@@ -224,17 +265,29 @@ class ShardActor:
         self._unpacker = Unpacker(layouts, packages)
         self._levels = Levels(self._backend)
         self._values: dict[int, Cell] = {}
+        self._visiting: dict[int, Cell] = {}
         self._notes: list[Note] = []
+        self._generators = GlobalGenerators()
         self._positions: dict[int, int] = {}
         self._backend.divergences.passed_on = self._note
+        self._began_s = time.process_time()
 
     def about(self) -> About:
         """Say where this is."""
-        return About(socket.gethostname(), os.getpid())
+        return About(socket.gethostname(), os.getpid(), equipment.processor())
+
+    def usage(self) -> Usage:
+        """Say how much memory and processor time was used here."""
+        store: ParameterStore | None = getattr(self._backend, "store", None)
+        rows = 0 if store is None else store.peak_bytes
+        spilled = 0 if store is None or store.spill is None else store.spill.used_bytes
+        used_s = time.process_time() - self._began_s
+        return Usage(socket.gethostname(), rows, spilled, most_resident_bytes(), used_s)
 
     def end(self) -> None:
         """Remove the actor's files, before its process ends."""
-        shutil.rmtree(self._scratch, ignore_errors=True)
+        if self._scratch is not None:
+            shutil.rmtree(self._scratch, ignore_errors=True)
 
     def run(self, packed: Sequence[PackedJob], gone: Sequence[int], *moved: Values) -> Reply:
         """Run jobs of one level.
@@ -248,8 +301,10 @@ class ShardActor:
             Rows of other actors that the jobs read; let go of when they have run.
         """
         self._let_go(gone)
-        visiting = {n: self._cell(value) for some in moved for n, value in some.items()}
+        visiting, self._visiting = self._visiting, {}
+        visiting |= {n: self._cell(value) for some in moved for n, value in some.items()}
         self._notes = []
+        self._generators.that_drew()  # others in this process may
         failed = None
         try:
             jobs = [self._job(one, visiting) for one in packed]
@@ -268,7 +323,15 @@ class ShardActor:
                     if cell is not None:
                         self._values[output.value] = cell
         one_by_one = {**self._backend.one_by_one, **self._levels.one_by_one}
-        return Reply(self._notes, one_by_one, self._backend.ways.described(), failed)
+        ways, drew = self._backend.ways.described(), self._generators.that_drew()
+        return Reply(self._notes, one_by_one, ways, drew, failed)
+
+    def visit(self, moved: Values) -> None:
+        """Take in rows of another actor that the jobs of the next `run` read, beside other ones.
+
+        For jobs that read more than may be under way at a time.
+        """
+        self._visiting |= {n: self._cell(value) for n, value in moved.items()}
 
     def give(self, numbers: Sequence[int], gone: Sequence[int] = ()) -> Values:
         """Values by number, each in memory of its own.
@@ -298,7 +361,10 @@ class ShardActor:
     def _value(self, cell: Cell) -> Value:
         layouts, own = self._unpacker.layouts, cell.architecture
         layout = NOWHERE if own is None else layouts.index(own)
-        return Value(cell.materialise().detach().cpu().clone(), layout)
+        value = Value(cell.materialise().detach().cpu().clone(), layout)
+        if isinstance(cell.slab, Slab):
+            cell.slab.touched(1)
+        return value
 
     def keep(self, values: Values, optimizers: Sequence[Optimizer] = ()) -> None:
         """Take over values, by number, that no job of this actor computes.
@@ -344,6 +410,9 @@ class ShardActor:
         tensor = value.tensor.to(self._shards.x.device)
         cell = self._empty(tuple(tensor.shape), value.layout)
         cell.fill(tensor)
+        store: ParameterStore | None = getattr(self._backend, "store", None)
+        if store is not None and cell.architecture is not None:
+            store.adopt_model(cell)
         return cell
 
     def _ref(self, node: int, one: Input, visiting: Mapping[int, Cell]) -> Ref:

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from math import prod
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary, finalize
 
 import torch
 from torch import Tensor
 
-from netsim.engine.actors.actor import About, Reply, Value, Values
+from netsim.engine.actors.actor import About, Reply, Usage, Value, Values
 from netsim.engine.actors.lineage import Lineage
 from netsim.engine.actors.packing import NOWHERE, Input, Output, PackedJob, Packer
+from netsim.engine.actors.pool import Handle, LostError, Pool
+from netsim.engine.actors.splitting import (
+    AT_ONCE_BYTES,
+    in_parts,
+    levels_of,
+    read_by,
+    read_last,
+    waves,
+)
 from netsim.errors import ComputeError, NetsimError
 from netsim.learning.architecture import Architecture
 from netsim.learning.divergence import Divergences
@@ -25,9 +36,6 @@ from netsim.learning.shards import Shards
 AHEAD = 4
 """Levels that are sent at most before the first of them is done: they bound memory."""
 
-AT_ONCE = 64
-"""Values that are fetched from an actor together."""
-
 TRIES = 5
 """Losses in a row after which a run gives up."""
 
@@ -35,57 +43,6 @@ LOST_AGAIN = (
     f"actors were lost {TRIES} times in a row, perhaps for want of memory; netsim resume goes on "
     "from the last checkpoint"
 )
-
-Handle = Any
-"""Stands for what an actor will return; may be an argument of another actor's call."""
-
-
-class LostError(Exception):
-    """An actor is gone, or a row that was to come from one."""
-
-
-class Pool(Protocol):
-    """Actors of one run, by number.
-
-    Attributes
-    ----------
-    size : int
-    about : list of About
-        Each in words.
-    """
-
-    size: int
-
-    @property
-    def about(self) -> list[About]: ...
-
-    def call(self, actor: int, method: str, *given: Any) -> Handle:
-        """Begin a call of a `ShardActor`; those of one actor happen in order.
-
-        Parameters
-        ----------
-        actor : int
-        method : str
-        *given : object
-            Its arguments; a `Handle` stands for what that call returns.
-        """
-
-    def is_ready(self, handle: Handle) -> bool:
-        """Return whether a call has ended."""
-
-    def get(self, handle: Handle) -> Any:
-        """Return what a call has returned, once it has ended.
-
-        Raises
-        ------
-        LostError
-        """
-
-    def replaced(self) -> list[int]:
-        """Begin a new actor in place of each that is gone; their numbers."""
-
-    def close(self) -> None:
-        """End all of them."""
 
 
 class _Sent(NamedTuple):
@@ -95,6 +52,7 @@ class _Sent(NamedTuple):
     handle: Handle
     jobs: Sequence[Job[Any]]
     packed: Sequence[PackedJob]
+    moved_bytes: int
 
 
 class Remote:
@@ -148,6 +106,7 @@ class Actors:
     ) -> None:
         self.name = name
         self._pool, self._homes = pool, homes
+        self._item_bytes = torch.empty((), dtype=layouts[0].dtype).itemsize if layouts else 4
         self._packer = Packer(layouts)
         self._remote = [Remote(self, a) for a in range(pool.size)]
         held = [{n for n, home in enumerate(homes) if home == a} for a in range(pool.size)]
@@ -155,6 +114,7 @@ class Actors:
         self._brought: Values = {}
         self._count = 0  # of values so far, and so the number of the next
         self._at: dict[int, int] = {}  # the actor that has a value which a job computed
+        self._sizes: dict[int, int] = {}  # of these, in bytes
         self._given: WeakKeyDictionary[Cell, int] = WeakKeyDictionary()
         self._given_at: dict[int, set[int]] = {}  # the actors that have a value which was given
         self._gone: list[int] = []
@@ -164,8 +124,9 @@ class Actors:
         self._divergences = Divergences()
         self._one_by_one: dict[str, str] = {}
         self._ways: dict[str, str] = {}
+        self._drew = dict.fromkeys(list[str]())
         self._lineage = Lineage()
-        self.replaced = 0
+        self.replaced = self.moved_bytes = 0
 
     # -- as a backend ----------------------------------------------------------------------------
 
@@ -190,6 +151,11 @@ class Actors:
         self._collect(all_sent=True)
         return self._ways
 
+    def that_drew(self) -> list[str]:
+        """Return the global generators that jobs have drawn from; see `GlobalGenerators`."""
+        self._collect(all_sent=True)
+        return list(self._drew)
+
     @property
     def one_by_one(self) -> dict[str, str]:
         """Return the jobs that could only run node after node, and the reasons."""
@@ -211,15 +177,16 @@ class Actors:
         """
         self._collect()
         self._forget()
-        if self._lineage.is_due():
+        if self._lineage.is_due(sum(self._sizes.values())):
             self._snapshot()
         parts: dict[int, list[Job[Any]]] = defaultdict(list)
         for job in jobs:
             parts[self._homes[job.node]].append(job)
-        packed = {a: [self._packed(job, a) for job in some] for a, some in parts.items()}
-        self._send(packed, parts)
-        while len(self._sent) > AHEAD * self._pool.size:
-            self._collect_first()
+        for wave in waves(parts, _read_by_job, self._foreign_bytes):
+            packed = {a: [self._packed(job, a) for job in some] for a, some in wave.items()}
+            self._send(packed, wave)
+            while len(self._sent) > AHEAD * self._pool.size or self._are_moving_much():
+                self._collect_first()
         return len(parts)
 
     def predictions(self, asked: Sequence[tuple[Ref, Rows]]) -> list[Tensor]:
@@ -248,6 +215,15 @@ class Actors:
             return [found[i] for i in range(len(asked))]
         raise ComputeError(LOST_AGAIN)
 
+    def usage(self) -> list[Usage]:
+        """Return memory and processor time of each actor that is there."""
+        calls = [self._pool.call(actor, "usage") for actor in range(self._pool.size)]
+        found = []
+        for call in calls:
+            with suppress(LostError):
+                found.append(self._pool.get(call))
+        return found
+
     def close(self) -> None:
         """End the actors."""
         self._pool.close()
@@ -264,13 +240,15 @@ class Actors:
             If a job that has been sent failed.
         """
         if number not in self._brought:
+            self._brought.clear()
             self._bring([number])
-        return self._brought.pop(number).tensor
+        return self._brought[number].tensor
 
     def bring(self, cells: Sequence[Cell]) -> None:
-        """Fetch values together that are read next, each once."""
-        self._brought.clear()
-        self._bring([cell.row for cell in cells if isinstance(cell.slab, Remote)])
+        """Fetch values together that are read next."""
+        wanted = {cell.row for cell in cells if isinstance(cell.slab, Remote)}
+        self._brought = {n: value for n, value in self._brought.items() if n in wanted}
+        self._bring(sorted(wanted - self._brought.keys()))
 
     def _bring(self, numbers: Sequence[int]) -> None:
         for _ in range(TRIES):
@@ -302,6 +280,7 @@ class Actors:
         for number in gone:
             if number in self._at:
                 self._to_drop[self._at.pop(number)].append(number)
+                del self._sizes[number]
             for actor in self._given_at.pop(number, ()):
                 self._to_drop[actor].append(number)
 
@@ -344,6 +323,7 @@ class Actors:
             number = self._new()
             outputs.append(Output(number, shape, self._packer.layout(cell.architecture)))
             self._at[number] = actor
+            self._sizes[number] = self._size(shape)
             cell.store_in(self._remote[actor], number)  # type: ignore[arg-type] # rows by index
         inputs = tuple([Input(self._number(ref.cell), ref.ranges) for ref in job.inputs])
         return PackedJob(job.node, job.time_ns, self._packer.work(job), inputs, tuple(outputs))
@@ -366,12 +346,46 @@ class Actors:
             Whether these jobs are kept already.
         """
         reads = {a: [i.value for job in some for i in job.inputs] for a, some in packed.items()}
-        moved = self._moved(reads)
+        sizes = {actor: self._foreign_bytes(actor, set(some)) for actor, some in reads.items()}
+        self.moved_bytes += sum(sizes.values())
+        ahead = {actor for actor, size in sizes.items() if size > AT_ONCE_BYTES}
+        moved = self._moved({a: some for a, some in reads.items() if a not in ahead})
+        for actor in ahead:
+            self._visit(actor, reads[actor])
         for actor, some in packed.items():
-            call = self._pool.call(actor, "run", some, self._dropped(actor), *moved[actor])
-            self._sent.append(_Sent(actor, call, jobs.get(actor, ()), some))
+            given = moved.get(actor, ())
+            call = self._pool.call(actor, "run", some, self._dropped(actor), *given)
+            size = 0 if actor in ahead else sizes[actor]
+            self._sent.append(_Sent(actor, call, jobs.get(actor, ()), some, size))
             if not is_again:
                 self._lineage.add(some)
+
+    def _foreign_bytes(self, actor: int, numbers: Iterable[int]) -> int:
+        """Bytes of values that other actors have."""
+        return sum(self._sizes.get(n, 0) for n in numbers if self._at.get(n, actor) != actor)
+
+    def _size(self, shape: Sequence[int]) -> int:
+        return prod(shape) * self._item_bytes
+
+    def _are_moving_much(self) -> bool:
+        """Return whether so many rows are under way that more would fill the object store."""
+        return len(self._sent) > 1 and (
+            sum(sent.moved_bytes for sent in self._sent) > AHEAD * AT_ONCE_BYTES
+        )
+
+    def _visit(self, actor: int, numbers: Sequence[int]) -> None:
+        """Move rows to an actor some at a time, for jobs that read too many to come with them."""
+        self._give(actor, numbers)
+        sources: dict[int, list[int]] = defaultdict(list)
+        for number in dict.fromkeys(numbers):
+            source = self._at.get(number, actor)
+            if source != actor:
+                sources[source].append(number)
+        with suppress(LostError):  # the jobs then find that rows are absent
+            for source, some in sources.items():
+                for part in in_parts(some, self._sizes):
+                    given = self._pool.call(source, "give", part, self._dropped(source))
+                    self._pool.get(self._pool.call(actor, "visit", given))
 
     def _moved(self, reads: Mapping[int, Sequence[int]]) -> dict[int, list[Handle]]:
         """Begin the moves of rows from one actor to others, before anything waits for them.
@@ -382,17 +396,26 @@ class Actors:
             The values that are read at each actor.
         """
         moved: dict[int, list[Handle]] = {}
+        readers: dict[int, set[int]] = defaultdict(set)
         for actor, numbers in reads.items():
             self._give(actor, numbers)
-            sources: dict[int, set[int]] = defaultdict(set)
+            moved[actor] = []
             for number in numbers:
-                source = self._at.get(number, actor)
-                if source != actor:
-                    sources[source].add(number)
-            moved[actor] = [
-                self._pool.call(source, "give", sorted(some), self._dropped(source))
-                for source, some in sources.items()
-            ]
+                if self._at.get(number, actor) != actor:
+                    readers[number].add(actor)
+        together: dict[tuple[int, tuple[int, ...]], list[int]] = defaultdict(list)
+        for number, some in sorted(readers.items()):  # what the same ones read goes once
+            together[self._at[number], tuple(sorted(some))].append(number)
+        pairs = {(self._at[number], actor) for number, some in readers.items() for actor in some}
+        if len(together) > len(pairs):  # so many sets of readers that calls would cost more
+            together.clear()
+            for number, some in sorted(readers.items()):
+                for actor in some:
+                    together[self._at[number], (actor,)].append(number)
+        for (source, actors), numbers in together.items():
+            call = self._pool.call(source, "give", numbers, self._dropped(source))
+            for actor in actors:
+                moved[actor].append(call)
         return moved
 
     def _give(self, actor: int, numbers: Sequence[int]) -> None:
@@ -429,6 +452,7 @@ class Actors:
         self._take_in(sent, reply)
 
     def _take_in(self, sent: _Sent, reply: Reply) -> None:
+        self._drew |= dict.fromkeys(reply.drew)
         self._one_by_one.update(reply.one_by_one)
         self._ways.update(reply.ways)
         if reply.failed is not None:
@@ -462,8 +486,7 @@ class Actors:
         for number, actor in self._at.items():
             by_actor[actor].append(number)
         for actor, numbers in by_actor.items():
-            for start in range(0, len(numbers), AT_ONCE):
-                some = numbers[start : start + AT_ONCE]
+            for some in in_parts(numbers, self._sizes):
                 yield self._pool.get(self._pool.call(actor, "give", some, ()))
 
     def _recover(self) -> None:
@@ -521,30 +544,40 @@ class Actors:
             lambda number: number in held and number not in missing,
         )
         for packed in jobs:
-            made = [o.value for o in packed.outputs if o.value != NOWHERE]
-            self._at |= dict.fromkeys(made, self._homes[packed.node])
+            for one in packed.outputs:
+                if one.value != NOWHERE:
+                    self._at[one.value] = self._homes[packed.node]
+                    self._sizes[one.value] = self._size(one.shape)
         self._at |= {number: self._at.get(number, 0) for number in saved}
         try:
             for actor in range(self._pool.size):  # before anything of these numbers comes again
                 self._pool.get(self._pool.call(actor, "give", (), self._dropped(actor)))
             for number, value in self._lineage.saved(saved):
                 self._pool.get(self._pool.call(self._at[number], "keep", {number: value}))
-            for level in _levels(jobs):
+            levels = levels_of(jobs)
+            last = read_last(levels, set(self._at) - held)
+            for step, level in enumerate(levels):
                 parts: dict[int, list[PackedJob]] = defaultdict(list)
                 for packed in level:
                     parts[self._homes[packed.node]].append(packed)
-                for actor, some in parts.items():  # apart, since only some of them are judged
-                    mine = [one for one in some if id(one) in first]
-                    rest = [one for one in some if id(one) not in first]
-                    self._send({actor: mine}, {actor: [first[id(p)] for p in mine]}, is_again=True)
-                    self._send({actor: rest}, {}, is_again=True)
-                if self._without_reply():
-                    return False
+                for judged in (True, False):  # apart, since only some of them are judged
+                    due = {
+                        a: [p for p in s if (id(p) in first) is judged] for a, s in parts.items()
+                    }
+                    for wave in waves(due, read_by, self._foreign_bytes):
+                        mine = {a: [first[id(p)] for p in s] for a, s in wave.items() if judged}
+                        self._send(wave, mine, is_again=True)
+                        if self._without_reply():
+                            return False
+                for number in last.get(step, ()):
+                    self._to_drop[self._at.pop(number)].append(number)
         except LostError:
             return False
         finally:
             for number in set(self._at) - held:
                 self._to_drop[self._at.pop(number)].append(number)
+            for number in self._sizes.keys() - held:
+                del self._sizes[number]
             reads = {one.value for packed in jobs for one in packed.inputs}
             for number in reads & self._lineage.given.keys() - self._given_at.keys():
                 for dropped in self._to_drop:
@@ -552,20 +585,6 @@ class Actors:
         return True
 
 
-def _levels(jobs: Sequence[PackedJob]) -> list[list[PackedJob]]:
-    """Jobs by level: each is above all of them that it reads from.
-
-    Parameters
-    ----------
-    jobs : sequence of PackedJob
-        None before one that it reads from.
-    """
-    found: list[list[PackedJob]] = []
-    level_of: dict[int, int] = {}
-    for packed in jobs:
-        level = max((level_of.get(one.value, -1) for one in packed.inputs), default=-1) + 1
-        if level == len(found):
-            found.append([])
-        found[level].append(packed)
-        level_of |= {o.value: level for o in packed.outputs if o.value != NOWHERE}
-    return found
+def _read_by_job(job: Job[Any]) -> Iterable[int]:
+    """The numbers of the values of actors that a job reads."""
+    return (ref.cell.row for ref in job.inputs if isinstance(ref.cell.slab, Remote))

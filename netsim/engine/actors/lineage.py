@@ -6,13 +6,13 @@ and from what that job read. Jobs are kept from one snapshot of all values to th
 
 from __future__ import annotations
 
-import shutil
+import io
 import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
-from weakref import finalize
+from contextlib import suppress
+from typing import IO, NamedTuple
 
 import torch
 
@@ -25,6 +25,18 @@ FIRST_S = 60.0
 
 SHARE_SPENT = 0.02
 """Of the wall time since the last snapshot, what the next one may take."""
+
+
+BYTES_PER_S = 1e8
+"""Assumed speed of a snapshot, before one has shown it."""
+
+
+class _Place(NamedTuple):
+    """Place of a value in a snapshot: the part of the file that it is in, and its layout."""
+
+    start: int
+    size: int
+    layout: int
 
 
 class Lineage:
@@ -40,10 +52,10 @@ class Lineage:
         self.given: Values = {}
         self._jobs: list[PackedJob] = []
         self._made_by: dict[int, int] = {}
-        self._saved: dict[int, tuple[Path, int]] = {}
-        self._folder: Path | None = None
-        self._count = 0
-        self._due_s = time.monotonic() + FIRST_S
+        self._saved: dict[int, _Place] = {}
+        self._file: IO[bytes] | None = None  # without a name: nothing stays of one that is killed
+        self._took_s = 0.0
+        self._last_s = time.monotonic()
 
     def add(self, jobs: Sequence[PackedJob]) -> None:
         """Keep jobs, in the order in which they are sent."""
@@ -53,19 +65,23 @@ class Lineage:
                     self._made_by[output.value] = len(self._jobs)
             self._jobs.append(job)
 
-    def is_due(self) -> bool:
-        """Return whether a snapshot is due."""
-        return bool(self._jobs) and time.monotonic() >= self._due_s
+    def is_due(self, size_bytes: int) -> bool:
+        """Return whether a snapshot of so many bytes is due."""
+        cost_s = self._took_s or size_bytes / BYTES_PER_S
+        due_s = self._last_s + max(FIRST_S, cost_s / SHARE_SPENT)
+        return bool(self._jobs) and time.monotonic() >= due_s
 
     def saved(self, numbers: Iterable[int]) -> Iterator[tuple[int, Value]]:
-        """Yield values of the last snapshot, of these those that it has, file by file."""
-        by_file: dict[Path, dict[int, int]] = {}
+        """Yield values of the last snapshot, of these those that it has, part by part."""
+        by_part: dict[tuple[int, int], dict[int, int]] = {}
         for number in numbers:
             if number in self._saved:
-                path, layout = self._saved[number]
-                by_file.setdefault(path, {})[number] = layout
-        for path, wanted in by_file.items():
-            tensors = torch.load(path, weights_only=True)
+                start, size, layout = self._saved[number]
+                by_part.setdefault((start, size), {})[number] = layout
+        for (start, size), wanted in by_part.items():
+            assert self._file is not None
+            self._file.seek(start)
+            tensors = torch.load(io.BytesIO(self._file.read(size)), weights_only=True)
             yield from ((n, Value(tensors[n], layout)) for n, layout in wanted.items())
 
     def needed(
@@ -118,21 +134,20 @@ class Lineage:
             (number) -> whether somebody holds a value that was given.
         """
         began_s = time.monotonic()
-        if self._folder is None:
-            self._folder = Path(tempfile.mkdtemp(prefix="netsim-snapshot-"))
-            finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
-        saved: dict[int, tuple[Path, int]] = {}
-        made: list[Path] = []
+        saved: dict[int, _Place] = {}
+        file: IO[bytes] | None = None
         try:
+            file = tempfile.TemporaryFile()  # noqa: SIM115 - kept until the next snapshot
             for values in parts:
-                path = self._folder / f"{self._count}.pt"
-                self._count += 1
-                made.append(path)
-                torch.save({number: value.tensor for number, value in values.items()}, path)
-                saved |= {number: (path, value.layout) for number, value in values.items()}
+                buffer, start = io.BytesIO(), file.tell()
+                torch.save({number: value.tensor for number, value in values.items()}, buffer)
+                size = file.write(buffer.getbuffer())
+                saved |= {n: _Place(start, size, value.layout) for n, value in values.items()}
+            file.flush()
         except BaseException as error:
-            _removed(made)
-            self._due_s = time.monotonic() + FIRST_S
+            if file is not None:
+                _closed(file)
+            self._last_s = time.monotonic()
             if not isinstance(error, OSError | RuntimeError):
                 raise
             warnings.warn(  # the last one and the jobs since then are still there
@@ -141,19 +156,20 @@ class Lineage:
                 stacklevel=2,
             )
             return
-        _removed({path for path, _ in self._saved.values()})
-        self._saved = saved
+        self.close()
+        self._file, self._saved = file, saved
         self._jobs, self._made_by = [], {}
         self.given = {number: value for number, value in self.given.items() if alive(number)}
-        took_s = time.monotonic() - began_s
-        self._due_s = time.monotonic() + max(FIRST_S, took_s / SHARE_SPENT)
+        self._last_s = time.monotonic()
+        self._took_s = self._last_s - began_s
 
     def close(self) -> None:
         """Remove what was written down."""
-        if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
+        if self._file is not None:
+            _closed(self._file)
+            self._file = None
 
 
-def _removed(paths: Iterable[Path]) -> None:
-    for path in paths:
-        path.unlink(missing_ok=True)
+def _closed(file: IO[bytes]) -> None:
+    with suppress(OSError):  # a full disk: what is not written yet can't be
+        file.close()

@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 
 from netsim.backends.dispatch import Routes
+from netsim.engine import equipment
 from netsim.engine.actors.actor import Kit
 from netsim.engine.actors.backend import Actors
 from netsim.engine.actors.ray_pool import opened
@@ -45,8 +46,7 @@ def with_actors(
     run = world.scenario.run
     threads = 1 if run.threads == "auto" else run.threads
     gpus = 1.0 if shards.x.device.type == "cuda" else 0.0
-    played = run.model_copy(update={"engine": "local"})
-    text = to_toml(world.scenario.model_copy(update={"run": played}), entry)
+    text = to_toml(world.scenario, entry)
     modules = {*modules_of(world.scenario), type(entry.params).__module__}
     sources = [
         (package, {str(p.relative_to(own)): p.read_bytes() for p in sorted(own.rglob("*.py"))})
@@ -62,7 +62,8 @@ def with_actors(
     def kits(count: int) -> list[Kit]:
         homes = homes_of(sizes, count)
         shares = [tuple(n for n, h in enumerate(homes) if h == a) for a in range(max(homes) + 1)]
-        return [Kit(text, entry.name, sources, lies, some, threads, chosen) for some in shares]
+        common = threads, chosen, equipment.made_with()
+        return [Kit(text, entry.name, sources, lies, some, *common) for some in shares]
 
     pool = opened(kits, run.actors, threads, gpus)
     return Actors(pool, name, homes_of(sizes, pool.size), shards, layouts)

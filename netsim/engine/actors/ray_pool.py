@@ -8,18 +8,21 @@ from typing import Any
 
 from netsim.engine import ray_cluster
 from netsim.engine.actors.actor import About, AbsentError, Failure, Kit, ShardActor
-from netsim.engine.actors.backend import Handle, LostError
-from netsim.errors import ComputeError, NetsimError, ScenarioError
+from netsim.engine.actors.pool import Handle, LostError
+from netsim.errors import ComputeError, NetsimError, ScenarioError, one_line
 
 BEGIN_S = 600.0
 """Longest wait for an actor that begins: it reads the data, and may have to wait for a machine."""
+
+TRIES = 10
+"""Deaths of one actor in a row, while it begins, after which a run gives up."""
 
 END_S = 5.0
 """Longest wait for actors that remove their files."""
 
 
 class RayPool:
-    """Actors of Ray, each made from a kit; see `backend.Pool`.
+    """Actors of Ray, each made from a kit; see `pool.Pool`.
 
     Parameters
     ----------
@@ -52,28 +55,44 @@ class RayPool:
         try:
             self._actors += [self._class.remote(kit) for kit in kits]
             calls = [actor.begin.remote() for actor in self._actors]
-            self.about: list[About] = [self._begun(call) for call in calls]
+            self.about: list[About] = [self._begun(*one) for one in enumerate(calls)]
         except BaseException:
             self.close()
             raise
 
-    def _begun(self, call: Handle) -> About:
-        """An actor in words, once it has begun.
+    def _begun(self, number: int, call: Handle) -> About:
+        """An actor in words, once it has begun; one that dies meanwhile is begun anew.
+
+        Parameters
+        ----------
+        number : int
+            Of the actor.
+        call : Handle
+            Of its first call.
 
         Raises
         ------
         NetsimError
             If it can't begin, or there is no room for it.
         """
-        try:
-            found: About | Failure = self._ray.get(call, timeout=BEGIN_S)
-        except self._ray.exceptions.GetTimeoutError as error:
-            raise ComputeError(
-                f'[run] engine = "ray": the cluster had no room for an actor in {BEGIN_S:g} s; it '
-                f"takes {self._takes}; free are {self._ray.available_resources()}"
-            ) from error
-        except self._ray.exceptions.RayError as error:
-            raise ComputeError(f'[run] engine = "ray": an actor did not start: {error}') from error
+        found: About | Failure
+        for left in reversed(range(TRIES)):
+            try:
+                found = self._ray.get(call, timeout=BEGIN_S)
+                break
+            except self._ray.exceptions.GetTimeoutError as error:
+                raise ComputeError(
+                    f'[run] engine = "ray": the cluster had no room for an actor in {BEGIN_S:g} s; '
+                    f"it takes {self._takes}; free are {self._ray.available_resources()}"
+                ) from error
+            except self._ray.exceptions.RayError as error:
+                if not left:
+                    raise ComputeError(
+                        f'[run] engine = "ray": an actor died {TRIES} times while it began, '
+                        f"perhaps for want of memory: {one_line(error)}"
+                    ) from error
+            self._actors[number] = self._class.remote(self._kits[number])
+            call = self._actors[number].begin.remote()
         if isinstance(found, Failure):
             refused = found.error()
             if isinstance(refused, NetsimError):
@@ -82,7 +101,7 @@ class RayPool:
         return found
 
     def call(self, actor: int, method: str, *given: Any) -> Handle:
-        """Begin a call of an actor; see `backend.Pool.call`.
+        """Begin a call of an actor; see `pool.Pool.call`.
 
         Parameters
         ----------
@@ -128,7 +147,7 @@ class RayPool:
             self._actors[number] = self._class.remote(self._kits[number])
         calls = [self._actors[number].begin.remote() for number in lost]
         for number, call in zip(lost, calls, strict=True):
-            self.about[number] = self._begun(call)
+            self.about[number] = self._begun(number, call)
         return lost
 
     def close(self) -> None:

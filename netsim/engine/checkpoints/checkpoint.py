@@ -161,15 +161,19 @@ class DamagedError(Exception):
     """A file of the journal is not what was written; the message says how."""
 
 
-def write_cells(path: Path, cells: Iterable[Cell]) -> tuple[tuple[Group, ...], WrittenFile]:
+def write_cells(
+    path: Path, cells: Sequence[Cell], brought: Callable[[Sequence[Cell]], Iterable[Cell]] = iter
+) -> tuple[tuple[Group, ...], WrittenFile]:
     """Write the computed values of some cells.
 
     Parameters
     ----------
     path : Path
         Never seen incomplete, and on the disk itself when this returns.
-    cells : iterable of Cell
+    cells : sequence of Cell
         None whose computation was left for later.
+    brought : callable
+        (cells) -> the same, each when its value is at hand.
 
     Returns
     -------
@@ -178,7 +182,7 @@ def write_cells(path: Path, cells: Iterable[Cell]) -> tuple[tuple[Group, ...], W
     file : WrittenFile
     """
     alike: dict[tuple[str, tuple[int, ...], tuple[int, ...] | None], list[Cell]] = {}
-    for cell in cells:
+    for cell in brought(cells):
         value = cell.materialise()
         name = str(value.dtype).removeprefix("torch.")
         alike.setdefault((name, tuple(value.shape), _strides(value)), []).append(cell)
@@ -187,7 +191,9 @@ def write_cells(path: Path, cells: Iterable[Cell]) -> tuple[tuple[Group, ...], W
         for (dtype, shape, strides), some in alike.items()
     )
 
-    return groups, _written(path, lambda: (b for some in alike.values() for b in _bytes_of(some)))
+    return groups, _written(
+        path, lambda: (b for some in alike.values() for b in _bytes_of(some, brought))
+    )
 
 
 def write_numbers(path: Path, numbers: Sequence[np.ndarray]) -> WrittenFile:
@@ -295,12 +301,15 @@ def _are_dense(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
     return 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) == prod(shape)
 
 
-def _bytes_of(cells: Sequence[Cell]) -> Iterator[memoryview]:
+def _bytes_of(
+    cells: Sequence[Cell], brought: Callable[[Sequence[Cell]], Iterable[Cell]]
+) -> Iterator[memoryview]:
     """The bytes of values of one type and shape, many at a time."""
     size = max(1, cells[0].materialise().nbytes)
     most = max(1, AT_ONCE_BYTES // size)
     for start in range(0, len(cells), most):
-        rows = torch.stack([c.materialise().detach() for c in cells[start : start + most]])
+        some = brought(cells[start : start + most])
+        rows = torch.stack([cell.materialise().detach() for cell in some])
         yield rows.cpu().contiguous().view(-1).view(torch.uint8).numpy().data
 
 

@@ -14,7 +14,7 @@ A checkpoint counts once its JSON is there, which is written last. The last two 
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -130,7 +130,11 @@ class Journal:
     # -- writing ---------------------------------------------------------------------------------
 
     def write(
-        self, cells: Sequence[Cell], numbers: Sequence[np.ndarray], contents: Mapping[str, Any]
+        self,
+        cells: Sequence[Cell],
+        numbers: Sequence[np.ndarray],
+        contents: Mapping[str, Any],
+        brought: Callable[[Sequence[Cell]], Iterable[Cell]] = iter,
     ) -> None:
         """Write a checkpoint; on the disk itself when this returns.
 
@@ -142,13 +146,15 @@ class Journal:
             What `node.value` has given since the last checkpoint.
         contents : mapping
             The other fields of `Checkpoint`, but for its number.
+        brought : callable
+            As of `write_cells`.
         """
         make_folder(self.folder)
         name = f"checkpoint-{self._next:06d}"
         if numbers:
             path = self.folder / f"values-{self._next:06d}.numbers"
             self._values.append(write_numbers(path, numbers))
-        groups, file = write_cells(self.folder / f"{name}.cells", cells)
+        groups, file = write_cells(self.folder / f"{name}.cells", cells, brought)
         checkpoint = Checkpoint(
             number=self._next, values=tuple(self._values), groups=groups, cells=file, **contents
         )

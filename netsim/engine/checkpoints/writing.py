@@ -140,7 +140,7 @@ class Checkpointing:
             "numbers": self._given,
             "made_with": self._made_with,
         }
-        self._journal.write(computed, numbers, contents)
+        self._journal.write(computed, numbers, contents, scheduler.brought)
         self.pace.written(time.perf_counter() - began_s)
 
     def _size_bytes(self) -> int:

@@ -36,15 +36,6 @@ def library():
             pytest.skip(f"the native kernel could not be built: {error}")
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    """Threads of torch that wait for each other take five times as long for such small models."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 @pytest.fixture(params=["avx512", "avx2", "neon", "plain"])
 def variant(request, library):
     """Every instruction set, one after the other."""

@@ -28,7 +28,20 @@ def padded_net():
     )
 
 
+def tiled_net():
+    return nn.Sequential(
+        nn.Conv2d(3, 16, 2, stride=2),
+        nn.Conv2d(16, 20, 3, padding=1),
+        nn.ReLU(),
+        nn.Conv2d(20, 17, 3),
+        nn.AdaptiveAvgPool2d(2),
+        nn.Flatten(),
+        nn.Linear(68, 4),
+    )
+
+
 NETWORKS = {
+    "tiles": tiled_net,
     "lenet": lambda: LeNet().build((3, 16, 16), 4),
     "padded": padded_net,
     "groups": lambda: L2cMiniimagenetCnn().build((3, 16, 16), 4),

@@ -1,10 +1,17 @@
 """Every layer that the kernel knows, against PyTorch in double precision."""
 
+import copy
+
+import numpy as np
 import pytest
 import torch
 from torch import nn
 from torch.testing import assert_close
 
+from netsim.backends.native.data import Data, Rows
+from netsim.backends.native.kernel import Kernel
+from netsim.backends.native.packing import goes_by_tiles
+from netsim.backends.native.records import Loss
 from netsim.models.alexnet_small import AlexNetSmall
 from netsim.models.emnist_cnn import EmnistCnn
 from netsim.models.googlenet import GoogLeNet
@@ -96,6 +103,13 @@ IMAGES = {
     ),
     "conv_padding_alone": lambda: small(
         nn.AdaptiveAvgPool2d((1, 2)), nn.Conv2d(20, 6, 3, stride=2, padding=2)
+    ),
+    "conv_tiles": lambda: small(nn.Conv2d(20, 17, 3, padding=1), nn.Conv2d(17, 16, 3)),
+    "conv_tiles_sides": lambda: small(
+        nn.Conv2d(20, 37, 3, padding=(2, 1), bias=False), nn.Conv2d(37, 20, 3, padding=(0, 2))
+    ),
+    "conv_tiles_odd": lambda: image(
+        nn.Conv2d(2, 16, 2, padding=1), nn.Conv2d(16, 33, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)
     ),
     "max_pool": lambda: image(nn.MaxPool2d(2)),
     "max_pool_overlapping": lambda: image(nn.MaxPool2d(3, stride=1, padding=1)),
@@ -208,6 +222,38 @@ def test_embedding(case, variant):
 @pytest.mark.parametrize("batch", [1, 2, 16, 33])
 def test_minibatches_of_all_sizes(small_lenet, variant, batch):
     assert_trains_alike(small_lenet(B=batch), variant)
+
+
+@pytest.mark.thinned(2)
+@pytest.mark.parametrize("batch", [5, 64])
+def test_tiles_of_results_round_no_more_than_pytorch_does(variant, batch):
+    """The gradient by weights, and by what lies before, at first hand in double precision."""
+    torch.manual_seed(3)
+    network = nn.Sequential(
+        nn.Conv2d(16, 48, 3, padding=1), nn.Tanh(), nn.Conv2d(48, 32, 3), nn.AdaptiveAvgPool2d(1)
+    )
+    network.append(nn.Flatten())
+    x, wanted = torch.randn(batch, 16, 11, 14), torch.randn(1, batch, 32)
+    flat = torch.cat([p.detach().reshape(-1) for p in network.parameters()])[None]
+
+    def found(dtype):
+        kernel = Kernel(network, x.shape[1:], dtype, variant=variant)
+        assert any(goes_by_tiles(kernel.graph, layer) for layer in kernel.graph.layers)
+        out = torch.zeros_like(flat, dtype=dtype)
+        rows, data, index = flat.to(dtype), Data(x.to(dtype)), np.arange(batch)[None]
+        loss = {"loss": Loss.GIVEN_GRADIENT, "output_gradients": wanted.to(dtype)}
+        kernel.gradients(data, Rows(rows), Rows(out), index, training=True, **loss)
+        return out[0]
+
+    def plain(dtype):
+        module = copy.deepcopy(network).to(dtype)
+        module(x.to(dtype)).backward(wanted[0].to(dtype))
+        return torch.cat([p.grad.reshape(-1) for p in module.parameters()])
+
+    exact = plain(torch.float64)
+    assert_close(found(torch.float64), exact, rtol=0, atol=1e-11)
+    errors = [(f(torch.float32) - exact).square().mean().sqrt() for f in (found, plain)]
+    assert errors[0] < 2 * errors[1]
 
 
 @pytest.mark.thinned(2)

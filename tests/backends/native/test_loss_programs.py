@@ -28,12 +28,16 @@ class Small(nn.Module):
 
 
 class SmallMaps(nn.Module):
-    """Convolutions whose weights lie as a matrix a tap; the last one has taps that meet padding."""
+    """Convolutions whose weights lie as a matrix a tap.
+
+    The second one goes by tiles, and the last one has taps that meet padding.
+    """
 
     def __init__(self):
         super().__init__()
         self.features = nn.Sequential(
             *(nn.Conv2d(1, 16, 3, stride=2, padding=1), nn.ReLU()),
+            *(nn.Conv2d(16, 16, 3, padding=1), nn.ReLU()),
             *(nn.Conv2d(16, 17, 3, stride=2, padding=1), nn.ReLU()),
             *(nn.Conv2d(17, 18, 3, stride=2, padding=1), nn.ReLU()),
             *(nn.Conv2d(18, 9, 3, padding=1), nn.Flatten()),

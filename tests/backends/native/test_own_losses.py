@@ -336,6 +336,20 @@ def test_a_run_says_why_pytorch_computes_its_jobs(module, program, backend, reas
     assert bool(way.partition(": ")[2]) == bool(reason)
 
 
+def test_parts_are_told_of_beside_whole_models(build, play):
+    """The kernel trains whole models: what it does of them hides nothing that it does not do."""
+
+    def both(node, keep):
+        head = (yield node.train(node.initial(), steps=1, part="head")).theta
+        keep("theta", (yield node.train(head, steps=1)).theta)
+
+    ways = play(build(), both, "native").simulation.finish(None)["engine"]["ways"]
+    ((part, by_pytorch), (whole, by_kernel)) = sorted(ways.items(), reverse=True)
+    assert part == f"{whole}, of its part head"
+    assert by_pytorch.endswith(": the kernel trains whole models")
+    assert by_kernel.startswith("native/")
+
+
 def number(value):
     return torch.tensor(float(value), dtype=torch.float64)
 

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from netsim.engine.actors.actor import About, AbsentError, Kit, ShardActor
-from netsim.engine.actors.backend import LostError
+from netsim.engine.actors.pool import LostError
 
 
 class Call:
@@ -34,7 +34,7 @@ class InlinePool:
     ) -> None:
         self.size, self.kits, self._kills = len(kits), kits, kills
         self._actors: list[ShardActor | None] = [_made(kit) for kit in kits]
-        self.calls, self.killed, self.moved = 0, 0, 0
+        self.calls, self.killed, self.moved, self.largest_move = 0, 0, 0, 0
         self._open: list[Call] = []
 
     @property
@@ -43,7 +43,10 @@ class InlinePool:
 
     def call(self, actor: int, method: str, *given: Any) -> Call:
         arguments = [g.result if isinstance(g, Call) else g for g in given]
-        self.moved += sum(len(g.result) for g in given if isinstance(g, Call) and g.result)
+        moved = [len(g.result) for g in given if isinstance(g, Call) and g.result]
+        self.moved += sum(moved)
+        if method != "predictions":
+            self.largest_move = max(self.largest_move, *moved, 0)
         alive = self._actors[actor]
         absent = [g for g in given if isinstance(g, Call) and g.result is None]
         made = Call(actor, None)

@@ -10,13 +10,17 @@ import torch
 
 import algorithms
 from netsim import world
-from netsim.engine.actors import lineage, opening
+from netsim.engine.actors import backend as actors_backend
+from netsim.engine.actors import lineage, opening, splitting
+from netsim.engine.actors.actor import ShardActor
 from netsim.engine.actors.backend import Actors
 from netsim.engine.simulation import Simulation
+from netsim.errors import ScenarioError
 from netsim.learning.refs import Cell
 from netsim.scenario import algorithm_files
 from netsim.scenario.kinds import kinds_of
 from netsim.testing import AlgorithmCase
+from netsim.world import memory
 
 from .inline import InlinePool
 
@@ -29,7 +33,9 @@ LEARNING = [name for name in MODULES if not algorithm_files.learns_itself(MODULE
 def played(monkeypatch):
     """Play a case; hashes of its log and of its models, and the pool of its actors."""
 
-    def play(case, schedule, engine="local", actors=2, kills=lambda _: None, **changed):
+    def play(
+        case, schedule, engine="local", actors=2, kills=lambda _: None, spill_dir="", **changed
+    ):
         pools = []
 
         def made(kits, count, cpus, gpus):
@@ -37,7 +43,7 @@ def played(monkeypatch):
             return pools[-1]
 
         monkeypatch.setattr(opening, "opened", made)
-        run = {"device": "cpu", "engine": engine, "actors": actors}
+        run = {"device": "cpu", "engine": engine, "actors": actors, "spill_dir": spill_dir}
         scenario = case.scenario(schedule, run=run, **changed)
         simulation = Simulation(world.build(scenario), scenario.algorithm[0], None, False, None)
         simulation.to_horizon()
@@ -107,6 +113,94 @@ def test_losses_in_a_row_come_back_from_a_snapshot(played, monkeypatch, name, se
     shared, _, pool = played(case, "rounds", "ray", actors=3, kills=kills.get)
     assert shared == alone
     assert pool.killed >= 2, pool.calls
+
+
+@pytest.mark.thinned(16)
+@pytest.mark.parametrize("name", LEARNING)
+def test_rows_that_come_in_parts_change_no_bit(played, monkeypatch, name):
+    """As of models that are too large to be under way together, also while actors die."""
+    for module in (splitting, actors_backend):
+        monkeypatch.setattr(module, "AT_ONCE_BYTES", 1)
+    case = AlgorithmCase(MODULES, name)
+    schedule = case.schedules[-1]
+    alone, _, _ = played(case, schedule)
+    draws = random.Random(name)
+    kills = {call: draws.randrange(3) for call in draws.sample(range(8, 90), 2)}
+    shared, found, pool = played(case, schedule, "ray", actors=3, kills=kills.get)
+    assert shared == alone
+    assert pool.largest_move <= 1
+    assert pool.size - len(found["engine"]["actors"]) <= pool.killed
+
+
+def test_models_in_files_and_an_actor_without_memory(played, monkeypatch, tmp_path):
+    case = AlgorithmCase(MODULES, "dpsgd")
+    alone, _, _ = played(case, "rounds")
+    shared, found, _ = played(case, "rounds", "ray", spill_dir=str(tmp_path))
+    assert shared == alone
+    each = [one["spilled_bytes"] for one in found["engine"]["actors"]]
+    assert min(each) > 0
+    assert found["engine"]["spilled_bytes"] == sum(each)
+    assert any(str(tmp_path) in told for told in found["warnings"])
+    assert not list(tmp_path.iterdir())
+    monkeypatch.setattr(memory, "ROWS_PER_NODE", 1e12)  # of which the event loop has none
+    with pytest.raises(AssertionError, match=r"models of its nodes .* set \[run\] spill_dir"):
+        played(case, "rounds", "ray")
+
+
+DRAWS = """\"\"\"Draws: adds NumPy's own draws to a model.\"\"\"
+import numpy as np
+from netsim.api import Params as Base, algorithm
+
+
+class Params(Base):
+    pass
+
+
+@algorithm(schedules=("rounds",))
+def processes(node, params):
+    return [on_wakeup(node)]
+
+
+def drawn(theta):
+    return theta + float(np.random.rand())
+
+
+def on_wakeup(node):
+    theta = node.initial()
+    while True:
+        yield node.wakeup()
+        theta = node.compute(drawn, theta, like=theta)
+        node.publish(theta, "drawn")
+"""
+
+
+def test_draws_that_no_seed_sets_are_told_of_wherever_they_are(played, tmp_path):
+    (tmp_path / "draws.py").write_text(DRAWS)
+    case = AlgorithmCase(kinds_of((tmp_path,)), "draws")
+    told = [played(case, "rounds", engine)[1]["warnings"] for engine in ("local", "ray")]
+    assert all(any("NumPy's global random" in line for line in lines) for lines in told), told
+
+
+@pytest.mark.parametrize("name", sorted(set(MODULES) - set(LEARNING)))
+def test_methods_that_bring_their_own_learning_are_refused(name):
+    case = AlgorithmCase(MODULES, name)
+    with pytest.raises(ScenarioError, match=rf'\[run\] engine = "ray": algorithm "{name}" brings'):
+        case.scenario(case.schedules[-1], run={"engine": "ray"})
+
+
+def test_a_machine_with_other_versions_is_refused(played, monkeypatch):
+    case = AlgorithmCase(MODULES, "dpsgd")
+    kits = []
+
+    def made(self, kit):
+        kits.append(kit)
+        init(self, kit._replace(made_with=kit.made_with | {"torch": "1.0"}))
+
+    init = ShardActor.__init__
+    monkeypatch.setattr(ShardActor, "__init__", made)
+    with pytest.raises(AssertionError, match=r"torch \(.* here, 1\.0 there\).*install the same"):
+        played(case, "rounds", "ray")
+    assert kits
 
 
 def test_values_that_were_given_are_let_go_of():

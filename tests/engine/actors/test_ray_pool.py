@@ -173,3 +173,58 @@ def test_a_run_whose_event_loop_dies_goes_on(folder):
     if not (folder / "shared" / "dpsgd" / "summary.json").exists():
         done(command(folder, "resume", "shared"))
     assert hashes(folder / "shared") == hashes(folder / "alone")
+
+
+def test_actors_that_die_while_they_begin_are_begun_anew(folder):
+    process = command(folder, "run", "s.toml", "--out", "r", "--engine", "ray", "--actors", "2")
+    killed = set()
+    while process.poll() is None and len(killed) < 3:
+        killed |= {pid for pid in actors_below(process.pid) - killed if ended(pid)}
+        time.sleep(0.05)
+    done(process)
+    assert len(killed) == 3
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_an_event_loop_that_ends_leaves_no_actor(folder, number):
+    process = command(folder, "run", "s.toml", "--out", "r", "--engine", "ray", "--actors", "2")
+    while process.poll() is None and len(actors_of(folder / "r")) < 2:
+        time.sleep(0.1)
+    actors = {one["process"] for one in actors_of(folder / "r")}
+    time.sleep(1.0)
+    process.send_signal(number)
+    process.communicate(timeout=120)
+    deadline_s = time.monotonic() + 10.0
+    while time.monotonic() < deadline_s and any(map(is_actor, actors)):
+        time.sleep(0.1)
+    assert len(actors) == 2
+    assert not list(filter(is_actor, actors))
+
+
+def is_actor(pid):
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().startswith(b"ray::ShardActor")
+    except OSError:
+        return False
+
+
+def ended(pid):
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def actors_below(pid):
+    """The actors among the processes that a process has begun, those of its own included."""
+    found = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            found[int(path.parent.name)] = int(path.read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            continue
+    below = {pid}
+    while more := {one for one, above in found.items() if above in below} - below:
+        below |= more
+    return {one for one in below if is_actor(one)}

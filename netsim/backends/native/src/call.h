@@ -30,7 +30,7 @@ struct Op {
 
 enum Flag : int64_t {
   kDense = 1, kTraining = 2, kStaged = 4, kPhased = 8, kAffineByValue = 16, kCountPadding = 32,
-  kFinal = 64, kAdaptive = 128, kSmallMap = 256,
+  kFinal = 64, kAdaptive = 128, kSmallMap = 256, kTiles = 512,
 };
 
 /* The layers for one number of samples. `id` is unique in the process. */

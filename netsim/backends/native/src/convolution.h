@@ -2,7 +2,7 @@
    rows with zeros at both ends; else into `kernel_w` rows, each with the columns that one column of
    the kernel meets, so that they are neighbours again. */
 #pragma once
-#include "small_maps.h"
+#include "winograd.h"
 
 namespace netsim {
 namespace NETSIM_VARIANT {
@@ -55,6 +55,7 @@ template <class T> NETSIM_INLINE Staged<T> staged_input(const Op& op, T* plain, 
 }
 
 template <class T> void conv_forward(const Op& op, Machine<T>& m) {
+  if (op.flags & kTiles) return winograd_forward(op, m);
   if (op.flags & kSmallMap) return small_conv_forward(op, m);
   const Index B = m.samples, vectors = rounded<T>(op.out_width * B) / kLanes<T>;
   if (op.flags & kStaged) stage(op, m.value(op.in), m.value(op.aux), B);
@@ -151,7 +152,8 @@ template <class T> void conv_backward_by_rows(const Op& op, Machine<T>& m) {
 }
 
 template <class T> void conv_backward(const Op& op, Machine<T>& m) {
-  if (op.flags & kSmallMap) small_conv_backward(op, m);
+  if (op.flags & kTiles) winograd_backward(op, m);
+  else if (op.flags & kSmallMap) small_conv_backward(op, m);
   else conv_backward_by_rows(op, m);
   if (op.bias < 0) return;
   const T* dy = m.value(op.dout);

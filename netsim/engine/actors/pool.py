@@ -1,0 +1,58 @@
+"""The actors of a run as its event loop calls them, wherever they are."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from netsim.engine.actors.actor import About
+
+Handle = Any
+"""Stands for what an actor will return; may be an argument of another actor's call."""
+
+
+class LostError(Exception):
+    """An actor is gone, or a row that was to come from one."""
+
+
+class Pool(Protocol):
+    """Actors of one run, by number.
+
+    Attributes
+    ----------
+    size : int
+    about : list of About
+        Each in words.
+    """
+
+    size: int
+
+    @property
+    def about(self) -> list[About]: ...
+
+    def call(self, actor: int, method: str, *given: Any) -> Handle:
+        """Begin a call of a `ShardActor`; those of one actor happen in order.
+
+        Parameters
+        ----------
+        actor : int
+        method : str
+        *given : object
+            Its arguments; a `Handle` stands for what that call returns.
+        """
+
+    def is_ready(self, handle: Handle) -> bool:
+        """Return whether a call has ended."""
+
+    def get(self, handle: Handle) -> Any:
+        """Return what a call has returned, once it has ended.
+
+        Raises
+        ------
+        LostError
+        """
+
+    def replaced(self) -> list[int]:
+        """Begin a new actor in place of each that is gone; their numbers."""
+
+    def close(self) -> None:
+        """End all of them."""
