@@ -200,7 +200,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     small, small_s = _small_baselines.lines(given.out)
     spent_s += small_s
     lines = [
-        f"{datetime.date.today():%Y-%m-%d}, `{command}`, {spent_s / 60:.0f} minutes of one core.",
+        f"`{command}`, {spent_s / 60:.0f} minutes of one core.",
         "",
         *page_lines(cases, choices, rows),
         "",

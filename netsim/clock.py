@@ -52,26 +52,33 @@ class _Due(Event):
 
     what = "an instant"
     listener = False
+    _ok = True
 
     def __init__(
         self, env: simpy.Environment, delay_ns: int, rank: EventPriority, value: Any
     ) -> None:
         self.env = env
         self.callbacks = []
-        self._ok, self._value = True, value
+        self._value = value
         heappush(env._queue, (env._now + delay_ns, rank, next(env._eid), self))
 
 
 class _Call(simpy.Event):
     """A call that is made when its time has come."""
 
-    def __init__(
-        self, env: simpy.Environment, action: Callable[..., object], arguments: tuple[Any, ...]
-    ) -> None:
-        self.env = env
-        self.callbacks = [self._make]
-        self._ok, self._value = True, None
+    _ok, _value = True, None
+
+    def __init__(self, action: Callable[..., object], arguments: tuple[Any, ...]) -> None:
         self._action, self._arguments = action, arguments
+
+    @property
+    def callbacks(self) -> list[Callable[[simpy.Event], None]]:
+        """The call itself, for SimPy's own loop; `Clock.play` makes it directly."""
+        return [self._make]
+
+    @callbacks.setter
+    def callbacks(self, _: object) -> None:
+        """Do nothing: SimPy marks an event whose time has come."""
 
     def is_of(self, package: str) -> bool:
         """Return whether the function is one of a package."""
@@ -155,6 +162,9 @@ class Clock(simpy.Environment):
             if not queue or queue[0][0] > until_ns or self.is_stopped:
                 return count
             self._now, _, _, event = heappop(queue)
+            if type(event) is _Call:
+                event._action(*event._arguments)
+                continue
             callbacks, event.callbacks = event.callbacks, None  # type: ignore[assignment]
             for callback in callbacks:
                 callback(event)
@@ -215,12 +225,12 @@ class Clock(simpy.Environment):
         """
         if delay_ns < 0:
             raise ValueError(f"Negative delay {delay_ns}")
-        call = _Call(self, action, arguments)
+        call = _Call(action, arguments)
         heappush(self._queue, (self._now + delay_ns, NORMAL, next(self._eid), call))
 
     def at_last(self, action: Callable[..., object], rank: EventPriority = LAST) -> None:
         """Call a function at the end of this instant, or after what is planned at its `rank`."""
-        heappush(self._queue, (self._now, rank, next(self._eid), _Call(self, action, ())))
+        heappush(self._queue, (self._now, rank, next(self._eid), _Call(action, ())))
 
 
 def then(event: simpy.Event, action: Callable[[simpy.Event], object]) -> simpy.Event:

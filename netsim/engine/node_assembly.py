@@ -155,23 +155,13 @@ class NodeAssembly:
             wakeups,
             self._deliveries,
             len(world.roles),
-            self._recorder.ages,
+            self._recorder.uses,
             adversary,
         )
         requests = RequestReply(i, role, clock, link, outbox, availability, counts, world.streams)
         neighbourhood = self._neighbourhood(i, requests)
         mailbox, latest = Mailbox(i, clock, world.streams), LatestMessages(i)
-        inbox = Inbox(
-            i,
-            self._barrier,
-            mailbox,
-            latest,
-            requests,
-            adversary,
-            counts,
-            self._recorder.uses,
-            clock,
-        )
+        inbox = Inbox(i, self._barrier, mailbox, latest, requests, adversary, counts)
         self._deliveries.append(inbox.deliver)
         messaging = MessagingVerbs(
             i,

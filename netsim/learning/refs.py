@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from netsim.learning.architecture import Architecture
     from netsim.learning.origins import Origin
+    from netsim.recording.uses import Fates
 
 NUMBERS_OF_A_REF = (
     "a Ref stands for a value that may not be computed yet: its numbers come by "
@@ -84,30 +85,6 @@ class RefJobs(Protocol):
 
     def weighted_sum(self, terms: Sequence[tuple[Ref, float]]) -> Ref:
         """Return the sum that `node.mix` gives for Refs and their weights."""
-
-
-class Bringer(Protocol):
-    """The message that brought a value, as `netsim.recording.uses` keeps it.
-
-    Attributes
-    ----------
-    sent_ns : int
-        When the message was sent.
-    """
-
-    sent_ns: int
-
-    def used(self, now_ns: int, by: str, weight: float | None) -> None:
-        """Note that a job reads the value.
-
-        Parameters
-        ----------
-        now_ns : int
-        by : str
-            Name of the job's work.
-        weight : float or None
-            Its weight in a mixture, where that is known.
-        """
 
 
 class Cell:
@@ -229,8 +206,8 @@ class Ref:
         The value.
     columns : Columns or None
         Those of its columns that this is a handle to; None for all of it.
-    bringer : Bringer or None
-        The message that brought it, which is told when a job reads it.
+    bringer : Fates or None
+        The fates of the message that brought it: its first use is recorded.
 
     Attributes
     ----------
@@ -250,7 +227,7 @@ class Ref:
         owner: int,
         cell: Cell,
         columns: Columns | None = None,
-        bringer: Bringer | None = None,
+        bringer: Fates | None = None,
     ) -> None:
         self.owner = owner
         self.cell = cell
@@ -327,8 +304,8 @@ class Ref:
             )
         return self.cell.scheduler.replace_columns(self, ref, columns)
 
-    def owned_by(self, node: int, bringer: Bringer | None = None) -> Ref:
-        """The handle that `node` gets when a message, `bringer`, brings this one to it."""
+    def owned_by(self, node: int, bringer: Fates | None = None) -> Ref:
+        """The handle that `node` gets when a message, with the fates `bringer`, brings this one."""
         return self if node == self.owner else Ref(node, self.cell, self.ranges, bringer)
 
     def require_owner(self, node: int) -> None:

@@ -133,17 +133,6 @@ class Counters(NamedTuple):
     ways: dict[str, str] = {}
 
 
-def _note_uses(inputs: Sequence[Ref], work: Work, now_ns: int) -> None:
-    """Tell the messages that brought inputs of a job that they are used; weight 0 is no use."""
-    weights: Sequence[float] = getattr(work, "weights", None) or ()
-    by = work.describe()
-    for place, ref in enumerate(inputs):
-        if ref.bringer is not None:
-            weight = weights[place] if place < len(weights) else None
-            if weight != 0:
-                ref.bringer.used(now_ns, by, weight)
-
-
 class Scheduler:
     """Pending jobs of one run.
 
@@ -265,7 +254,9 @@ class Scheduler:
         """
         for ref in inputs:
             if ref.bringer is not None:
-                _note_uses(inputs, work, self._now_ns())
+                weights: Sequence[float] = getattr(work, "weights", None) or ()
+                uses = ref.bringer.uses
+                uses.read(node, inputs, self._now_ns(), work.describe(), weights)
                 break
         if self.backend is None:
             return

@@ -10,7 +10,8 @@ All others keep their places.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Generic, NamedTuple, TypeVar
+from functools import partial
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from simpy.events import EventPriority
 
@@ -24,6 +25,10 @@ class _Arrival(NamedTuple, Generic[T]):
     src: int
     needs: tuple[Hashable, ...]
     item: T
+
+
+_arrival: Any = partial(tuple.__new__, _Arrival)
+"""`_Arrival` of a tuple of all its fields, in half the time."""
 
 
 class Arrivals(Generic[T]):
@@ -65,7 +70,7 @@ class Arrivals(Generic[T]):
         """
         if not self._come:
             self._env.at_last(self._serve, self._rank)
-        self._come.append(_Arrival(src, tuple(needs), item))
+        self._come.append(_arrival((src, tuple(needs), item)))
 
     def of(self, src: int) -> list[T]:
         """Messages of one sender that have not been handed on, in the order in which they came."""
@@ -73,9 +78,10 @@ class Arrivals(Generic[T]):
 
     def _serve(self) -> None:
         come, self._come = self._come, []
-        if len(come) > 1:
+        senders = dict.fromkeys(arrival.src for arrival in come)
+        if len(senders) > 1:
             now, streams = self._env.now, self._streams
-            draws = {a.src: streams.uniform("order of one instant", a.src, now) for a in come}
+            draws = {src: streams.uniform("order of one instant", src, now) for src in senders}
             for places in _together([arrival.needs for arrival in come]):
                 order = sorted((come[k] for k in places), key=lambda a: (draws[a.src], a.src))
                 for k, arrival in zip(places, order, strict=True):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from functools import partial
 from typing import Any
 
 from netsim.clock import Clock
@@ -30,6 +31,9 @@ OFF = "off"
 ASLEEP = "asleep"
 WITHDRAWN = "withdrawn"
 ARRIVED = frozenset({DELIVERED, PARTIAL})
+
+_message_row = partial(tuple.__new__, MessageRow)
+"""`MessageRow` of a tuple of all its fields, in half the time; there is one for every message."""
 
 NO_BAND = (
     "allocate: messages of servers go over wires, which have no band to divide; write [radio] "
@@ -53,11 +57,9 @@ class Transmission:
     ----------
     src : int
         The sender.
-    row : int
-        Number of its row in the message table; -1 until it has ended.
     """
 
-    __slots__ = ("done", "dst", "envelope", "row", "src")
+    __slots__ = ("done", "dst", "envelope", "src")
 
     recorded: Callable[[int, int, float | None, int], None] | None = None
     """Takes attempts, packets lost, SNR and bits of one that is no row of its own."""
@@ -66,7 +68,6 @@ class Transmission:
         self, envelope: Envelope, dst: int, done: Callable[[Transmission, str, Any], None]
     ) -> None:
         self.envelope, self.src, self.dst, self.done = envelope, envelope.src, dst, done
-        self.row = -1
 
 
 Delivery = Callable[[Transmission, str, Any], None]
@@ -383,23 +384,25 @@ class PhysicalLink(Link):
             tx.recorded(attempts, packets_lost, snr_db, bits_transmitted)
             tx.done(tx, outcome, arrived)
             return
-        row = MessageRow(
-            envelope.sent_ns,
-            now,
-            tx.src,
-            tx.dst,
-            type(envelope.message).__name__,
-            envelope.bits,
-            attempts,
-            packets_lost,
-            snr_db,
-            outcome,
-            envelope.round,
-            (now - envelope.sent_ns) / NS_PER_S if outcome in ARRIVED else None,
-            bits_transmitted,
-        )
-        tx.row = self.recorder.messages(row, (tx.dst,))
+        sent_ns, kind = envelope.sent_ns, type(envelope.message).__name__
+        delay_s = (now - sent_ns) / NS_PER_S if outcome in ARRIVED else None
+        row = _message_row((
+            sent_ns, now, tx.src, tx.dst, kind, envelope.bits, attempts, packets_lost, snr_db,
+            outcome, envelope.round, delay_s, bits_transmitted,
+        ))  # fmt: skip
+        self._note_end(envelope, (tx.dst,), outcome, self.recorder.messages(row, (tx.dst,)))
         tx.done(tx, outcome, arrived)
+
+    def _note_end(
+        self, envelope: Envelope, receivers: Sequence[int], outcome: str, first_row: int
+    ) -> None:
+        """Note that the values of a message, if it has any, arrive or are lost now."""
+        if envelope.fates is None:
+            return
+        if outcome in ARRIVED:
+            envelope.fates.arrive(receivers, first_row, self.env.now)
+        elif outcome != WITHDRAWN:
+            envelope.fates.uses.lost(self.env.now, len(receivers))
 
     def finish_alike(
         self, sendings: Sequence[Sending], deliveries: Sequence[Delivery], outcome: str
@@ -421,29 +424,19 @@ class PhysicalLink(Link):
                 self.count_transmitted(tx.src, tx.envelope.bits)
                 self.finish(tx, outcome, 1, 0, None, None, tx.envelope.bits)
             return
-        now, first_rows = self.env.now, []
+        now = self.env.now
         for envelope, receivers in sendings:
             number, bits = len(receivers), envelope.bits
             self._in_flight -= number
             self.count_transmitted(envelope.src, bits * number)
-            row = MessageRow(
-                envelope.sent_ns,
-                now,
-                envelope.src,
-                receivers[0],
-                type(envelope.message).__name__,
-                bits,
-                1,
-                0,
-                None,
-                outcome,
-                envelope.round,
-                (now - envelope.sent_ns) / NS_PER_S if outcome in ARRIVED else None,
-                bits,
-            )
-            first_rows.append(self.recorder.messages(row, receivers))
-        for (envelope, receivers), row_number in zip(sendings, first_rows, strict=True):
+            sent_ns, kind = envelope.sent_ns, type(envelope.message).__name__
+            delay_s = (now - sent_ns) / NS_PER_S if outcome in ARRIVED else None
+            row = _message_row((
+                sent_ns, now, envelope.src, receivers[0], kind, bits, 1, 0, None,
+                outcome, envelope.round, delay_s, bits,
+            ))  # fmt: skip
+            self._note_end(envelope, receivers, outcome, self.recorder.messages(row, receivers))
+        for envelope, receivers in sendings:
             tx = Transmission(envelope, receivers[0], deliveries[receivers[0]])  # for all of them
-            for tx.row, dst in enumerate(receivers, row_number):
-                tx.dst = dst
-                deliveries[dst](tx, outcome, None)
+            for tx.dst in receivers:
+                deliveries[tx.dst](tx, outcome, None)

@@ -238,7 +238,7 @@ class Barrier:
         for node, (event, expect) in sorted(exchange.joined.items()):
             got = exchange.delivered.get(node, {})
             mine = sorted(i for i in got if i in expect)
-            event.succeed(Envelope.all_handed_to([got[i] for i in mine], node, now))
+            event.succeed({i: got[i].handed_to(node, now) for i in mine})
         for node, got in sorted(exchange.delivered.items()):
             expect = exchange.joined[node][1] if node in exchange.joined else frozenset()
             for sender in sorted(got.keys() - expect):

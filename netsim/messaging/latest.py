@@ -49,11 +49,14 @@ class LatestMessages:
         if src in latest:
             if latest[src].sent_ns > envelope.sent_ns:
                 self.superseded += 1
-                envelope.became(self._id, "superseded")
+                if envelope.fates is not None:
+                    envelope.fates.became(self._id, "superseded")
                 return
             if src in exchange.unseen:
                 self.superseded += 1
-                latest[src].became(self._id, "superseded")
+                fates = latest[src].fates
+                if fates is not None:
+                    fates.became(self._id, "superseded")
         latest[src] = envelope
         exchange.unseen.add(src)
 
@@ -80,16 +83,16 @@ class LatestMessages:
         latest = exchange.latest
         self.asked.add(tag)
         exchange.unseen.difference_update(senders)
-        fresh = []
+        fresh: dict[int, Received[Any]] = {}
         for j in sorted(senders):
             envelope = latest.get(j)
             if envelope is None:
                 continue
             if now_ns - envelope.sent_ns <= limit_ns:
-                fresh.append(envelope)
-            else:
-                envelope.became(me, "too_old")
-        return Envelope.all_handed_to(fresh, me, now_ns)
+                fresh[j] = envelope.handed_to(me, now_ns)
+            elif envelope.fates is not None:
+                envelope.fates.became(me, "too_old")
+        return fresh
 
     def unseen(self) -> int:
         """Messages that no process has seen."""

@@ -191,5 +191,5 @@ class Mailbox:
         if waiter.one:  # nothing has come
             waiter.event.succeed()
         else:
-            got = [waiter.got[i] for i in sorted(waiter.got)]
-            waiter.event.succeed(Envelope.all_handed_to(got, me, now))
+            got = sorted(waiter.got.items())
+            waiter.event.succeed({i: envelope.handed_to(me, now) for i, envelope in got})

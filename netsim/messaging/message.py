@@ -6,9 +6,9 @@ algorithm asks for the message; only then does the receiver get Refs of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import partial
 from math import prod
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
@@ -17,8 +17,8 @@ import numpy as np
 import simpy
 
 from netsim.errors import ProtocolError
-from netsim.learning.refs import Bringer, Ref
-from netsim.recording.uses import Ages, Arrival
+from netsim.learning.refs import Ref
+from netsim.recording.uses import Fates
 from netsim.units import NS_PER_S
 
 INT_BITS = 32
@@ -285,15 +285,15 @@ def refs_in(value: Any) -> Iterator[Ref]:
             yield from refs_in(inner)
 
 
-def handed_to(message: Message, node: int, bringer: Bringer | None = None) -> Message:
+def handed_to(message: Message, node: int, bringer: Fates | None = None) -> Message:
     """The message as it is delivered to `node`, which owns its Refs from now on.
 
     Parameters
     ----------
     message : Message
     node : int
-    bringer : Bringer or None
-        Is told when a job of the node reads one of these Refs.
+    bringer : Fates or None
+        The fates of the message.
     """
     kind = type(message)
     only = _layouts[kind].only
@@ -347,8 +347,8 @@ class Envelope:
         The sender's wake-up number.
     sent_ns : int
         When the algorithm sent it.
-    ages : Ages or None
-        Is told the message's age whenever it is handed over; None: its age is not counted.
+    fates : Fates or None
+        What becomes of its values at each receiver; None: it holds none.
     tag : object
         Key of the exchange that it belongs to; None outside exchanges.
     request : tuple of int or None
@@ -359,8 +359,6 @@ class Envelope:
         How long it may wait for radios or wires to become free; None: as long as it takes.
     arrived : numpy.ndarray of bool or None
         Which packets arrived, in the copy that one receiver of a partial message keeps.
-    arrivals : dict of int to Arrival
-        By receiver, the record of what becomes of its values there.
     """
 
     message: Message
@@ -368,59 +366,26 @@ class Envelope:
     bits: int
     round: int
     sent_ns: int
-    ages: Ages | None = None
+    fates: Fates | None = None
     tag: Any = None
     request: tuple[int, int] | None = None
     reply: bool = False
     patience_ns: int | None = None
     arrived: Any = None
-    arrivals: dict[int, Arrival] = field(default_factory=dict)
 
     def in_part(self, arrived: Any) -> Envelope:
         """A copy for the receiver at which only some packets arrived; `arrived` is their mask."""
         return replace(self, arrived=arrived)
 
-    def came_late(self, node: int) -> None:
-        """Note that it reached `node` after what waited for it there had ended."""
-        arrival = self.arrivals.get(node)
-        if arrival is not None:
-            arrival.is_late = True
-
-    def became(self, node: int, fate: str) -> None:
-        """Note what became of it at `node`, where no algorithm has ever got it."""
-        arrival = self.arrivals.get(node)
-        if arrival is not None and arrival.handed_ns is None:
-            arrival.settled(fate)
-
     def handed_to(self, node: int, now_ns: int) -> Received[Any]:
         """The message as the algorithm of `node` gets it at `now_ns`, with its age then."""
-        return self.all_handed_to((self,), node, now_ns)[self.src]
-
-    @staticmethod
-    def all_handed_to(
-        envelopes: Iterable[Envelope], node: int, now_ns: int
-    ) -> dict[int, Received[Any]]:
-        """Messages as the algorithm of a node gets them, by sender, in this order.
-
-        Parameters
-        ----------
-        envelopes : iterable of Envelope
-            At most one of each sender.
-        node : int
-        now_ns : int
-            To which their ages refer [ns].
-        """
-        found = {}
-        for envelope in envelopes:
-            age_ns = now_ns - envelope.sent_ns
-            arrival = envelope.arrivals.get(node)
-            if arrival is not None and arrival.handed_ns is None:
-                arrival.handed_ns = now_ns
-            mine = handed_to(envelope.message, node, arrival)
-            if envelope.ages is not None:
-                envelope.ages.add(type(mine).__name__, age_ns)
-            found[envelope.src] = _received((
-                mine, envelope.src, envelope.sent_ns / NS_PER_S, age_ns / NS_PER_S,
-                envelope.round, envelope.arrived,
-            ))  # fmt: skip
-        return found
+        fates, sent_ns = self.fates, self.sent_ns
+        age_ns = now_ns - sent_ns
+        if fates is not None:
+            fates.uses.ages.of_kind[fates.kind].append(age_ns)
+            if node in fates.open:
+                fates.handed_ns.setdefault(node, now_ns)
+        return _received((
+            handed_to(self.message, node, fates), self.src, sent_ns / NS_PER_S, age_ns / NS_PER_S,
+            self.round, self.arrived,
+        ))  # fmt: skip

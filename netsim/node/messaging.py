@@ -14,7 +14,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import simpy
 
@@ -30,7 +30,7 @@ from netsim.messaging.message import Envelope, Message, Received, leaving, refs_
 from netsim.node.adversary import Adversary
 from netsim.node.process_guard import guarded_process, located_error, process_name
 from netsim.node.wakeups import Wakeups
-from netsim.recording.uses import Ages, Arrival, Uses
+from netsim.recording.uses import Fates, Uses
 from netsim.rng import Streams
 from netsim.units import to_ns, to_s
 
@@ -57,8 +57,8 @@ class Outbox:
     deliveries : sequence of Delivery
         One a node, by id; they may be appended after this outbox is made.
     num_nodes : int
-    ages : Ages
-        Is told how old models are when their receivers' algorithms get them.
+    uses : Uses
+        Records what becomes of values that leave.
     adversary : Adversary or None
         What forges the messages of a malicious node.
 
@@ -77,14 +77,14 @@ class Outbox:
         wakeups: Wakeups,
         deliveries: Sequence[Delivery],
         num_nodes: int,
-        ages: Ages,
+        uses: Uses,
         adversary: Adversary | None,
     ) -> None:
         self._id, self._clock = node_id, clock
         self._link, self._parameter_bits = link, parameter_bits
         self.link_changed()
         self._wakeups, self._deliveries, self._num_nodes = wakeups, deliveries, num_nodes
-        self._ages, self._adversary = ages, adversary
+        self._uses, self._adversary = uses, adversary
         self.sent = 0
 
     def link_changed(self) -> None:
@@ -111,40 +111,49 @@ class Outbox:
         ProtocolError
             If a receiver is no other node, or a message can't be sent.
         """
-        deliveries = self._deliveries
         return [
-            Transmission(envelope, to, done or deliveries[to])
+            Transmission(envelope, to, done or self._deliveries[to])
             for envelope, receivers in self.sendings(messages, **marks)
             for to in receivers
         ]
 
     def sendings(self, messages: Mapping[int, Message], **marks: Any) -> list[Sending]:
         """Messages as they leave this node, each with its receivers; as `transmissions` has it."""
-        me, num_nodes = self._id, self._num_nodes
         found, receivers = list[Sending](), list[int]()
         last: Message | None = None
         for to, msg in messages.items():
-            if to == me or not 0 <= to < num_nodes:
-                raise ProtocolError(f"node {me} can't send to node {to}")
+            if to == self._id or not 0 <= to < self._num_nodes:
+                raise ProtocolError(f"node {self._id} can't send to node {to}")
             if msg is not last:  # the same for several receivers is packed once
                 last, receivers = msg, []
-                found.append((self._packed(msg, marks), receivers))
+                found.append((self.packed(msg, **marks), receivers))
             receivers.append(to)
         self.sent += len(messages)
         return found
 
-    def _packed(self, msg: Message, marks: Mapping[str, Any]) -> Envelope:
-        """A message as it leaves this node."""
-        msg, refs = leaving(msg, self._id)
+    def packed(self, msg: Message, **marks: Any) -> Envelope:
+        """A message as it leaves this node; `marks` as of `transmissions`."""
+        now_ns, (msg, refs) = self._clock.now, leaving(msg, self._id)
         if self._adversary is not None:
             msg = self._adversary.forged(msg)
             refs = list(refs_in(msg))
         for ref in refs:
             if ref.bringer is not None:
-                ref.bringer.used(self._clock.now, "send", None)
+                self._uses.read(self._id, (ref,), now_ns, "send")
         bits = size_bits(msg, self._parameter_bits, self._control_bits)
-        ages = self._ages if refs else None
-        return Envelope(msg, self._id, bits, self._wakeups.round, self._clock.now, ages, **marks)
+        fates = Fates(self._uses, self._id, type(msg).__name__, now_ns) if refs else None
+        return Envelope(msg, self._id, bits, self._wakeups.round, now_ns, fates, **marks)
+
+    def to_peers(self, msg: Message, peers: Sequence[int], tag: Any) -> list[Sending]:
+        """One message of an exchange as it leaves for all peers; see `transmissions`.
+
+        Parameters
+        ----------
+        msg, peers, tag
+            The message, whom it goes to (one or more), and the key of the exchange.
+        """
+        self.sent += len(peers)
+        return [(self.packed(msg, tag=tag), peers)]
 
 
 @dataclass(frozen=True)
@@ -287,7 +296,8 @@ class RequestReply:
                 self._close(number)
         else:
             self._counts["late_replies"] += 1
-            envelope.came_late(self._id)
+            if envelope.fates is not None:
+                envelope.fates.came_late(self._id)
 
     def without(self, envelope: Envelope) -> None:
         """A reply that has come is ignored: go on without it rather than ask again."""
@@ -318,9 +328,8 @@ class RequestReply:
 
     def _close(self, number: int) -> None:
         pending = self._pending.pop(number)
-        me, now = self._id, self._clock.now
-        got = [pending.got[j] for j in sorted(pending.got)]
-        pending.event.succeed(Envelope.all_handed_to(got, me, now))
+        now, got = self._clock.now, sorted(pending.got.items())
+        pending.event.succeed({j: envelope.handed_to(self._id, now) for j, envelope in got})
 
     # -- answering -------------------------------------------------------------------------------
 
@@ -378,9 +387,6 @@ class Inbox:
         What lets a malicious node ignore messages.
     counts : Counter
         Where messages ignored are counted.
-    uses : Uses
-        Where it is recorded what becomes of values that arrive.
-    clock : Clock
     """
 
     def __init__(
@@ -392,13 +398,10 @@ class Inbox:
         requests: RequestReply,
         adversary: Adversary | None,
         counts: Counter[str],
-        uses: Uses,
-        clock: Clock,
     ) -> None:
         self._id, self._barrier = node_id, barrier
         self._mailbox, self._latest, self._requests = mailbox, latest, requests
         self._adversary, self._counts = adversary, counts
-        self._uses, self._clock = uses, clock
 
     def deliver(self, tx: Transmission, outcome: str, arrived: Any) -> None:
         """A transmission to this node has ended.
@@ -410,27 +413,16 @@ class Inbox:
         arrived : numpy.ndarray of bool or None
             Which packets arrived, of a partial message.
         """
-        barrier, sent = self._barrier, tx.envelope
-        tag, envelope = sent.tag, None
-        if outcome not in ARRIVED:
-            if sent.ages is not None and outcome != "withdrawn":
-                self._uses.lost(self._clock.now)
-        else:
-            arrival = None
-            if sent.ages is not None:
-                arrival = Arrival(
-                    self._uses, tx.row, sent.src, self._id, type(sent.message).__name__,
-                    sent.sent_ns, self._clock.now,
-                )  # fmt: skip
+        barrier, envelope, sent = self._barrier, None, tx.envelope
+        tag = sent.tag
+        if outcome in ARRIVED:
             if self._adversary is not None and self._ignores(sent, self._adversary):
                 self._counts["messages_ignored"] += 1
-                if arrival is not None:
-                    arrival.settled("ignored")
+                if sent.fates is not None:
+                    sent.fates.settle(self._id, "ignored")
                 self._requests.without(sent)
             else:
                 envelope = sent if arrived is None else sent.in_part(arrived)
-                if arrival is not None:
-                    sent.arrivals[self._id] = arrival
         if barrier is not None:
             if tag is None:
                 barrier.recheck()
@@ -438,8 +430,8 @@ class Inbox:
                 return
         if envelope is None:
             return
-        if tag is not None and barrier is not None:
-            envelope.came_late(self._id)
+        if tag is not None and barrier is not None and envelope.fates is not None:
+            envelope.fates.came_late(self._id)
         if envelope.request is not None:
             self._requests.arrived(envelope)
         elif tag is None or barrier is not None:
@@ -579,21 +571,29 @@ class MessagingVerbs:
         max_age_s: float,
     ) -> simpy.Event:
         """See `Node.exchange`."""
-        if isinstance(msg, Message) or not isinstance(msg, Mapping):
-            messages = dict.fromkeys(self._peers() if to is None else to, msg)
-            kind = kind or type(msg)
-        else:
+        messages, peers = dict[int, Message](), tuple[int, ...]()
+        if isinstance(msg, Mapping) and not isinstance(msg, Message):
             messages = dict(msg)
-        kind = kind or next((type(m) for m in messages.values()), None)
-        if kind is None:
-            raise ProtocolError("exchange: nothing is sent, so give kind=")
+            kind = kind or next((type(m) for m in messages.values()), None)
+            if kind is None:
+                raise ProtocolError("exchange: nothing is sent, so give kind=")
+        else:
+            kind = kind or type(msg)
+            if to is None:
+                peers = self._peers()
+            else:
+                messages = dict.fromkeys(to, msg)
         senders = self._neighbours if expect is None else tuple(expect)
+        over, tag = None, cast(Any, (kind, phase))
         if self._barrier is not None:
-            over, meeting = self._barrier.join(self._id, kind, phase, senders)
-            meeting.in_flight += len(messages)
-            self._link.exchange(self._outbox.sendings(messages, tag=meeting), self._deliveries)
+            over, tag = self._barrier.join(self._id, kind, phase, senders)
+            tag.in_flight += len(messages) + len(peers)
+        if peers:
+            sendings = self._outbox.to_peers(cast(Message, msg), peers, tag)
+        else:
+            sendings = self._outbox.sendings(messages, tag=tag)
+        self._link.exchange(sendings, self._deliveries)
+        if over is not None:
             return over
-        tag, now_ns = (kind, phase), self._clock.now
-        self._link.exchange(self._outbox.sendings(messages, tag=tag), self._deliveries)
         limit_ns = math.inf if math.isinf(max_age_s) else to_ns(max_age_s)
-        return self._clock.happened(self._latest.take(tag, senders, now_ns, limit_ns))
+        return self._clock.happened(self._latest.take(tag, senders, self._clock.now, limit_ns))

@@ -153,7 +153,7 @@ class PublishingVerbs:
         if self._mixing.is_needed:
             self._mixing.used(ref, "published")
         if ref.bringer is not None:
-            ref.bringer.used(self._clock.now, "publish", None)
+            ref.bringer.uses.read(self._id, (ref,), self._clock.now, "publish")
         self.published.pop(stage, None)  # so that the last one published is the last in order
         self.published[stage] = Publication(ref, stage, predict, tuple(given))
 

@@ -131,7 +131,7 @@ class ValueVerbs:
         for ref in refs:
             ref.require_owner(self._id)
             if ref.bringer is not None:
-                ref.bringer.used(self._clock.now, "value", None)
+                ref.bringer.uses.read(self._id, (ref,), self._clock.now, "value")
         if sum(r.num_values for r in refs) > MAX_NUMBERS:
             raise ProtocolError(f"value: more than {MAX_NUMBERS} numbers; models stay lazy")
         if self._timing_only and default is None:

@@ -10,113 +10,96 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections import Counter
-from collections.abc import Collection
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Sequence
 from functools import partial
-from typing import Any
+from operator import itemgetter, mul
+from typing import Any, Protocol
 
 from netsim.recording.parquet_parts import Parts
-from netsim.recording.schema import FATES, UseRow
+from netsim.recording.schema import FATES
 from netsim.units import NS_PER_S, to_s
 
-_use_row = partial(tuple.__new__, UseRow)
-"""`UseRow` of a tuple of all its fields, in half the time; there is one for every message."""
+
+class Brought(Protocol):
+    """A value that a message may have brought."""
+
+    @property
+    def bringer(self) -> Fates | None:
+        """The fates of that message."""
 
 
-class Arrival:
-    """One message with values that has arrived at one receiver.
+class Fates:
+    """Fates of one message with values, at each receiver that it has reached.
 
     Parameters
     ----------
     uses : Uses
-        Where its fate is counted and recorded.
-    message : int
-        Number of its row in `messages/`.
-    src, dst : int
+        Where they are counted and recorded.
+    src : int
     kind : str
         Name of its class.
-    sent_ns, arrived_ns : int
+    sent_ns : int
 
     Attributes
     ----------
-    uses : Uses or None
-        None once its fate is known.
-    handed_ns : int or None
-        When an algorithm first got the message; None: none has.
-    is_late : bool
-        Whether it came after what waited for it had ended.
+    open : dict of int to tuple of int
+        By receiver where its fate is not known yet: number of its row in `messages/`, and when it
+        arrived [ns].
+    handed_ns : dict of int to int
+        By such a receiver, when its algorithm first got the message.
+    late : set of int
+        Receivers that it reached after what waited for it there had ended.
     """
 
-    __slots__ = (
-        "arrived_ns", "dst", "handed_ns", "is_late", "kind", "message", "sent_ns", "src", "uses",
-    )  # fmt: skip
+    __slots__ = ("handed_ns", "kind", "late", "open", "sent_ns", "src", "uses")
 
-    def __init__(
-        self,
-        uses: Uses,
-        message: int,
-        src: int,
-        dst: int,
-        kind: str,
-        sent_ns: int,
-        arrived_ns: int,
-    ) -> None:
-        self.uses: Uses | None = uses
-        self.message, self.src, self.dst, self.kind = message, src, dst, kind
-        self.sent_ns, self.arrived_ns = sent_ns, arrived_ns
-        self.handed_ns: int | None = None
-        self.is_late = False
-        uses._open[self] = None
-        uses._receivers.add(dst)
+    def __init__(self, uses: Uses, src: int, kind: str, sent_ns: int) -> None:
+        self.uses, self.src, self.kind, self.sent_ns = uses, src, kind, sent_ns
+        self.open: dict[int, tuple[int, int]] = {}
+        self.handed_ns: dict[int, int] = {}
+        self.late: Collection[int] = ()
 
-    def used(self, now_ns: int, by: str, weight: float | None) -> None:
-        """Note a use of one of its values; the first one counts.
+    def arrive(self, receivers: Iterable[int], row: int, now_ns: int) -> None:
+        """Note receivers that it reaches now.
 
         Parameters
         ----------
+        receivers : iterable of int
+        row : int
+            Number of the first one's row in `messages/`; those of the others follow.
         now_ns : int
-        by : str
-            What reads it.
-        weight : float or None
-            In a mixture, where it is a number.
         """
-        uses = self.uses
-        if uses is None:
-            return
-        age_ns = now_ns - self.sent_ns
-        uses._age_ns += age_ns
-        uses._users.add(self.dst)
-        if now_ns != uses._last_use_ns:
-            uses._gap_until(now_ns)
-        self._record(uses, "used", now_ns / NS_PER_S, age_ns / NS_PER_S, by, weight)
+        uses, fates = self.uses, self.open
+        if not fates:
+            uses._open[self] = None
+        for number, dst in enumerate(receivers, row):
+            fates[dst] = number, now_ns
+        uses._receivers.update(receivers)
 
-    def settled(self, fate: str) -> None:
-        """Note a fate that is no use, one of `FATES`, unless there is one already."""
-        uses = self.uses
-        if uses is None:
-            return
-        uses._unused_ns.append(self.arrived_ns)
-        self._record(uses, fate, None, None, "", None)
+    def came_late(self, node: int) -> None:
+        """Note that it reached `node` after what waited for it there had ended."""
+        self.late = {*self.late, node}
 
-    def _record(
-        self,
-        uses: Uses,
-        fate: str,
-        used_s: float | None,
-        age_s: float | None,
-        by: str,
-        weight: float | None,
-    ) -> None:
-        self.uses = None
-        del uses._open[self]
+    def became(self, node: int, fate: str) -> None:
+        """Note a fate at `node` that is no use, if its algorithm has never got the message."""
+        if node not in self.handed_ns:
+            self.settle(node, fate)
+
+    def settle(self, node: int, fate: str) -> None:
+        """Note a fate at `node` that is no use, one of `FATES`, unless there is one already."""
+        uses, arrived = self.uses, self.open.pop(node, None)
+        if arrived is None:
+            return
+        if not self.open:
+            del uses._open[self]
+        row, arrived_ns = arrived
+        uses._unused_ns.append(arrived_ns)
         uses.counts[fate] += 1
-        values = uses.parts.values
-        values += _use_row((
-            self.message, self.sent_ns, self.arrived_ns, self.src, self.dst, self.kind, fate,
-            used_s, age_s, by, weight,
-        ))  # fmt: skip
-        if len(values) >= uses.parts.full:
-            uses.parts.flush()
+        uses.parts.values += (
+            row, self.sent_ns, arrived_ns, self.src, node, self.kind, fate, None, None, "", None,
+        )  # fmt: skip
+        uses._flush_if_full()
 
 
 class Uses:
@@ -129,8 +112,8 @@ class Uses:
 
     Attributes
     ----------
-    limit_ns : float
-        The oldest message that the algorithm uses [ns].
+    ages : Ages
+        Counts how old messages are when algorithms get them.
     parts : Parts
     counts : Counter
         Messages by fate, of those whose fate is known.
@@ -140,20 +123,74 @@ class Uses:
         for fate in FATES:
             parts.words["fate"][fate]  # fixed codes
         self.parts = parts
-        self._open: dict[Arrival, None] = {}  # whose fate is not known, in the order of coming
+        self.ages = Ages()
+        self._open: dict[Fates, None] = {}  # of messages one of whose fates is not known
         self._unused_ns = array("q")
         self._lost_ns = array("q")  # when messages with values were given up
-        self.limit_ns = float("inf")
-        self.counts: Counter[str] = Counter()
+        self.counts = Counter[str]()
         self._last_use_ns = 0
         self._longest_gap_ns = (0, 0)  # from, to
         self._receivers: set[int] = set()
         self._users: set[int] = set()
         self._age_ns = 0
 
-    def lost(self, now_ns: int) -> None:
-        """Note a message with values that does not arrive."""
-        self._lost_ns.append(now_ns)
+    def lost(self, now_ns: int, receivers: int) -> None:
+        """Note a message with values that does not arrive at so many receivers."""
+        self._lost_ns.extend([now_ns] * receivers)
+
+    def read(
+        self,
+        node: int,
+        values: Sequence[Brought],
+        now_ns: int,
+        by: str,
+        weights: Sequence[float] = (),
+    ) -> None:
+        """Note that something at a node reads values, some of which messages brought.
+
+        The first use of a message counts; weight 0 is no use.
+
+        Parameters
+        ----------
+        node : int
+            The owner of the values.
+        values : sequence of Brought
+            Refs.
+        now_ns : int
+        by : str
+            What reads them.
+        weights : sequence of float
+            In a mixture, where they are known; may be shorter than `values`.
+        """
+        rows, used, total_ns = self.parts.values, 0, 0
+        for place, value in enumerate(values):
+            fates = value.bringer
+            if fates is None or node not in fates.open:
+                continue
+            weight = weights[place] if place < len(weights) else None
+            if weight == 0:
+                continue
+            row, arrived_ns = fates.open.pop(node)
+            if not fates.open:
+                del self._open[fates]
+            sent_ns = fates.sent_ns
+            age_ns = now_ns - sent_ns
+            used, total_ns = used + 1, total_ns + age_ns
+            rows += (
+                row, sent_ns, arrived_ns, fates.src, node, fates.kind, "used",
+                now_ns / NS_PER_S, age_ns / NS_PER_S, by, weight,
+            )  # fmt: skip
+        if used:
+            self.counts["used"] += used
+            self._age_ns += total_ns
+            self._users.add(node)
+            if now_ns != self._last_use_ns:
+                self._gap_until(now_ns)
+            self._flush_if_full()
+
+    def _flush_if_full(self) -> None:
+        if len(self.parts.values) >= self.parts.full:
+            self.flush()
 
     def _gap_until(self, now_ns: int) -> None:
         first, last = self._longest_gap_ns
@@ -163,22 +200,24 @@ class Uses:
 
     def end(self, now_ns: int) -> None:
         """Settle what has no fate yet; the run has ended."""
-        for arrival in list(self._open):
-            handed_ns = arrival.handed_ns
-            if arrival.is_late:
+        left = [(row, node, fates) for fates in self._open for node, (row, _) in fates.open.items()]
+        for _, node, fates in sorted(left, key=itemgetter(0)):  # in the order of coming
+            handed_ns = fates.handed_ns.get(node)
+            if node in fates.late:
                 fate = "late"
             elif handed_ns is None:
                 fate = "unread"
-            elif handed_ns - arrival.sent_ns > self.limit_ns:
+            elif handed_ns - fates.sent_ns > self.ages.limit_ns:
                 fate = "too_old"
             else:
                 fate = "not_used"
-            arrival.settled(fate)
+            fates.settle(node, fate)
         self._gap_until(now_ns)
 
     def flush(self) -> None:
-        """Write the rows of messages whose fate is known."""
+        """Write the rows of messages whose fate is known, and count their ages."""
         self.parts.flush()
+        self.ages.count()
 
     def close(self) -> None:
         """Close the table, once `end` has been called."""
@@ -284,29 +323,31 @@ class Ages:
     ----------
     limit_ns : float
         The oldest that the algorithm uses (its `max_age_s`) [ns].
+    of_kind : dict of str to array of int
+        By kind, the ages at uses that have not been counted yet [ns]; a caller appends to them.
     """
 
     def __init__(self) -> None:
         self.limit_ns = math.inf
+        self.of_kind: defaultdict[str, array[int]] = defaultdict(partial(array, "q"))
         # By kind: uses, and sum, sum of squares and largest of the ages in ns, as exact integers.
-        self._by_kind: dict[str, list[int]] = {}
+        self._by_kind: dict[str, tuple[int, int, int, int]] = {}
 
-    def add(self, kind: str, age_ns: int) -> None:
-        """Count one use of a message of a kind, unless it is too old to be used."""
-        if age_ns > self.limit_ns:
-            return
-        found = self._by_kind.get(kind)
-        if found is None:
-            self._by_kind[kind] = [1, age_ns, age_ns * age_ns, age_ns]
-            return
-        found[0] += 1
-        found[1] += age_ns
-        found[2] += age_ns * age_ns
-        if age_ns > found[3]:
-            found[3] = age_ns
+    def count(self) -> None:
+        """Count the ages in `of_kind` and empty it."""
+        for kind, ages in self.of_kind.items():
+            used = [age_ns for age_ns in ages if age_ns <= self.limit_ns]
+            if used:
+                uses, total, squares, oldest = self._by_kind.get(kind, (0, 0, 0, 0))
+                self._by_kind[kind] = (
+                    uses + len(used), total + sum(used), squares + sum(map(mul, used, used)),
+                    max(oldest, *used),
+                )  # fmt: skip
+        self.of_kind.clear()
 
     def summary(self) -> dict[str, Any]:
         """`used mean_s std_s max_s` over all messages, and the same `by_kind`; empty if none."""
+        self.count()
         if not self._by_kind:
             return {}
         uses, total, squares, oldest = zip(*self._by_kind.values(), strict=True)

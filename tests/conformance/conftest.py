@@ -1,7 +1,7 @@
 """Play small algorithms on a small world and keep their observations beside the message log."""
 
 import importlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -109,26 +109,29 @@ def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Playe
         created: list[Any] = []
         endings: list[Any] = []
         handed: dict[tuple[int, int], Envelope] = {}
-        sendings, deliver, hand = Outbox.sendings, Inbox.deliver, Envelope.all_handed_to
+        deliver, hand = Inbox.deliver, Envelope.handed_to
 
-        def counted(outbox: Outbox, *args: Any, **marks: Any) -> Any:
-            found = sendings(outbox, *args, **marks)
-            created.extend((envelope, dst) for envelope, receivers in found for dst in receivers)
-            return found
+        def counted(make: Any) -> Any:
+            def made(outbox: Outbox, *args: Any, **marks: Any) -> Any:
+                found = make(outbox, *args, **marks)
+                created.extend((envelope, dst) for envelope, group in found for dst in group)
+                return found
+
+            return made
 
         def noted_end(inbox: Inbox, tx: Any, outcome: str, arrived: Any) -> None:
             endings.append((tx.envelope, tx.dst))  # kept, so that no other gets its id
             deliver(inbox, tx, outcome, arrived)
 
-        def noted(envelopes: Iterable[Envelope], node: int, now_ns: int) -> Any:
-            kept = list(envelopes)  # so that no other gets their ids
-            handed.update({(id(envelope), node): envelope for envelope in kept})
-            return hand(kept, node, now_ns)
+        def noted(envelope: Envelope, node: int, now_ns: int) -> Any:
+            handed[id(envelope), node] = envelope  # kept, so that no other gets its id
+            return hand(envelope, node, now_ns)
 
         with monkeypatch.context() as patch:
-            patch.setattr(Outbox, "sendings", counted)
+            for name in ("sendings", "to_peers"):
+                patch.setattr(Outbox, name, counted(getattr(Outbox, name)))
             patch.setattr(Inbox, "deliver", noted_end)
-            patch.setattr(Envelope, "all_handed_to", staticmethod(noted))
+            patch.setattr(Envelope, "handed_to", noted)
             out = tmp_path / f"run-{runs}"
             run = Simulation(world.build(scenario), scenario.algorithm[0], out, timing_only, None)
             run.write_inputs(out)

@@ -3,6 +3,7 @@
 import os
 import socket
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +14,7 @@ from netsim.errors import ScenarioError, printable
 from netsim.recording import checksums, run_folder
 from netsim.recording.recorder import Recorder
 from netsim.recording.schema import NODE_COLUMNS, TABLES
-from netsim.recording.uses import Arrival
+from netsim.recording.uses import Fates
 from netsim.recording.whole_files import write_text
 
 S = 1_000_000_000
@@ -40,8 +41,9 @@ def run(tmp_path):
         recorder.metric(k * S, k, "loss", "trained", float("nan"), k, 80, 0.5)
         recorder.spent(k * S)
         recorder.graph(k * S, k, 0, -0.5)
-        arrival = Arrival(recorder.uses, k - 1, 0, k, "Model", 0, k * S)
-        arrival.used(k * S, "mix", 0.5)
+        fates = Fates(recorder.uses, 0, "Model", 0)
+        fates.arrive((k,), k - 1, k * S)
+        recorder.uses.read(k, [SimpleNamespace(bringer=fates)], k * S, "mix", (0.5,))
         recorder.intervals.works(0, k, "train", 0, k * S)
         recorder.hop(0, k * S, 0, k, 0, 2, 0, 80, "delivered", 1, 90)
     recorder.intervals.end(2 * S)

@@ -8,7 +8,7 @@ import pytest
 from netsim import engine, world
 from netsim.messaging.message import Envelope, Message
 from netsim.recording.recorder import Recorder
-from netsim.recording.uses import Ages
+from netsim.recording.uses import Ages, Fates
 from netsim.scenario import from_dict
 
 S = 1_000_000_000
@@ -102,7 +102,7 @@ def test_staleness_is_over_uses_of_messages():
     ages = Ages()
     assert ages.summary() == {}
     for kind, age_s in (("Model", 1), ("Model", 3), ("Reply", 5)):
-        ages.add(kind, age_s * S)
+        ages.of_kind[kind].append(age_s * S)
     assert ages.summary() == {
         "used": 3,
         "mean_s": pytest.approx(3.0),
@@ -119,13 +119,14 @@ def test_messages_that_the_algorithm_discards_for_their_age_are_not_used():
     ages = Ages()
     ages.limit_ns = 3 * S
     for age_s in (1, 3, 4, 100):
-        ages.add("Model", age_s * S)
+        ages.of_kind["Model"].append(age_s * S)
     assert (ages.summary()["used"], ages.summary()["max_s"]) == (2, 3.0)
 
 
 def test_a_message_used_again_is_counted_again_with_its_age_then():
-    ages = Ages()
-    envelope = Envelope(Word(), 0, 8, 1, 2 * S, ages)
+    uses = Recorder(None).uses
+    ages = uses.ages
+    envelope = Envelope(Word(), 0, 8, 1, 2 * S, Fates(uses, 0, "Word", 2 * S))
     assert [envelope.handed_to(1, t * S).age_s for t in (3, 7)] == [1.0, 5.0]
     assert ages.summary()["mean_s"] == 3.0
     assert ages.summary()["used"] == 2

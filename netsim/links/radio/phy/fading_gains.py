@@ -159,8 +159,13 @@ class FadingGains:
         """Keys of the draws that hold for the pairs of one node."""
         if not self.per_exchange:
             return [(time_ns // self._coherence_ns,)] * len(others)
-        mine, last_wakeup = self._last_wakeup(node, time_ns), self._last_wakeup
-        return [_wakeup_key(node, mine, j, last_wakeup(j, time_ns)) for j in others]
+        last_wakeup, keys = self._last_wakeup, list[tuple[int, ...]]()
+        mine_ns, mine = last_wakeup(node, time_ns)
+        for j in others:  # as `_wakeup_key` has it, without a call for each
+            j_ns, number = last_wakeup(j, time_ns)
+            is_theirs = j_ns > mine_ns or (j_ns == mine_ns and j < node)
+            keys.append((j, number) if is_theirs else (node, mine))
+        return keys
 
     def _draw_gain(self, low: int, high: int, *key: int) -> float:
         u = self._streams.uniform("fading", low, high, *key)

@@ -1,9 +1,24 @@
 // A table that its headings sort.
 "use strict";
 let tables = 0;
+
+// The form of a column's numbers: shares have one decimal, others as many as the largest has for three digits.
+function spelling({ values, unit }) {
+  const { number } = report;
+  const sizes = values.filter((value) => Number.isFinite(value) && value !== 0).map(Math.abs);
+  const most = sizes.reduce((a, b) => Math.max(a, b), 0);
+  if (!(most >= 1e-2 && most < 1e9) || values.every((value) => typeof value !== "number" || Number.isInteger(value))) return (value) => number(value);
+  const isShare = unit === "%" || unit === "pp";
+  const decimals = isShare ? 1 : Math.max(most < 1e3 ? 1 : 0, Math.min(3, 2 - Math.floor(Math.log10(most))));
+  if (sizes.some((size) => size < 0.5 * 10 ** -decimals)) return (value) => number(value);
+  const form = new Intl.NumberFormat("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+  return (value) => (Number.isFinite(value) ? form.format(value).replace("-", "−") : number(value));
+}
+
 function sortableTable(into, { caption, columns, marked, rowOf, firstKey, descending }) {
   // columns: [{key, title, unit, values, about?, show?}]; `rowOf(k)` may give a node to pick.
-  const { element, number } = report;
+  const { element } = report;
+  const spelled = columns.map((column) => column.show || spelling(column));
   const rows = columns[0].values.map((_, k) => k);
   const body = element("tbody");
   const heads = columns.map((column) => {
@@ -19,7 +34,7 @@ function sortableTable(into, { caption, columns, marked, rowOf, firstKey, descen
     columns.forEach((column, at) => {
       const value = column.values[k];
       const isWord = typeof value === "string";
-      const text = column.show ? column.show(value) : isWord ? value : number(value);
+      const text = isWord && !column.show ? value : spelled[at](value);
       const node = at === 0 && rowOf ? rowOf(k) : null;
       row.append(element("td", { class: isWord ? "word" : "", "data-label": `${column.title}${column.unit ? ` [${column.unit}]` : ""}` }, node === null ? text
         : element("button", { type: "button", "aria-label": `show node ${node} in the figures`, onclick: () => report.toggle(node) }, text)));
@@ -68,11 +83,11 @@ function sortableTable(into, { caption, columns, marked, rowOf, firstKey, descen
 
 // The same with a row a column, for paper: it is higher than wide.
 function turned(columns, rows) {
-  const { element, number } = report;
-  const text = (value) => (typeof value === "string" ? value : number(value));
+  const { element } = report;
+  const text = (value, column) => (typeof value === "string" ? value : spelling(column)(value));
   const [names, ...others] = columns;
   return element("table", { class: "on-paper" },
-    element("thead", null, element("tr", null, element("th", { scope: "col", class: "word" }, names.title), ...rows.map((k) => element("th", { scope: "col" }, text(names.values[k]))))),
+    element("thead", null, element("tr", null, element("th", { scope: "col", class: "word" }, names.title), ...rows.map((k) => element("th", { scope: "col" }, text(names.values[k], names))))),
     element("tbody", null, ...others.map((column) => element("tr", null,
-      element("td", { class: "word" }, `${column.title}${column.unit ? ` [${column.unit}]` : ""}`), ...rows.map((k) => element("td", null, text(column.values[k])))))));
+      element("td", { class: "word" }, `${column.title}${column.unit ? ` [${column.unit}]` : ""}`), ...rows.map((k) => element("td", null, text(column.values[k], column)))))));
 }
