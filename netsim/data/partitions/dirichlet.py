@@ -32,8 +32,8 @@ class Dirichlet(Partition):
     Parameters
     ----------
     alpha : float
-        Concentration; the smaller, the fewer classes a node has. `beta`, its name in pFedGraph and
-        until now here, is still read.
+        Concentration; the smaller, the fewer classes a node has. `beta`, its name in pFedGraph,
+        is read as well.
     min_samples : int
         Training rows of the smallest node (pFedGraph 10, DPFL 20).
     too_few : {"redraw", "top_up"}
