@@ -314,8 +314,12 @@ class MessageLevelSampler:
         now, medium = self._env.now, flight.medium
         if not flight.held_ns or flight.passed_ns(now) >= 0:
             return []
-        keeps = self._senses or medium.shares is not None
-        share = flight.share_at(now) if keeps else medium.transmit_share(flight.held_ns)
+        if now < flight.at_once_ends_ns:  # spread anew by `set_first_attempt`
+            share = flight.at_once_frame_ns / (flight.at_once_frame_ns + medium.wait_ns)
+        elif self._senses or medium.shares is not None:
+            share = flight.share_at(now)
+        else:
+            share = medium.transmit_share(flight.held_ns)
         return [(now, flight.true_ns(0), share)]
 
     def _sample_part(
