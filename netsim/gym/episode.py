@@ -12,7 +12,28 @@ from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any
 
+import torch
+
 from netsim.node.decisions import Abandoned, Agent, Decision, Totals
+
+_guard = threading.Lock()
+_callers: list[int] = []
+"""For each episode under way the number of torch's threads before it began."""
+
+
+def _compute_in_one_thread() -> None:
+    """Let the caller's networks compute in one thread, as the run does, while episodes play."""
+    with _guard:
+        _callers.append(_callers[0] if _callers else torch.get_num_threads())
+        torch.set_num_threads(1)
+
+
+def _compute_as_before() -> None:
+    """Give the caller its threads back where no other episode plays."""
+    with _guard:
+        before = _callers.pop()
+        if not _callers:
+            torch.set_num_threads(before)
 
 
 class Episode:
@@ -38,12 +59,13 @@ class Episode:
     def __init__(self, play: Callable[[Agent], object], to_horizon: bool) -> None:
         self.decision: Decision | None = None
         self.totals = Totals(0.0, 0.0, 0.0, 0.0, 1.0)
-        self.finished, self._ended = False, False
+        self.finished, self._ended, self._given_up = False, False, False
         self._play, self._to_horizon = play, to_horizon
         self._questions: SimpleQueue[Decision | BaseException | None] = SimpleQueue()
         self._answers: SimpleQueue[Any] = SimpleQueue()
         self._thread = threading.Thread(target=self._in_thread, name="netsim episode", daemon=True)
         self._process = os.getpid()
+        _compute_in_one_thread()
         self._thread.start()
         self._next()
 
@@ -65,11 +87,13 @@ class Episode:
         Abandoned
             If nobody is going to answer.
         """
-        self._questions.put(decision)
-        answer = self._answers.get()
-        if answer is Abandoned:
-            raise Abandoned
-        return answer
+        if not self._given_up:  # else a further node asks at the instant at which the run ends
+            self._questions.put(decision)
+            answer = self._answers.get()
+            if answer is not Abandoned:
+                return answer
+            self._given_up = True
+        raise Abandoned
 
     def finish(self, totals: Totals) -> None:
         """Note, in the run's thread, that nothing is left to decide.
@@ -87,6 +111,8 @@ class Episode:
         self.decision = None  # it holds the run, which is freed where it ends
         found = self._questions.get()
         self._ended = found is None or isinstance(found, BaseException)
+        if self._ended:
+            _compute_as_before()
         if isinstance(found, BaseException):
             self._thread.join()
             raise found
@@ -122,6 +148,7 @@ class Episode:
             self._ended, self.decision = True, None
             self._answers.put(Abandoned)
             self._questions.get()
+            _compute_as_before()
         self._thread.join()
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from netsim import engine, world
 from netsim.errors import ScenarioError
 from netsim.gym.episode import Episode
-from netsim.node.decisions import Agent, Decides, Totals
+from netsim.node.decisions import Agent, Decides, Totals, is_weight
 from netsim.python_api.playing import run
 from netsim.python_api.scenario import Scenario, as_scenario, kinds_for, parts
 from netsim.registry import did_you_mean
@@ -58,13 +58,28 @@ class Source:
         self._timing_only = timing_only
         self.seed = int(self._scenario.tables.seed)
         self.decides = self._declared()
-        self.reward = dict(self.decides.reward if reward is None else reward)
-        for name in self.reward:
+        self.reward = self._rewarded(self.decides.reward if reward is None else reward)
+
+    def _rewarded(self, reward: Mapping[str, float]) -> dict[str, float]:
+        """The weights of a reward, checked."""
+        if not isinstance(reward, Mapping):
+            raise ScenarioError(
+                f'reward: {reward!r} must have a weight for each name, as {{"time_s": -1.0}}'
+            )
+        for name, weight in reward.items():
             if name not in Totals._fields:
                 raise ScenarioError(
                     f"reward: {name!r} must be one of {', '.join(Totals._fields)}"
-                    + did_you_mean(name, Totals._fields)
+                    + did_you_mean(str(name), Totals._fields)
                 )
+            if not is_weight(weight):
+                raise ScenarioError(f"reward: {name}: {weight!r} must be a finite number")
+            if self._timing_only and weight and name in ("score", "fairness"):
+                raise ScenarioError(
+                    f"timing_only: the reward is of {name}, which nothing measures without tensor "
+                    'work; state another one, as reward={"time_s": -1.0}, or leave timing_only out'
+                )
+        return {name: float(weight) for name, weight in reward.items()}
 
     def __reduce__(self) -> tuple[Any, ...]:
         made_with = self._scenario, self._algorithm, self.reward, self._record, self._timing_only
@@ -92,7 +107,7 @@ class Source:
         if algorithm not in deciding:
             raise ScenarioError(
                 f"{name}: algorithm {algorithm!r}: must be one of {', '.join(deciding)}"
-                + did_you_mean(algorithm, deciding)
+                + did_you_mean(str(algorithm), deciding)
             )
         return algorithm
 

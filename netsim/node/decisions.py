@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from math import isfinite
+from numbers import Integral, Real
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -50,6 +52,10 @@ class Numbers:
     low: float = -np.inf
     high: float = np.inf
 
+    def __post_init__(self) -> None:
+        if not self.low <= self.high:
+            raise ProtocolError(f"Numbers: low = {self.low} must be at most high = {self.high}")
+
     def checked(self, value: ArrayLike) -> Array:
         """As of `Space`; a float64 array of this shape."""
         given = np.asarray(value)
@@ -79,6 +85,9 @@ class Choice:
 
     n: int
 
+    def __post_init__(self) -> None:
+        _require_count("Choice: n", self.n)
+
     def checked(self, value: Any) -> int:
         """As of `Space`."""
         return int(_whole(value, (), self.n))
@@ -99,6 +108,11 @@ class Choices:
     """
 
     sizes: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        _require_count("Choices: number of sizes", len(self.sizes))
+        for size in self.sizes:
+            _require_count("Choices: a size", size)
 
     def checked(self, value: Any) -> tuple[int, ...]:
         """As of `Space`."""
@@ -121,6 +135,9 @@ class Subset:
     """
 
     n: int
+
+    def __post_init__(self) -> None:
+        _require_count("Subset: n", self.n)
 
     def checked(self, value: Any) -> tuple[int, ...]:
         """As of `Space`; `value` is (n,) of 0 and 1."""
@@ -145,6 +162,12 @@ class Best:
     n: int
     count: int
 
+    def __post_init__(self) -> None:
+        _require_count("Best: n", self.n)
+        _require_count("Best: count", self.count)
+        if self.count > self.n:
+            raise ProtocolError(f"Best: count = {self.count} must be at most n = {self.n}")
+
     def checked(self, value: ArrayLike) -> tuple[int, ...]:
         """As of `Space`; `value` is (n,) scores from 0 to 1."""
         scores = Numbers((self.n,), 0.0, 1.0).checked(value)
@@ -168,6 +191,9 @@ class Shares:
 
     n: int
 
+    def __post_init__(self) -> None:
+        _require_count("Shares: n", self.n)
+
     def checked(self, value: ArrayLike) -> Array:
         """As of `Space`; float64 (n,), which sum to one."""
         given = Numbers((self.n,), 0.0, 1.0).checked(value)
@@ -176,6 +202,16 @@ class Shares:
     def nothing(self) -> Array:
         """As of `Space`: equal shares."""
         return np.full(self.n, 1.0 / self.n)
+
+
+def _require_count(what: str, number: Any) -> None:
+    if not isinstance(number, Integral) or isinstance(number, bool) or number < 1:
+        raise ProtocolError(f"{what} = {number!r} must be a whole number of at least 1")
+
+
+def is_weight(number: Any) -> bool:
+    """Return whether a number can weigh a part of a reward: it is real and finite."""
+    return isinstance(number, Real) and not isinstance(number, bool) and isfinite(number)
 
 
 def _whole(value: Any, shape: tuple[int, ...], below: Any) -> Array:
@@ -296,11 +332,35 @@ class Decides:
     reward: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        unknown = [name for name in self.reward if name not in Totals._fields]
-        if unknown:
+        deciders = self.deciders
+        if not isinstance(deciders, tuple) or not all(isinstance(n, Integral) for n in deciders):
+            raise ProtocolError(f"Decides: deciders = {deciders!r}: must be a tuple of nodes")
+        if not deciders or len(set(deciders)) < len(deciders) or min(deciders) < 0:
             raise ProtocolError(
-                f"Decides: reward {unknown[0]!r}: must be one of {', '.join(Totals._fields)}"
+                f"Decides: deciders = {deciders!r}: must name a node at least, each once, from 0"
             )
+        if not isinstance(self.observation, Mapping):
+            raise ProtocolError(
+                f"Decides: observation = {self.observation!r}: must have a space for each name"
+            )
+        spaces = {f"observation {name!r}": space for name, space in self.observation.items()}
+        for what, space in {**spaces, "action": self.action}.items():
+            if not hasattr(space, "checked"):
+                raise ProtocolError(
+                    f"Decides: {what}: {space!r} is no space; take api.Numbers, Choice, Choices, "
+                    "Subset, Best or Shares"
+                )
+        if not callable(self.policy):
+            raise ProtocolError(f"Decides: policy = {self.policy!r}: must be callable")
+        if not isinstance(self.reward, Mapping):
+            raise ProtocolError(f"Decides: reward = {self.reward!r}: must have a weight by name")
+        for name, weight in self.reward.items():
+            if name not in Totals._fields:
+                raise ProtocolError(
+                    f"Decides: reward {name!r}: must be one of {', '.join(Totals._fields)}"
+                )
+            if not is_weight(weight):
+                raise ProtocolError(f"Decides: reward {name!r}: {weight!r} must be a finite number")
 
 
 class Decisions:

@@ -117,6 +117,8 @@ def run(
     if asked:
         chosen = chosen.replace(run=asked)
     draft, objects, folders = parts(chosen)
+    if agent is not None and not callable(agent):
+        raise ScenarioError(f"{RUN}: agent = {agent!r}: must be callable, decision -> action")
     if objects and chosen.tables.run.engine == "ray":
         raise ScenarioError(
             f'{draft.path}: [run] engine = "ray": algorithms and components that are objects of '

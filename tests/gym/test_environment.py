@@ -10,6 +10,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+import torch
 
 pytest.importorskip("gymnasium", reason="Gymnasium is not installed: pip install 'netsim-dfl[gym]'")
 pytest.importorskip(
@@ -22,8 +23,9 @@ from pettingzoo.test import api_test, seed_test
 
 import netsim
 import netsim.gym
+from netsim import api
 from netsim.engine.simulation import Simulation
-from netsim.errors import NetsimError, ScenarioError
+from netsim.errors import NetsimError, ProtocolError, ScenarioError
 from netsim.recording import summary
 
 SMALL = {
@@ -201,7 +203,7 @@ def test_an_episode_that_has_ended_is_freed_before_the_next(small):
 
     gc.collect()
     before = runs()  # of other tests
-    with netsim.gym.make(small, timing_only=True) as env:
+    with netsim.gym.make(small, timing_only=True, reward={"time_s": -1.0}) as env:
         for seed in range(3):
             env.reset(seed=seed)
             env.step(env.action_space.sample())
@@ -360,9 +362,10 @@ def test_what_can_not_be_an_environment_is_refused(small, pace):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", ["small_client_selection", "small_bandwidth_allocation"])
 def test_shipped_examples_pass_the_checks_of_both_libraries(name):
-    with netsim.gym.make(name, timing_only=True) as env:
+    quick = {"timing_only": True, "reward": {"time_s": -1.0}}
+    with netsim.gym.make(name, **quick) as env:
         check_env(env, skip_render_check=True)
-    several = netsim.gym.aec(name, timing_only=True)
+    several = netsim.gym.aec(name, **quick)
     api_test(several, num_cycles=20)
     several.close()
 
@@ -392,6 +395,89 @@ def test_several_agents_decide_in_the_order_of_virtual_time(pace):
     ended = max(t for t, _ in asked)
     for agent, start_s in first.items():
         assert ended - start_s - 1e-9 <= -total[agent] <= 10.0 - start_s
+
+
+AT_ONCE = PACE.replace("yield node.wakeup()", "yield node.sleep(1.0)")
+
+
+@pytest.mark.parametrize("steps", range(4))
+@pytest.mark.parametrize("ends", ["close", "reset"])
+def test_an_episode_ends_between_decisions_of_one_instant(pace, tmp_path, steps, ends):
+    (tmp_path / "pace.py").write_text(AT_ONCE)
+    env = netsim.gym.aec(pace)
+    env.reset(seed=0)
+    for _ in range(steps):
+        env.step(1)
+    env.close() if ends == "close" else env.reset(seed=1)
+    env.close()
+    assert "netsim episode" not in [thread.name for thread in threading.enumerate()]
+
+
+@pytest.mark.parametrize("made", [1, 2])
+def test_the_callers_threads_of_torch_come_back(small, made):
+    """Networks of an agent compute in one thread while an episode plays."""
+    torch.set_num_threads(2)
+    envs = [netsim.gym.make(small) for _ in range(made)]
+    for seed in range(2):
+        for env in envs:
+            env.reset(seed=seed)
+            assert torch.get_num_threads() == 1
+    for env in envs:
+        env.close()
+    assert torch.get_num_threads() == 2
+
+
+@pytest.mark.parametrize(
+    ("reward", "said"),
+    [
+        ({"time_s": "x"}, "reward: time_s: 'x' must be a finite number"),
+        ({"time_s": float("nan")}, "reward: time_s: nan must be a finite number"),
+        ("score", "reward: 'score' must have a weight for each name"),
+        ({"score": 1.0}, "timing_only: the reward is of score, which nothing measures"),
+        (None, "timing_only: the reward is of score, which nothing measures"),
+    ],
+)
+def test_a_reward_that_can_not_be_is_refused(small, reward, said):
+    with pytest.raises(ScenarioError, match=said):
+        netsim.gym.make(small, reward=reward, timing_only=True)
+
+
+def test_what_is_no_agent_is_refused(small, tmp_path):
+    with pytest.raises(ScenarioError, match="agent = 3: must be callable"):
+        netsim.run(small, agent=3, out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+DECLARED = {
+    "deciders": (0,), "observation": {}, "action": api.Choice(2), "policy": lambda decision: 0,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (lambda: api.Choice(0), "Choice: n = 0 must be a whole number of at least 1"),
+        (lambda: api.Choice(2.5), "Choice: n = 2.5"),
+        (lambda: api.Choices(()), "Choices: number of sizes = 0"),
+        (lambda: api.Choices((2, -1)), "Choices: a size = -1"),
+        (lambda: api.Subset(0), "Subset: n = 0"),
+        (lambda: api.Shares(0), "Shares: n = 0"),
+        (lambda: api.Best(3, 5), "Best: count = 5 must be at most n = 3"),
+        (lambda: api.Numbers((), 1.0, 0.0), "Numbers: low = 1.0 must be at most high = 0.0"),
+        (lambda: api.Numbers((), float("nan")), "Numbers: low = nan"),
+        (lambda: api.Decides(**{**DECLARED, "deciders": 3}), "deciders = 3: must be a tuple"),
+        (lambda: api.Decides(**{**DECLARED, "deciders": ()}), "must name a node at least"),
+        (lambda: api.Decides(**{**DECLARED, "deciders": (0, 0)}), "each once"),
+        (lambda: api.Decides(**{**DECLARED, "action": None}), "action: None is no space"),
+        (lambda: api.Decides(**{**DECLARED, "observation": 3}), "observation = 3"),
+        (lambda: api.Decides(**{**DECLARED, "observation": {"x": 3}}), "'x': 3 is no space"),
+        (lambda: api.Decides(**{**DECLARED, "policy": 1}), "policy = 1: must be callable"),
+        (lambda: api.Decides(**{**DECLARED, "reward": {"time_s": "x"}}), "must be a finite"),
+    ],
+)  # fmt: skip
+def test_a_declaration_that_can_not_be_is_refused(made, said):
+    with pytest.raises(ProtocolError, match=said):
+        made()
 
 
 def test_an_episode_without_a_decision_is_told(pace):
