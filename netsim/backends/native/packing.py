@@ -20,7 +20,7 @@ LARGEST_AREA = 128
 """Most entries of the kernel of such a convolution."""
 
 TILES_GAIN = 1.3
-"""How many times fewer products tiles of results must take than each result by itself."""
+"""Least ratio of the products that results take one by one to those that tiles take."""
 
 
 def up(n: int, to: int) -> int:

@@ -372,7 +372,9 @@ class MessageLevelSampler:
                     so_far.blocks, left_ns, passed_ns, hopeless, usual
                 )
                 break
-        self._transmits(flight, self._env.now, 1.0 if usual is None else usual, others)
+        usual = 1.0 if usual is None else usual
+        if others or flight.stretches or usual != flight.transmit_share:
+            self._transmits(flight, self._env.now, usual, others)
         if flight in self._sampling:
             return passed_ns
         duration_ns = sum(b.length_ns or 0 for b in blocks[:-1]) if len(blocks) > 1 else 0

@@ -313,7 +313,9 @@ class RadioChannel:
             snr: float = found if flat else self._of_blocks(found, rate)  # type: ignore[assignment]
             rate = rate if share.part else 0.0
             attempt_ns = self.attempt_ns(packet_bits, rate, medium)
-            transmit_share = medium.transmit_share(attempt_ns) * share.part if rate > 0 else 0.0
+            transmit_share = share.part if rate > 0 else 0.0
+            if medium is not ALONE:
+                transmit_share *= medium.transmit_share(attempt_ns)
             attempt_ns /= share.part or 1.0
             per = self._error(snr, packet_bits, rate) if rate > 0 else 1.0
             if snr * rise < self.sensitivity:
