@@ -77,6 +77,9 @@ def test_a_loop_in_which_no_time_passes_is_named(play_source, monkeypatch):
 
 
 @pytest.mark.thinned(3)
+@pytest.mark.filterwarnings(  # the signal may find Python in a callback of its garbage collector
+    "ignore::pytest.PytestUnraisableExceptionWarning"
+)
 @pytest.mark.parametrize(
     ("source", "where"),
     [
