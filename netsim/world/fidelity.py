@@ -1,9 +1,10 @@
 """The level at which a radio is played whose scenario leaves it open: `fidelity = "auto"`.
 
-Frame by frame where carriers are sensed, some senders are hidden from each other at a receiver that
-both reach, or notice each other only after a slot, and the network is small; else message by
-message. Message by message, senders that are hidden from each other are met on average, and a slot
-is as long as it takes to notice each other: see `docs/fidelity.md`.
+Frame by frame where carriers are sensed, the network is small, and some senders are hidden from
+each other at a receiver that both reach, or notice each other only after a slot, or send packets
+that last about as long as a fade. Else message by message, where senders that are hidden from each
+other are met on average, a slot is as long as it takes to notice each other, and what senders do to
+each other is found anew for each fade, as if it lasted: see `docs/fidelity.md`.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from netsim.links.radio.mac.changing_contention import ATTEMPTS
 from netsim.links.radio.phy.budget import LinkBudget
 from netsim.links.radio.table import Radio
 from netsim.scenario.tables import Scenario
-from netsim.units import to_ns
+from netsim.units import NS_PER_S, to_ns
 
 MOST_NODES = 100
 """Larger networks are played message by message: frames cost more than ten times as much there."""
@@ -86,11 +88,12 @@ def without_places(scenario: Scenario) -> Fidelity | None:
     count = scenario.nodes.count
     if radio.mac.of_means:
         return Fidelity("message", f"mac.{radio.mac.of_means} is of no effect frame by frame")
-    late = not radio.mac.noticed_in_time
+    at_all = "" if radio.mac.noticed_in_time else LATE  # wherever nodes are
+    at_all = at_all or _packets_outlast_fades(radio)
     if count > MOST_NODES:
-        besides = f"; {LATE}, which is left out" if late else ""
+        besides = f"; {at_all}, which is left out" if at_all else ""
         return Fidelity("message", f"{count} nodes are more than {MOST_NODES}{besides}")
-    if radio.sensitivity_dbm is None and radio.mac.range_m is None and not late:
+    if radio.sensitivity_dbm is None and radio.mac.range_m is None and not at_all:
         return Fidelity(
             "message", "all senders hear each other without sensitivity_dbm and carrier_sense_m"
         )
@@ -100,7 +103,20 @@ def without_places(scenario: Scenario) -> Fidelity | None:
         Radio.model_validate(radio.model_dump(exclude_unset=True) | {"fidelity": "packet"})
     except ValueError:
         return Fidelity("message", "its tables have something that frames can't play")
-    return Fidelity("packet", LATE) if late else None
+    return Fidelity("packet", at_all) if at_all else None
+
+
+def _packets_outlast_fades(radio: Radio) -> str:
+    """In words, where packets at the lowest rate last about as long as a fade; else empty."""
+    slowest_bps, fading = radio.rate.slowest_bps(radio.bandwidth_hz), radio.fading
+    if slowest_bps is None or fading.kind == "none" or fading.hold != "coherence":
+        return ""
+    bits = 8 * (radio.packet_payload_bytes + radio.packet_header_bytes)
+    packet_s = radio.overhead_ns(bits) / NS_PER_S + bits / slowest_bps
+    fade_s = fading.constant_s(radio.carrier_hz)
+    if packet_s * ATTEMPTS <= fade_s:
+        return ""
+    return f"packets last up to {packet_s:.3g} s, at the lowest rate, and fades {fade_s:.3g} s"
 
 
 def _differs(later: Scenario, scenario: Scenario) -> bool:

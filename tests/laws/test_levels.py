@@ -236,6 +236,58 @@ def test_a_sender_whose_link_has_no_rate_holds_nobody_up(ether, fidelity):
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("fidelity", BOTH)
+@pytest.mark.parametrize(
+    "mac",
+    [
+        {"kind": "shared"},
+        {"kind": "aloha"},
+        {"kind": "tdma"},
+        {"kind": "csma"},
+        {"kind": "csma", "carrier_sense_m": 1.0},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("silent", [1, 3])
+def test_senders_whose_links_have_no_rate_change_nothing(ether, fidelity, mac, silent):
+    """Beside one that sends: it takes as long, to the nanosecond, and tries as often, as alone."""
+    found = []
+    for others in (0, silent):
+        snr = np.full((8, 8), 1e5)
+        for src in (2, 3, 4):
+            snr[src, src + 3] = snr[src + 3, src] = 1e-3
+        rate = {"kind": "shannon_gap", "min_rate_bps": 1e6}
+        fading = {"kind": "rayleigh", "coherence_s": 0.1}
+        keys = dcf(6, 7, fidelity, ttl_s=2.0, rate=rate, fading=fading, mac=mac)
+        places = {"distance_m": lambda *_: 100.0} if "carrier_sense_m" in mac else {}
+        e = ether(keys, mean_snr=snr, nodes=8, **places)
+        for src in range(2, 2 + others):
+            e.send(src, src + 3, 50 * 12_000)
+        e.send(1, 0, 500 * 12_000, at_ns=MS)
+        (mine,) = (x for x in e.run() if x.src == 1)
+        found.append((mine.outcome, mine.attempts, mine.at_ns))
+    assert found[0] == found[1]
+    assert found[0][:2] >= ("delivered", 500)
+
+
+def test_senders_that_have_a_rate_now_and_then_contend_as_often_at_both_levels(ether):
+    """Twelve to one receiver, fades of 100 ms, in a third of which a link has no rate."""
+    tried = []
+    for fidelity in BOTH:
+        rate = {"kind": "shannon_gap", "min_rate_bps": 6e6}
+        fading = {"kind": "rayleigh", "coherence_s": 0.1}
+        keys = dcf(6, None, fidelity, ttl_s=100.0, rate=rate, fading=fading)
+        e = ether(keys, mean_snr=np.full((13, 13), 3.2), nodes=13)
+        for src in range(1, 13):
+            e.send(src, 0, 400 * 12_000)
+        ended = e.run()
+        assert {x.outcome for x in ended} == {"delivered"}
+        tried.append(sum(x.attempts for x in ended) / (12 * 400))
+    messages, frames = tried
+    assert frames > 1.05
+    assert messages == pytest.approx(frames, rel=0.03)
+
+
 def test_a_run_says_that_its_contention_was_not_solved(ether, monkeypatch):
     monkeypatch.setattr(fixed_point, "ROUNDS", 1)
     fixed_point.solve.cache_clear()

@@ -64,6 +64,35 @@ def test_who_notices_each_other_after_a_slot_is_played_frame_by_frame(propagatio
     assert len(stated) == ("propagation_s" in found.reason) == (expected == "packet")
 
 
+@pytest.mark.parametrize(
+    ("rate", "coherence_s", "expected"),
+    [
+        ({"kind": "shannon_gap", "min_rate_bps": 1e6}, 0.1, "message"),
+        ({"kind": "shannon_gap", "min_rate_bps": 9e5}, 0.1, "packet"),
+        ({"kind": "ofdm_80211"}, 0.0155, "message"),
+        ({"kind": "ofdm_80211"}, 0.0154, "packet"),
+        ({"kind": "fixed", "rate_bps": 1e4}, 0.1, "message"),
+    ],
+    ids=str,
+)
+def test_packets_that_last_about_as_long_as_a_fade_are_played_frame_by_frame(
+    rate, coherence_s, expected
+):
+    """11,584 bits, a fade of at least eight of which is met as if it lasted."""
+    radio = {
+        "sensitivity_dbm": None,
+        "bandwidth_hz": 2e7,
+        "attempt_overhead_s": 0.0,
+        "fading": {"kind": "rayleigh", "coherence_s": coherence_s},
+        "rate": rate,
+    }
+    found = level(NEAR, radio=radio)
+    assert found.level == expected
+    assert ("fades" in found.reason) == (expected == "packet")
+    stated = level(NEAR, fidelity="message", radio=radio).remarks()
+    assert len(stated) == (expected == "packet")
+
+
 def test_what_counts_message_by_message_only_is_played_so_or_remarked_on():
     mac = {"kind": "csma", "anomalous_slots": False}
     assert level(ROW, radio={"mac": mac}).level == "message"

@@ -37,6 +37,10 @@ class Rate(Component):
             Rate [bit/s]; 0.0 where the link cannot be used.
         """
 
+    def slowest_bps(self, bandwidth_hz: float) -> float | None:
+        """Lowest rate [bit/s] that a sender chooses by its SNR; None: the rate ignores the SNR."""
+        return None
+
     def overhead_s(self, packet_bits: int, bandwidth_hz: float) -> float:
         """Time that a packet of so many bits takes beside them [s], `attempt_overhead_s` aside."""
         return 0.0

@@ -38,6 +38,10 @@ class TableRate(AdaptiveRate):
         met = [bits for bits, snr_db in self.table if snr >= db_to_linear(snr_db)]
         return met[-1] * bandwidth_hz if met else 0.0
 
+    def slowest_bps(self, bandwidth_hz: float) -> float:
+        """Rate [bit/s] of the table's first entry."""
+        return self.table[0][0] * bandwidth_hz
+
     def needed_snr(self, rate_bps: float, bandwidth_hz: float) -> float:
         """SNR of the slowest entry that is not slower than `rate_bps`."""
         # Limits lie halfway between entries, so rounding in `rate_bps` can't change the entry.

@@ -33,6 +33,10 @@ class ShannonGap(AdaptiveRate):
         rate_bps = bandwidth_hz * math.log1p(snr / db_to_linear(self.gap_db)) / math.log(2.0)
         return rate_bps if rate_bps >= self.min_rate_bps else 0.0
 
+    def slowest_bps(self, bandwidth_hz: float) -> float:
+        """`min_rate_bps`."""
+        return self.min_rate_bps
+
     def needed_snr(self, rate_bps: float, bandwidth_hz: float) -> float:
         """Gap (2^(rate / B) - 1)."""
         spent = rate_bps / bandwidth_hz * math.log(2.0)

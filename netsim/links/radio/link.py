@@ -387,9 +387,10 @@ class RadioLink(PhysicalLink):
         begins_ns = now
         if self._takes_turns:
             begins_ns += self._mac.wait_ns(self._slot_of[src], self._slots, now)
+        always = self._mac.plays_all or self._channel.may_be_silent
         one_by_one = self._one_by_one
         played = one_by_one is not None and (
-            packets <= PLAYED or self._mac.plays_all or self._sampler is one_by_one
+            packets <= PLAYED or always or self._sampler is one_by_one
         )
         if one_by_one is not None and not played:
             begins_ns = self._packets_on_air.first_slot_ns(

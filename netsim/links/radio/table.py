@@ -84,8 +84,9 @@ class Radio(Table):
     fidelity
         How closely messages are played: each is sampled as a whole ("message"), or every attempt is
         an event ("packet": slow, with the same distribution), and with `mac.kind = "csma"` every
-        frame and backoff. "auto": "packet" with `mac.kind = "csma"` where some senders are hidden
-        from each other at a receiver that both reach and there are up to 100 nodes, else "message".
+        frame and backoff. "auto": "packet" with `mac.kind = "csma"` and up to 100 nodes where some
+        senders are hidden from each other at a receiver that both reach, or packets last about as
+        long as a fade, else "message".
     discovery
         How a node learns who is reachable: for nothing ("oracle"), or by a broadcast of
         `control_bits` that others answer ("probe").

@@ -2,12 +2,14 @@
 
 Who hears whom, and who spoils whose packets, holds for a coherence block and a step of movement.
 Whenever one ends while somebody is on the air, all of that is found anew, so that two that fade
-apart are hidden from then on, and two that drive into each other's range contend.
+apart are hidden from then on, and two that drive into each other's range contend. Who has no rate
+at an SNR sends nothing until that changes, and neither contends nor disturbs anybody.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 from netsim.channels.mac import ALONE
 from netsim.links.radio.mac.contention import STEPS, Contention
@@ -30,8 +32,10 @@ class ChangingContention(Contention):
         """Return the next time [ns] at which links of those on the air may change; None: never."""
         at_ns = self._channel.step_ends_ns(now_ns)
         lasts_ns = self._channel.fading_lasts_ns
-        frame_s = min([sender.frame_s for sender, _ in self._found.values()], default=math.inf)
-        if lasts_ns is None or not self._lasts(frame_s * NS_PER_S):
+        if lasts_ns is None:
+            return at_ns
+        sent_s = [of.frame_s for one, (of, _) in self._found.items() if one not in self._silent]
+        if not (self._silent or self._lasts(min(sent_s, default=math.inf) * NS_PER_S)):
             return at_ns
         block_ns = (now_ns // lasts_ns + 1) * lasts_ns
         return block_ns if at_ns is None else min(at_ns, block_ns)
@@ -40,13 +44,32 @@ class ChangingContention(Contention):
         """Find anew who hears whom and who spoils whose packets."""
         flights = list(self._on_air)
         self._unsolved |= self._on_air
+        silent = [flight for flight in flights if not self._sends(flight, now_ns)]
+        self._silent = dict.fromkeys(silent)
         for k, flight in enumerate(flights):
             for other in flights[:k]:
                 self._meet_again(flight, other, now_ns)
 
+    def _sends(self, flight: Flight, now_ns: int) -> bool:
+        """Return whether a flight's link has a rate."""
+        return self._snr_and_rate(flight, now_ns)[1] > 0.0
+
+    def _meet(self, flight: Flight, others: Iterable[Flight], now_ns: int) -> None:
+        if not self._sends(flight, now_ns):
+            self._silent[flight] = None
+        everybody = list(others)
+        silent = (
+            everybody if flight in self._silent else [o for o in everybody if o in self._silent]
+        )
+        if flight not in self._silent:
+            super()._meet(flight, [o for o in everybody if o not in self._silent], now_ns)
+        if silent:
+            self.add(flight, silent, now_ns)
+
     def _meet_again(self, flight: Flight, other: Flight, now_ns: int) -> None:
         heard, hidden = other in flight.contenders, other in flight.hidden
-        hears = self.hear_each_other(flight.src, other.src, now_ns)
+        both_send = flight not in self._silent and other not in self._silent
+        hears = both_send and self.hear_each_other(flight.src, other.src, now_ns)
         if heard and hears:
             return
         if heard:
@@ -58,7 +81,7 @@ class ChangingContention(Contention):
                     reception.hidden.pop(by, None)
         if hears:
             flight.contenders[other] = other.contenders[flight] = None
-        else:
+        elif both_send:
             self._hide(flight, other, now_ns)
             self._hide(other, flight, now_ns)
         apart, was_apart = not hears and other not in flight.hidden, not (heard or hidden)

@@ -43,8 +43,6 @@ STEPS = 16
 """Such probabilities are rounded to one in so many: problems that are alike have one solution."""
 SAME = 2e-3
 """Change of a loss, and relative one of a time, up to which a flight goes on as before."""
-
-
 _HARMLESS = 0.0, 0.0, False
 
 
@@ -93,6 +91,7 @@ class Contention(Interference):
         self._holds: dict[tuple[object, ...], tuple[float, float]] = {}
         self._found: dict[Flight, tuple[Sender, Access]] = {}  # of those on the air
         self._on_air: dict[Flight, None] = {}
+        self._silent: dict[Flight, None] = {}  # of those, whose links have no rate now
         self._unsolved: dict[Flight, None] = {}
         self._spoilt: dict[Flight, None] = {}  # those whose attempt under way another one overlaps
         self._keeping: dict[Flight, None] = {}  # those whose attempt under way keeps its fate
@@ -103,8 +102,8 @@ class Contention(Interference):
         assert isinstance(before, Contention)
         if not super().goes_on_from(before):
             return False
-        self._found, self._on_air, self._unsolved = before._found, before._on_air, before._unsolved
-        self._spoilt, self._keeping = before._spoilt, before._keeping
+        self._found, self._unsolved, self._spoilt = before._found, before._unsolved, before._spoilt
+        self._on_air, self._silent, self._keeping = before._on_air, before._silent, before._keeping
         self._ended_ns, self._last_ends = before._ended_ns, before._last_ends
         return True
 
@@ -117,7 +116,7 @@ class Contention(Interference):
         self._meet(flight, others, now_ns)
         self._on_air[flight] = None
         self._solve(flight, now_ns)
-        if self._ended_ns.get(flight.src) != now_ns:
+        if flight not in self._silent and self._ended_ns.get(flight.src) != now_ns:
             self._spoilt |= dict.fromkeys(self._overlap_now(flight))
             self._spoilt |= dict.fromkeys(self._begin_at_once(flight, now_ns))
         self._told(flight)
@@ -148,10 +147,12 @@ class Contention(Interference):
         others : iterable of Flight
             Those that are on the air.
         """
-        self._ended_ns[flight.src] = flight.ends_ns
-        self._last_ends.append((flight.ends_ns, flight.src))
+        if flight not in self._silent:
+            self._ended_ns[flight.src] = flight.ends_ns
+            self._last_ends.append((flight.ends_ns, flight.src))
         self.remove(flight, others)
-        for held in (self._on_air, self._unsolved, self._spoilt, self._keeping, self._touched):
+        of = self._on_air, self._silent, self._unsolved, self._spoilt, self._keeping, self._touched
+        for held in of:
             held.pop(flight, None)
         self._found.pop(flight, None)
         for other in flight.contenders:

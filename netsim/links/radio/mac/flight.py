@@ -512,7 +512,13 @@ def interferers_at(flight: Flight, reception: Reception) -> Sequence[Interferer]
         return ()
     begins_ns = flight.begins_ns
     return [
-        Interferer(other.src, other.medium_share * other.power, max(begins_ns, other.begins_ns))
+        Interferer(
+            other.src,
+            other.medium_share * other.power,
+            max(begins_ns, other.begins_ns),
+            None if other.broadcast else other.receptions[0].tx.dst,
+            other.power,
+        )
         for other in reception.interferers
     ]
 

@@ -7,12 +7,12 @@ A sender k that transmits a share s_k of the time raises the noise of a receiver
 where S_kj is the SNR that the link from k to j would have at t: the same path loss, shadowing and
 places, and the same draw of fading. What j decodes at t is the wanted SNR over r_j(t). It changes
 with every coherence block of an interferer's link and with every step of its movement, and is asked
-for at any instant, in any order.
+for at any instant, in any order. A sender whose own link has no rate at t sends nothing then.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from netsim.links.radio.phy.fading_gains import FadingGains
@@ -37,11 +37,17 @@ class Interferer(NamedTuple):
     since_ns : int
         Since when it and the wanted sender are both on the air: whose fading counts where a gain is
         held for an exchange.
+    dst : int or None
+        Whom it sends to, at a rate that follows that link; None: it has one in any case.
+    power : float
+        Its power over the node's full one.
     """
 
     src: int
     share: float
     since_ns: int
+    dst: int | None = None
+    power: float = 1.0
 
 
 class Background:
@@ -55,12 +61,23 @@ class Background:
         The receiver.
     interferers : sequence of Interferer
         At least one.
+    has_rate : callable or None
+        (sender, receiver, time [ns], power) -> whether a link has a rate; None: all have one.
     """
 
     def __init__(
-        self, mean_snr: MeanSnr, fading: FadingGains, dst: int, interferers: Sequence[Interferer]
+        self,
+        mean_snr: MeanSnr,
+        fading: FadingGains,
+        dst: int,
+        interferers: Sequence[Interferer],
+        has_rate: Callable[[int, int, int, float], bool] | None = None,
     ) -> None:
         self._mean_snr, self._fading, self._dst = mean_snr, fading, dst
+        self._has_rate = has_rate
+        self._links = [
+            (k, i.src, i.dst, i.power) for k, i in enumerate(interferers) if i.dst is not None
+        ]
         self._senders = [i.src for i in interferers]
         self._weights = [i.share for i in interferers]
         self._gains: dict[int, list[float]] = {}
@@ -80,14 +97,22 @@ class Background:
             else:
                 gains = self._gains_of_all(time_ns)
             weights = [w * gain for w, gain in zip(weights, gains, strict=True)]
+        if self._has_rate is not None:
+            weights = list(weights)
+            for k, src, dst, power in self._links:
+                if not self._has_rate(src, dst, time_ns, power):
+                    weights[k] = 0.0
         return 1.0 + sum(weights)
 
     def holds_until_ns(self, time_ns: int) -> int | None:
         """Return the next time [ns] at which it may change; None: never."""
         ends = [self._fading.holds_until_ns(time_ns)] if self._fading.in_time else []
         if self._mean_snr.moving:
-            for src in self._senders:
-                until_ns = self._mean_snr.holds_until_ns(src, self._dst, time_ns)
+            pairs = [(src, self._dst) for src in self._senders]
+            if self._has_rate is not None:
+                pairs += [(src, dst) for _, src, dst, _ in self._links]
+            for src, dst in pairs:
+                until_ns = self._mean_snr.holds_until_ns(src, dst, time_ns)
                 if until_ns is not None:
                     ends.append(until_ns)
         return min(ends, default=None)

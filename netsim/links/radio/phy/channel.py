@@ -43,6 +43,8 @@ class RadioChannel:
         Whether no link ever changes while a message lasts.
     fades : bool
         Whether links fade.
+    may_be_silent : bool
+        Whether links may have no rate for a while.
     fading_lasts_ns : int or None
         For how long a gain of fading that changes in time holds; None: it does not.
     sensitivity : float
@@ -70,6 +72,8 @@ class RadioChannel:
         self._gain: Callable[..., Gain] = fading.pair if fading.blocks is None else fading.of_blocks
         self.resource_blocks, self.moving = fading.blocks, budget.mean_snr.moving
         self.constant = not (self._fading.in_time or self.moving)
+        by_snr = radio.rate.slowest_bps(radio.bandwidth_hz) is not None
+        self.may_be_silent = by_snr and not self.constant
         self.fading_lasts_ns = fading.holds_until_ns(0) if fading.in_time else None
         self.fades = radio.fading.kind != "none"
         # Where links don't change, the same few SNRs come again and again.
@@ -162,6 +166,10 @@ class RadioChannel:
             return self.resource_blocks.rate_bps(snr)
         return float(self._radio.rate.bits_per_s(snr, self._radio.bandwidth_hz))
 
+    def has_rate(self, src: int, dst: int, time_ns: int, power: float = 1.0) -> bool:
+        """Return whether a link has a rate, interference aside, at a power over the full one."""
+        return self.rate_bps(self.measured_snr(src, dst, time_ns) * power) > 0.0
+
     def half_lost_snr(self, packet_bits: int, rate_bps: float) -> float:
         """The SNR, linear, at which half of the packets of a size and rate are lost."""
         low_db, high_db = -20.0, 60.0
@@ -237,7 +245,11 @@ class RadioChannel:
         """
         if not interferers:
             return 1.0
-        return Background(self._mean_snr, self._fading, dst, interferers).rise(time_ns)
+        return self._background(dst, interferers).rise(time_ns)
+
+    def _background(self, dst: int, interferers: Sequence[Interferer]) -> Background:
+        has_rate = self.has_rate if self.may_be_silent else None
+        return Background(self._mean_snr, self._fading, dst, interferers, has_rate)
 
     def blocks(
         self,
@@ -289,7 +301,7 @@ class RadioChannel:
         began_ns = time_ns if began_ns is None else began_ns
         background = None
         if interferers:
-            background = Background(self._mean_snr, self._fading, dst, interferers)
+            background = self._background(dst, interferers)
         rise, flat = noise_rise, self.resource_blocks is None
         fades_alone = self._fades_alone and background is None
         while True:
