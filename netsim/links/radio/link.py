@@ -387,8 +387,7 @@ class RadioLink(PhysicalLink):
         begins_ns = now
         if self._takes_turns:
             begins_ns += self._mac.wait_ns(self._slot_of[src], self._slots, now)
-        always = self._mac.plays_all or self._channel.may_be_silent
-        one_by_one = self._one_by_one
+        always, one_by_one = self._mac.plays_all or self._channel.may_be_silent, self._one_by_one
         played = one_by_one is not None and (
             packets <= PLAYED or always or self._sampler is one_by_one
         )

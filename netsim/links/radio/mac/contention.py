@@ -76,12 +76,11 @@ class Contention(Interference):
         assert isinstance(radio.mac, Csma)
         by_snr = radio.arq.combines or radio.rate.adapts
         super().__init__(radio.mac, channel, nodes, distance_m, by_snr)
-        self._radio, self._csma = radio, radio.mac
-        self._warnings = warnings
+        self._radio, self._csma, self._warnings = radio, radio.mac, warnings
         self._listens, self._all = listens, np.arange(nodes)
         # By senders and powers; see `_not_found`.
         self._drowned: dict[tuple[int, float, int, float], tuple[NDArray[np.bool_], ...]] = {}
-        # Of the noise as a preamble meets it: alone, what reaches the sensitivity is found.
+        # As a preamble meets it: alone, what reaches the sensitivity is found.
         self._noise = min(1.0, channel.sensitivity / PREAMBLE_SNR)
         self._error = lru_cache(maxsize=1 << 14)(channel.error)
         self._access = lru_cache(maxsize=4096)(self._csma.access)

@@ -167,7 +167,15 @@ class RadioChannel:
         return float(self._radio.rate.bits_per_s(snr, self._radio.bandwidth_hz))
 
     def has_rate(self, src: int, dst: int, time_ns: int, power: float = 1.0) -> bool:
-        """Return whether a link has a rate, interference aside, at a power over the full one."""
+        """Return whether a link has a rate, interference aside.
+
+        Parameters
+        ----------
+        src, dst : int
+        time_ns : int
+        power : float
+            Transmit power over the sender's full one.
+        """
         return self.rate_bps(self.measured_snr(src, dst, time_ns) * power) > 0.0
 
     def half_lost_snr(self, packet_bits: int, rate_bps: float) -> float:
