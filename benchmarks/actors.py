@@ -2,7 +2,7 @@
 
     python benchmarks/actors.py hashes --actors 2 3 4     event logs and parameters, by method
     python benchmarks/actors.py kills --kills 20          the same while actors and machines die
-    python benchmarks/actors.py speed --model lenet       wall time, two cores each way
+    python benchmarks/actors.py speed                     wall time, two cores each way
 
 Machines are those of `ray.cluster_utils.Cluster`, all of them processes of this one. `kills` ends
 actors by SIGKILL at random moments, takes machines out of the cluster, and ends the event loop,
@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -55,24 +55,36 @@ common_test_samples = 50
 """
 
 STEPS = """\
-horizon_s = 40.0
+horizon_s = {horizon_s}
 [nodes]
 count = 16
 [exchange]
-schedule = "poisson"
-rate_hz = 0.5
+{exchange}
 [data]
 kind = "{data}"
-partition = {{ kind = "iid", train_samples = {samples}, test_samples = 20 }}
+train_rows = 5200
+test_rows = 400
+partition = {{ kind = "iid", train_samples = 300, test_samples = 20 }}
 [model]
-kind = "{model}"
+{model}
+[training]
+batch_size = {batch}
 [metrics]
-every_s = 40.0
+every_s = 1000.0
 common_test_samples = 20
 [[algorithm]]
 kind = "dpsgd"
-local_steps = 20
+local_steps = {steps}
 """
+
+ROUNDS = 'schedule = "rounds"\ninterval_s = 2.0'
+CLOCKS = 'schedule = "poisson"\nrate_hz = 0.5'
+MODELS = {
+    "lenet": ('kind = "lenet"', 10, 20, (100.0, 300.0)),
+    "mapl_resnet": ('kind = "mapl"\nbackbone = "resnet18"', 10, 4, (4.0, 12.0)),
+    "mapl_shufflenet": ('kind = "mapl"\nbackbone = "shufflenet_v2"', 10, 4, (6.0, 18.0)),
+}
+"""Tables of models, batch size, steps of a training, and two lengths of a run [s]."""
 
 COLUMNS = {
     "what": "<28s",
@@ -84,11 +96,12 @@ COLUMNS = {
     "wall s": ".1f",
     "s a kill": ".1f",
     "over one process": ".2f",
-    "cpu s": ".1f",
-    "loop's share": ".2f",
+    "width": ".1f",
+    "begin s": ".1f",
+    "one process s": ".1f",
+    "loop's share": ".3f",
     "kB moved a step": ".0f",
-    "speed, wall": ".2f",
-    "speed, cpu": ".2f",
+    "speed": ".2f",
 }
 NOTHING = dict.fromkeys(COLUMNS)
 
@@ -256,64 +269,67 @@ def actor_processes() -> list[int]:
     return sorted(actors & below)
 
 
-def timed(folder: Path, model: str, rounds: int) -> list[dict[str, Any]]:
+def timed(folder: Path, model: str, exchange: str, rounds: int) -> list[dict[str, Any]]:
     """Two actors of one thread beside one process with two, in turn.
 
-    `speed, wall` is their speed over that of one process by the shortest of some runs. `speed, cpu`
-    takes processor time instead, as of two cores that have nothing else to do: half of what one
-    process takes, over half of what the event loop and the actors take, or what the busiest actor
-    does.
+    Runs of two lengths are played: what the longer one takes more is what trainings take, without
+    the beginning.
 
     Parameters
     ----------
     folder : Path
     model : str
-        Kind of the model that is trained.
+        One of `MODELS`.
+    exchange : str
+        `ROUNDS`, where all nodes train at a time, or `CLOCKS`, where a few do.
     rounds : int
         Runs each way, of which the shortest counts.
     """
-    (folder / "run.toml").write_text(
-        STEPS.format(
-            model=model,
-            data="digits" if model == "mlp" else "cifar10",
-            samples=60 if model == "mlp" else 300,
-        )
-    )
+    table, batch, steps, lengths = MODELS[model]
     ways = {"one process": ("run.threads=2",), "actors": ('run.engine="ray"', "run.actors=2")}
-    least, cpu_s = dict.fromkeys(ways, float("inf")), dict.fromkeys(ways, float("inf"))
-    shares, moved = [], 0.0
+    least: dict[tuple[str, float], dict[str, Any]] = {}
     for number in range(rounds):
-        for way, sets in ways.items():
-            given = [part for one in sets for part in ("--set", one)]
-            out = f"{way.replace(' ', '-')}-{number}"
-            ended(command(folder, "run", "run.toml", "--out", out, *given))
-            summary = json.loads((folder / out / "summary.json").read_text())
-            engine = summary["engine"]
-            each = [actor["cpu_s"] for actor in engine.get("actors", ())]
-            total_s = engine["cpu_s"] + sum(each)
-            least[way] = min(least[way], summary["wall_s"])
-            cpu_s[way] = min(cpu_s[way], max([total_s / 2, *each]))
-            if each:
-                shares.append(engine["cpu_s"] / total_s)
-                moved = engine["moved_bytes"] / summary["local_steps"]
+        for horizon_s in lengths:
+            (folder / "run.toml").write_text(
+                STEPS.format(
+                    model=table,
+                    data="cifar10",
+                    exchange=exchange,
+                    horizon_s=horizon_s,
+                    batch=batch,
+                    steps=steps,
+                )
+            )
+            for way, sets in ways.items():
+                given = [part for one in sets for part in ("--set", one)]
+                out = f"{way.replace(' ', '-')}-{horizon_s:g}-{number}"
+                ended(command(folder, "run", "run.toml", "--out", out, *given))
+                found = json.loads((folder / out / "summary.json").read_text())
+                best = least.setdefault((way, horizon_s), found)
+                if found["wall_s"] < best["wall_s"]:
+                    least[way, horizon_s] = found
+    short_s, long_s = lengths
+    more_s = {way: least[way, long_s]["wall_s"] - least[way, short_s]["wall_s"] for way in ways}
+
+    def more(value: Callable[[dict[str, Any]], float]) -> float:
+        return value(least["actors", long_s]) - value(least["actors", short_s])
+
+    loop_s = more(lambda run: run["engine"]["cpu_s"])
+    total_s = loop_s + more(lambda run: sum(a["cpu_s"] for a in run["engine"]["actors"]))
+    made = more(lambda run: run["local_steps"])
+    short = least["actors", short_s]["wall_s"]
     return [
         {
             **NOTHING,
-            "what": model,
-            "wall s": least["one process"],
-            "cpu s": 2 * cpu_s["one process"],
-        },
-        {
-            **NOTHING,
-            "what": model,
+            "what": f"{model}, {exchange.split()[2].strip(chr(34))}",
             "actors": 2,
-            "wall s": least["actors"],
-            "over one process": least["actors"] / least["one process"],
-            "cpu s": 2 * cpu_s["actors"],
-            "loop's share": min(shares),
-            "kB moved a step": moved / 1e3,
-            "speed, wall": least["one process"] / least["actors"],
-            "speed, cpu": cpu_s["one process"] / cpu_s["actors"],
+            "width": least["one process", long_s]["engine"]["mean_batch_width"],
+            "begin s": short - more_s["actors"] * short_s / (long_s - short_s),
+            "wall s": more_s["actors"],
+            "one process s": more_s["one process"],
+            "loop's share": loop_s / total_s,
+            "kB moved a step": more(lambda run: run["engine"]["moved_bytes"]) / made / 1e3,
+            "speed": more_s["one process"] / more_s["actors"],
         },
     ]
 
@@ -329,8 +345,8 @@ def main(given: Sequence[str] | None = None) -> list[dict[str, Any]]:
     parser.add_argument("--loops", type=int, default=3)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--horizon-s", type=float, default=1000.0)
-    parser.add_argument("--model", default="lenet")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
+    parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--json", type=Path)
     asked = parser.parse_args(given)
     with tempfile.TemporaryDirectory() as scratch:
@@ -342,7 +358,13 @@ def main(given: Sequence[str] | None = None) -> list[dict[str, Any]]:
                 folder, asked.kills, asked.machines, asked.loops, asked.seed, asked.horizon_s
             )
         else:
-            rows = timed(folder, asked.model, asked.rounds)
+            rows = []
+            for number, model in enumerate(asked.models):
+                for exchange in (ROUNDS, CLOCKS):
+                    here = folder / f"{number}-{exchange.split()[2][1:-1]}"
+                    here.mkdir()
+                    rows += timed(here, model, exchange, asked.rounds)
+                    show(rows[-1:], COLUMNS)
     show(rows, COLUMNS)
     save(asked.json, {"rows": rows})
     return rows

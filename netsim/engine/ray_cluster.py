@@ -14,6 +14,10 @@ from netsim.errors import ScenarioError
 ADDRESS = "RAY_ADDRESS"
 """Environment variable that names a cluster; without it one is started on this machine."""
 
+NICENESS = "RAY_worker_niceness"
+"""Environment variable of Ray that says how far its processes stand back; 15 by default, where a
+run without actors stands back from nobody."""
+
 _connections = [0]
 
 
@@ -46,6 +50,7 @@ def connected(address: str | None = None) -> Any:
         options: dict[str, Any] = {"address": "local", "include_dashboard": False}
     else:
         options = {"address": address}
+        os.environ.setdefault(NICENESS, "0")
     try:
         # Workers import from the folder that this process is in, and work in it: this one is
         # on every node, and there is nothing of Python's in it.
