@@ -2,8 +2,8 @@
 
 What a method is like stands in the header of its file, in fields that begin a line and end at the
 next field or at an empty line; what it declares by `@algorithm(...)` and its parameters come from
-the module itself. `tests/algorithms_/test_methods_guide.py` holds the fields against what runs do, and this
-document against the headers.
+the module itself. `tests/algorithms_/test_methods_guide.py` compares the fields with what runs do,
+and this document with the headers.
 """
 
 import argparse
@@ -37,11 +37,11 @@ PREFACE = """\
 Written by `tools/methods.py` from the headers of `algorithms/*.py`; change those, then run it.
 
 All methods train under every schedule unless the table says otherwise: under `rounds`, with a
-barrier, and under `poisson`, `periodic` and `star`, without one. Without a barrier a node that wakes
-mixes the newest models that have arrived. The column *Server* says whether a method needs a node of
-role `server` (*with*), can use one (*with or without*) or knows none (*without*). With a server,
-nodes send to it alone, and it answers. Without a server they send to each other; over a complete
-topology that loses nothing both give the same numbers.
+barrier, and under `poisson`, `periodic` and `star`, without one. Without a barrier a node that
+wakes mixes the newest models that have arrived. The column *Server* says whether a method needs a
+node of role `server` (*with*), can use one (*with or without*) or knows none (*without*). With a
+server, nodes send to it alone, and it answers. Without a server they send to each other; over a
+complete topology that loses nothing both give the same numbers.
 
 A formula gives the bits that one node sends to one neighbour in a round, unless the text says
 otherwise. In it, *b* is the number of bits of a number (`[training] parameter_bits`, 32); *theta*
@@ -51,9 +51,9 @@ those of its two parts, and *norm* those of its normalisation layers; *C* is the
 nodes, *d* neighbours, and *S* the local steps of a round. Local steps take virtual time; losses,
 gradients and passes over samples take none. The headers and acknowledgements of a radio are added.
 
-Each method's parameter `absent` says what happens to a peer whose message is late or lost: the other
-peers share its weight (`renormalise`), the node itself gets it (`self`), or the peer's last message
-is used again (`last`), unless that is older than `max_age_s`.
+Each method's parameter `absent` says what happens to a peer whose message is late or lost: the
+other peers share its weight (`renormalise`), the node itself gets it (`self`), or the peer's last
+message is used again (`last`), unless that is older than `max_age_s`.
 
 `docs/methods_table.md` compares all of them on one small setting, in rounds and over radio.
 """

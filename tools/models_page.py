@@ -19,10 +19,11 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / "models.md"
 PREFACE = """\
 # Models and equations
 
-Every model of the network and its devices, with its equation and its source. `tools/models_page.py`
-writes this page. The link of each section leads to the keys of its kinds; full references, ranges of
-validity and departures from the source are there and in the docstrings. [Fidelity](fidelity.md) says
-which models are compared with closed forms and with ns-3, and what they leave out.
+Every model of the network and its devices, with its equation and its source.
+`tools/models_page.py` writes this page. The link of each section leads to the keys of its kinds;
+full references, ranges of validity and departures from the source are there and in the docstrings.
+[Fidelity](fidelity.md) says which models are compared with closed forms and with ns-3, and what
+they leave out.
 """
 PUBLISHED = """\
 ## Published numbers
