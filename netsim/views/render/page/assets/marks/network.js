@@ -208,7 +208,7 @@ report.mark("network", (body, data) => {
           pen.lineTo(...placed[b[k]]);
           pen.stroke();
         }
-        scale(made.keys, SHARES, "0 %", "100 %", "delivered");
+        scale(made.keys, SHARES, "0 %", "100\u00a0%", "delivered");
       }
       drawNodes(pen, placed, width);
       if (data.has_places) scaleBar(pen, across, height);
