@@ -22,7 +22,8 @@ Shares: the model.
 Sends: `b * theta` a message, one to a neighbour at random and one back.
 Needs: equal architectures.
 Cost a round: `S` steps, one unless more are given; two means.
-Late or absent peers: a neighbour that does not answer in `timeout_s` is gone on without.
+Late or absent peers: the node goes on without a neighbour that does not answer in
+`timeout_s`.
 """
 
 from dataclasses import dataclass

@@ -19,8 +19,8 @@ Shares: the base and its push-sum weight.
 Sends: `b * base + b` a message, to each of m neighbours at random.
 Needs: equal architectures; a model of base and head.
 Cost a round: `S + H` steps, H those of the head; a mean.
-Late or absent peers: what comes late is added late, however old: a share that were left out would
-be lost mass.
+Late or absent peers: what comes late is added late, however old: the method would lose
+the share of a message that is left out.
 """
 
 from netsim import api

@@ -1,6 +1,6 @@
 """FedAvg-FT: FedAvg whose model is fine-tuned by local training before a node predicts with it.
 
-Source: as a baseline of Ye et al., ICML 2023 (pFedGraph): the model to report is theta_i after its
+Source: Ye et al., ICML 2023 (pFedGraph), as a baseline: the model to report is theta_i after its
 local training, before it is averaged, in every round. As a baseline of Kharrat, Canini and Horvath
 2024 (DPFL, Appendix F.6), `fine_tune_after` = T: FedAvg for T rounds, then the w that had the
 highest validation accuracy, the later one of equals, is trained for `fine_tune_epochs` (2

@@ -27,7 +27,7 @@ Sends: `b * theta` to each neighbour that wants it; with `downloads` 1 more to e
 Needs: equal architectures; validation samples.
 Cost a round: `S` steps, 2 + d losses over the validation samples, a mean.
 Late or absent peers: weights are over those heard; by `absent` a peer's last model stands in.
-Wishes that come late stand where there are no rounds.
+Without rounds, a request for models that comes late is still followed.
 """
 
 import math

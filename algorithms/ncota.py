@@ -36,8 +36,8 @@ Sends: `2 * b * P + 2 * b` a neighbour. Over a radio that are 2 P symbols to all
     bits.
 Needs: equal architectures.
 Cost a round: `S` steps, a mean.
-Late or absent peers: who is not on the air within `wait_s` of the first sends in a later frame,
-    which is then left out; nobody is waited for.
+Late or absent peers: a node that is not on the air within `wait_s` of the first sends in a later
+    frame, which is left out; nobody waits for it.
 """
 
 import torch

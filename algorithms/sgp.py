@@ -24,8 +24,8 @@ Shares: the model and its push-sum weight.
 Sends: `b * theta + b` a message, to each of m neighbours at random.
 Needs: equal architectures.
 Cost a round: `S` steps, one unless more are given; a mean.
-Late or absent peers: what comes late is added late, however old: a share that were left out would
-be lost mass.
+Late or absent peers: what comes late is added late, however old: the method would lose
+the share of a message that is left out.
 """
 
 from netsim import api

@@ -2,8 +2,8 @@
 
 What a method is like stands in the header of its file, in fields that begin a line and end at the
 next field or at an empty line; what it declares by `@algorithm(...)` and its parameters come from
-the module itself. `tests/test_methods_guide.py` holds the fields against what runs do, and this
-document against the headers.
+the module itself. `tests/algorithms_/test_methods_guide.py` compares the fields with what runs do,
+and this document with the headers.
 """
 
 import argparse
@@ -36,24 +36,26 @@ PREFACE = """\
 
 Written by `tools/methods.py` from the headers of `algorithms/*.py`; change those, then run it.
 
-All methods train under every schedule unless the table says otherwise: `rounds` with a barrier,
-and `poisson`, `periodic` or `star` without one, where a node mixes the freshest that has come when
-it wakes. *With* a server: a node of role `server` has to be there; *with or without*: it can take
-part. Nodes then send to it alone, and it answers; without one they send to each other, and over a
-complete topology that loses nothing the numbers are the same.
+All methods train under every schedule unless the table says otherwise: under `rounds`, with a
+barrier, and under `poisson`, `periodic` and `star`, without one. Without a barrier a node that
+wakes mixes the newest models that have arrived. The column *Server* says whether a method needs a
+node of role `server` (*with*), can use one (*with or without*) or knows none (*without*). With a
+server, nodes send to it alone, and it answers. Without a server they send to each other; over a
+complete topology that loses nothing both give the same numbers.
 
-Formulas are bits that one node sends one neighbour in a round, if not said otherwise. *b* bits a
-number (`[training] parameter_bits`, 32), *theta* numbers of a model, its running statistics
-included, *P* its parameters, *base* and *head* those of its two parts, *norm* those of its
-normalisation layers; *C* classes, *k* classes that the node holds, *F* features that the head
-takes; *N* nodes, *d* neighbours, *S* local steps of a round. Losses, gradients and passes over
-samples take no virtual time; steps do. Headers and acknowledgements of a radio come on top.
+A formula gives the bits that one node sends to one neighbour in a round, unless the text says
+otherwise. In it, *b* is the number of bits of a number (`[training] parameter_bits`, 32); *theta*
+counts the numbers of a model, running statistics included, *P* its parameters, *base* and *head*
+those of its two parts, and *norm* those of its normalisation layers; *C* is the number of classes,
+*k* of the classes that the node holds, and *F* of the features that the head takes; *N* counts
+nodes, *d* neighbours, and *S* the local steps of a round. Local steps take virtual time; losses,
+gradients and passes over samples take none. The headers and acknowledgements of a radio are added.
 
-What a peer means whose message is late or lost is for each method's `absent` to say: its weight
-is shared by the others (`renormalise`), stays with the node (`self`), or its last message stands in
-(`last`), unless that is older than `max_age_s`.
+Each method's parameter `absent` says what happens to a peer whose message is late or lost: the
+other peers share its weight (`renormalise`), the node itself gets it (`self`), or the peer's last
+message is used again (`last`), unless that is older than `max_age_s`.
 
-How all of them do on one small setting, in rounds and over radio: `docs/methods_table.md`.
+`docs/methods_table.md` compares all of them on one small setting, in rounds and over radio.
 """
 
 
@@ -114,7 +116,7 @@ def method(kind: str, module: ModuleType) -> Method:
         kind,
         title,
         idea[:1].upper() + idea[1:],
-        field(text, "Source"),
+        whole(field(text, "Source")),
         fields,
         declared.schedules,
         declared.knows_servers,
@@ -129,6 +131,11 @@ def field(text: str, name: str) -> str:
     ends = "|".join(map(re.escape, FIELDS))
     found = re.search(rf"^{re.escape(name)}: (.*?)(?=\n(?:{ends}): |\n\n|\Z)", text, re.M | re.S)
     return " ".join(found[1].split()) if found else ""
+
+
+def whole(text: str) -> str:
+    """A text up to its last full stop: headers go on with formulas, which the guide leaves out."""
+    return text[: text.rindex(". ") + 1] if ". " in text and not text.endswith(".") else text
 
 
 def default(info: Any) -> Any:

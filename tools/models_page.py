@@ -19,10 +19,11 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / "models.md"
 PREFACE = """\
 # Models and equations
 
-Every model of the network and its devices, with its equation and where it is from. Written by
-`tools/models_page.py`; full references, ranges of validity and departures are with the keys of each
-kind, to which a link leads, and in the docstrings. Which of them were held against closed forms and
-against ns-3 is in [Fidelity](fidelity.md), what is missing, too.
+Every model of the network and its devices, with its equation and its source.
+`tools/models_page.py` writes this page. The link of each section leads to the keys of its kinds;
+full references, ranges of validity and departures from the source are there and in the docstrings.
+[Fidelity](fidelity.md) says which models are compared with closed forms and with ns-3, and what
+they leave out.
 """
 PUBLISHED = """\
 ## Published numbers

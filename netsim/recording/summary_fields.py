@@ -78,7 +78,8 @@ class Measure:
             size = max(half or abs(value) / 10, abs(value) / 100)
             decimals = min(6, max(0, 1 - math.floor(math.log10(size)))) if size else 0
         around = "" if half is None else f" ± {half:,.{decimals}f}"
-        return f"{value:{sign},.{decimals}f}{around}"
+        rounded = round(value, decimals) + 0.0  # never "-0.0"
+        return f"{rounded:{sign},.{decimals}f}{around}"
 
 
 def _at(path: str, per: float = 1.0) -> Callable[[Summary], Any]:

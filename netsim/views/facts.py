@@ -29,8 +29,9 @@ def of_run(run: RunFolder) -> Shown:
         share = is_share(run.main.name)
         scale, unit = (100.0, " %") if share else (1.0, "")
         std = block.get("std")
-        spread = f" (std over nodes {scale * std:.3g})" if isinstance(std, int | float) else ""
-        found.append((run.main.name, f"{scale * block['mean']:.4g}{unit}{spread}"))
+        form = ".1f" if share else ".4g"
+        spread = f" (std over nodes {scale * std:{form}})" if isinstance(std, int | float) else ""
+        found.append((run.main.name, f"{scale * block['mean']:{form}}{unit}{spread}"))
     numbers = row(summary) if summary else {}
     for name in _SHOWN:
         value = numbers.get(name)

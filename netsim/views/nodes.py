@@ -51,8 +51,8 @@ def _said(starved_nodes: int) -> str:
         return ""
     named = "One node is" if starved_nodes == 1 else f"{starved_nodes} nodes are"
     return (
-        f"{named} starved: handed fewer than {100 * STARVED_SHARE:g} % of the messages that the "
-        "median node was. Their rows are marked."
+        f"{named} starved: fewer than {100 * STARVED_SHARE:g} % as many messages arrived as at the "
+        "median node. Their rows are marked."
     )
 
 

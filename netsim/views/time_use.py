@@ -27,6 +27,9 @@ WORKED_OUT = (
     "the same time the first counts: off, train, transmit (waiting for the medium included), "
     "receive, asleep, wait."
 )
+ROUNDING = 1e-12
+"""Share of a run below which a time is what sums round off."""
+
 STATES = ("train", "compute", "transmit", "receive", "wait", "asleep", "off")
 
 
@@ -89,7 +92,8 @@ def worked_out(run: RunFolder) -> dict[str, Floats]:
             end_s,
         )
         total = np.asarray(np.bincount(met[0], met[2] - met[1], minlength=n)[:n], dtype=np.float64)
-        covered.append(np.maximum(total - taken, 0.0))
+        more = total - taken
+        covered.append(np.where(more > ROUNDING * end_s, more, 0.0))
         taken = total
     found = dict(zip(("off", "train", "transmit", "receive"), covered, strict=False))
     idle = np.maximum(end_s - taken, 0.0)

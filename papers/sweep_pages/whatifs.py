@@ -24,21 +24,24 @@ Written by `python -m papers.sweep_pages page whatifs`; the runs' numbers are in
     netsim sweep whatif_bandwidth          # any scenario: --over key=v1,v2 --seeds 0:5 --jobs 2
     netsim sweep quickstart --over radio.reachable=2,5,10 --seeds 0:5 --show accuracy,delay_s
 
-plays every point and seed in a process of its own, prints one table (mean over seeds, 95 %
-interval, difference to the first point, seed by seed: all points share their draws) and writes it
-as `sweep.csv` with a figure, `sweep.png`. Twelve ship, each with a question in its first line:
-twenty devices with 15 to 30 handwritten digits each, of a class mix of their own, wake every ten
-seconds for 200 virtual seconds.
+A sweep plays every point and seed in a process of its own. It prints one table (mean over seeds,
+95 % interval, difference to the first point, seed by seed, since all points share their draws) and
+writes it as `sweep.csv`, with a figure, `sweep.png`. Twelve scenarios `whatif_*` ship with netsim;
+the first line of each asks a question. In all of them twenty devices wake about every ten seconds
+for 200 virtual seconds; each has 15 to 30 handwritten digits, of a class mix of its own.
 
-**To read.** Accuracy on a node's own class mix, mean over nodes, then over seeds ± half its 95 %
-interval (Student's). *Lead*: accuracy over training alone, node by node where it had made as many
-local steps, paired by seed; in all but two of them it makes as many in all, with small batteries
-and in KD-PDFL's exchange it makes more and is compared earlier. Differences between points are
-paired by seed as well; one whose interval holds zero is called not clear. *On the air*, the
-tables' *transmitted*: every attempt with headers, a broadcast once; through wires every attempt.
-Airtime is that of all nodes together, of wires the time that they are busy. Figures: bars are 95
-% intervals over seeds; the lower panels have accuracy by what was spent, first and last point
-named. The command prints the same columns, and after each its difference to the first point.
+**How to read the tables.** *Accuracy* is that on a node's own class mix, as the mean over nodes,
+then over seeds, ± half its 95 % interval (Student's). *Lead* is the accuracy less that of local
+training, of the same node after as many local steps, paired by seed. In all but two what-ifs both
+make the same number of steps; with small batteries and in KD-PDFL's exchange local training makes
+more, and is compared at the step at which the other ends. Differences between points are paired by
+seed, too; the text calls one *not clear* if its interval contains zero. *Transmitted* counts every
+attempt with its headers, on the air or through wires, and a broadcast once. *Airtime* is the sum
+over all nodes; of wires it is the time for which they are busy.
+
+**How to read the figures.** Bars are 95 % intervals over seeds. The lower panels show accuracy over
+what was spent; the first and the last point have their names. The command prints the same columns,
+and after each column its difference to the first point.
 """
 
 

@@ -11,6 +11,7 @@ from netsim.views.gathering import names, swept
     [
         ("radio.bandwidth_hz", [5e4, 5e6], ("Bandwidth [MHz]", 1e6)),
         ("radio.bandwidth_hz", [5e4, 2e5], ("Bandwidth [kHz]", 1e3)),
+        ("exchange.rate_hz", [0.1, 0.2], ("Rate [Hz]", 1.0)),
         ("link.rate_bps", [1e9], ("Rate [Gbit/s]", 1e9)),
         ("radio.packet_payload_bytes", [100, 900], ("Packet payload [byte]", 1.0)),
         ("radio.tx_power_dbm", [10, 2000], ("TX power [dBm]", 1.0)),

@@ -111,6 +111,11 @@ def test_a_share_of_no_messages_is_unknown():
     assert found["accuracy"] is None
 
 
+def test_what_rounds_to_nothing_has_no_minus():
+    assert MEASURES["delay_s"].spelled(-0.001, 0.66, "+") == "+0.00 ± 0.66"
+    assert MEASURES["accuracy"].spelled(-0.0001) == "0.0"
+
+
 @pytest.mark.parametrize(
     ("word", "expected"),
     [("accuracy", "accuracy"), ("delay_s", "delay_s"), ("time_to_target", "time_to_target_s")],

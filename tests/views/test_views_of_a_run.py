@@ -190,7 +190,7 @@ def test_a_node_that_gets_next_to_nothing_is_starved(tmp_path, write_run):
     )
     shown = nodes.of_run(run)
     assert shown.panels[0].mark.marked == {2}
-    assert shown.about.startswith("One node is starved: handed fewer than 25 %")
+    assert shown.about.startswith("One node is starved: fewer than 25 % as many messages")
     columns = table(nodes, run)
     assert columns["received"] == [20, 20, 0]
     assert columns["received_share"] == [1, 1, 0]

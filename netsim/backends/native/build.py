@@ -23,6 +23,8 @@ from typing import NamedTuple
 
 HERE = Path(__file__).parent
 SOURCES = HERE / "src"
+ACTIVATIONS = sorted((SOURCES / "activations").glob("*.h"))
+"""A file an activation; its place in this list is its number in the kernel."""
 
 FLAGS = (
     *("-std=c++17", "-O2", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math"),
@@ -70,7 +72,7 @@ def library_name() -> str:
 def fingerprint() -> str:
     """Fingerprint of the sources and of how they are compiled."""
     digest = hashlib.sha256(repr((FLAGS, X86, ARM)).encode())
-    for path in sorted(SOURCES.iterdir()):
+    for path in sorted(SOURCES.rglob("*.*")):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:16]
 
@@ -90,6 +92,13 @@ def compilers() -> list[list[str]]:
         found.append([sys.executable, "-m", "ziglang", "c++"])
     found += [[path] for name in ("g++", "clang++") if (path := shutil.which(name))]
     return found
+
+
+def activation_list() -> str:
+    """Return the header that includes the activations, and lists their structs by file name."""
+    included = "".join(f'#include "activations/{path.name}"\n' for path in ACTIVATIONS)
+    structs = (path.stem.title().replace("_", "") for path in ACTIVATIONS)
+    return f"{included}#define NETSIM_ACTIVATIONS(F) {' '.join(f'F({s})' for s in structs)}\n"
 
 
 def variants(machine: str) -> tuple[Variant, ...]:
@@ -154,6 +163,8 @@ def build(
     if "windows" not in (target or platform.system().lower()):
         flags.append("-fPIC")
     with tempfile.TemporaryDirectory() as scratch:
+        Path(scratch, "activations.h").write_text(activation_list())
+        flags += [f"-I{scratch}", f"-I{SOURCES}"]
         run = partial(_run, cache=f"{scratch}/cache")
         commands, objects = [], []
         for variant in variants(machine):

@@ -39,6 +39,8 @@ class Builder:
         self.masks: list[tuple[tuple[int, ...], float]] = []
         self._inputs: dict[bool, Value] = {}
         self._taken: set[str] = set()
+        self._memory: dict[int, int] = {}
+        self._overwritten: set[int] = set()
 
     def value(self, shape: tuple[int, ...], learns: bool) -> Value:
         """A new value."""
@@ -60,8 +62,10 @@ class Builder:
         Raises
         ------
         UnsupportedError
-            If it is neither.
+            If it is neither, or was overwritten.
         """
+        if self._place(x) in self._overwritten:
+            raise UnsupportedError(f"a value that {name} reads after it is overwritten in place")
         if isinstance(x, Value):
             return x
         if not isinstance(x, Samples):
@@ -75,7 +79,20 @@ class Builder:
             kind = Kind.INPUT_DENSE if dense else Kind.INPUT_MAP
             self.layers.append(Layer(kind, (), made.number, {}, {}, "input"))
             self._inputs[dense] = made
+            self._memory[made.number] = -1
         return self._inputs[dense]
+
+    def _place(self, x: Any) -> int | None:
+        """Number of the value in whose memory another lies in PyTorch; -1 for the input."""
+        if isinstance(x, Value):
+            return self._memory.get(x.number, x.number)
+        return -1 if isinstance(x, Samples) else None
+
+    def overwrite(self, x: Value | Samples) -> None:
+        """Refuse to read an argument, or what shares its memory, from here on."""
+        place = self._place(x)
+        if place is not None:
+            self._overwritten.add(place)
 
     def dense(self, x: Any, name: str) -> Value:
         """A value (B, K)."""
@@ -168,7 +185,7 @@ class Builder:
             flat = Value(value.number, (value.size,), value.learns)
             self.values[value.number] = flat
             return flat
-        return self.layer(Kind.FLATTEN, (value,), (value.size,), {}, {}, "flatten")
+        return self._view(value, (value.size,), Kind.FLATTEN, {}, "flatten")
 
     def stack(self, parts: Any, dim: int) -> Stacked:
         """Maps of one shape side by side, to be flattened into channels."""
@@ -227,14 +244,25 @@ class Builder:
         if dim != 1 or chunks < 1 or channels % chunks:
             raise UnsupportedError(f"chunk in dimension {dim}, {channels} channels in {chunks}")
         size = channels // chunks
+        settings = {"count": size, "second": 0, "step": 1}
         return tuple(
-            self.layer(
-                Kind.COPY_CHANNELS,
-                (value,),
-                (size, *image),
-                {"count": size, "first": k * size, "second": 0, "step": 1},
-                {},
-                "chunk",
+            self._view(
+                value, (size, *image), Kind.COPY_CHANNELS, settings | {"first": k * size}, "chunk"
             )
             for k in range(chunks)
         )
+
+    def _view(
+        self,
+        value: Value,
+        shape: tuple[int, ...],
+        kind: Kind,
+        settings: dict[str, Any],
+        name: str,
+    ) -> Value:
+        """Add a layer whose result lies in its source's memory in PyTorch."""
+        out = self.layer(kind, (value,), shape, settings, {}, name)
+        place = self._place(value)
+        if place is not None:
+            self._memory[out.number] = place
+        return out

@@ -8,27 +8,38 @@ from typing import Any
 
 from torch import nn
 
+from netsim.backends.native.activations import KNOWN, RELU
 from netsim.backends.native.builder import Builder, Samples
 from netsim.backends.native.graph import UnsupportedError, Value
 from netsim.backends.native.records import Flag, Kind
 
 
-def activation(builder: Builder, kind: Kind, name: str, x: Any, real: float = 0.0) -> Value:
+def activation(builder: Builder, layer: nn.Module, name: str, x: Any) -> Value:
     """A function of each value.
 
     Parameters
     ----------
     builder : Builder
-    kind : Kind
-        Which function.
+    layer : torch.nn.Module
+        Module that computes it.
     name : str
         Of the layer, for errors.
     x : Value or Samples
-    real : float
-        Its parameter, such as a slope.
+
+    Raises
+    ------
+    UnsupportedError
+        If the kernel has no such activation.
     """
+    known = next((a for a in KNOWN if a.fits(layer)), None)
+    if known is None:
+        raise UnsupportedError(f"{layer} ({name})")
     value = builder.read(x, name)
-    return builder.layer(kind, (value,), value.shape, {"real1": real}, {}, name)
+    kind = Kind.RELU if known is RELU else Kind.ACTIVATION
+    settings = {} if known is RELU else {"first": known.number}
+    if known.real is not None:
+        settings["real1"] = getattr(layer, known.real)
+    return builder.layer(kind, (value,), value.shape, settings, {}, name)
 
 
 def _identity(builder: Builder, layer: Any, name: str, x: Any) -> Any:
@@ -178,10 +189,6 @@ def _embedding(builder: Builder, layer: Any, name: str, x: Any) -> Value:
     return builder.layer(Kind.EMBEDDING, (), shape, settings, tensors, name)
 
 
-def _simple(kind: Kind) -> Callable[[Builder, Any, str, Any], Value]:
-    return lambda builder, layer, name, x: activation(builder, kind, name, x)
-
-
 MODULES: dict[type[nn.Module], Callable[[Builder, Any, str, Any], Any]] = {
     nn.Identity: _identity,
     nn.Flatten: _flatten,
@@ -196,13 +203,5 @@ MODULES: dict[type[nn.Module], Callable[[Builder, Any, str, Any], Any]] = {
     nn.LayerNorm: _group_norm,
     nn.Dropout: _dropout,
     nn.Embedding: _embedding,
-    nn.ReLU: _simple(Kind.RELU),
-    nn.Tanh: _simple(Kind.TANH),
-    nn.Sigmoid: _simple(Kind.SIGMOID),
-    nn.LeakyReLU: lambda b, layer, name, x: activation(
-        b, Kind.LEAKY_RELU, name, x, layer.negative_slope
-    ),
-    nn.GELU: lambda b, layer, name, x: activation(
-        b, Kind.GELU if layer.approximate == "none" else Kind.GELU_TANH, name, x
-    ),
+    **dict.fromkeys((known.module for known in KNOWN), activation),
 }

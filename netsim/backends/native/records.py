@@ -38,24 +38,20 @@ class Kind(IntEnum):
     LINEAR = 2
     CONV = 3
     RELU = 4
-    LEAKY_RELU = 5
-    GELU = 6
-    GELU_TANH = 7
-    TANH = 8
-    SIGMOID = 9
-    RELU_MAX_POOL2 = 10
-    MAX_POOL = 11
-    AVG_POOL = 12
-    FLATTEN = 13
-    BATCH_NORM = 14
-    GROUP_NORM = 15
-    DROPOUT = 16
-    ADD = 17
-    COPY_CHANNELS = 18
-    SPLIT = 19
-    EXPORT = 20
-    EMBEDDING = 21
-    UNUSED = 22
+    ACTIVATION = 5
+    RELU_MAX_POOL2 = 6
+    MAX_POOL = 7
+    AVG_POOL = 8
+    FLATTEN = 9
+    BATCH_NORM = 10
+    GROUP_NORM = 11
+    DROPOUT = 12
+    ADD = 13
+    COPY_CHANNELS = 14
+    SPLIT = 15
+    EXPORT = 16
+    EMBEDDING = 17
+    UNUSED = 18
 
 
 class Flag(IntFlag):

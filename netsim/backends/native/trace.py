@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, fx, nn
 from torch.overrides import TorchFunctionMode
 
 from netsim.backends.native import layers as known
+from netsim.backends.native.activations import KNOWN
 from netsim.backends.native.builder import Builder
 from netsim.backends.native.graph import Graph, Layer, UnsupportedError, Value, slices_of
 from netsim.backends.native.records import Kind
@@ -60,12 +60,23 @@ _tracing = threading.Lock()
 """Held while a module is followed: meanwhile `fx` takes every call of a module in the process."""
 
 
+class _Proxy(fx.Proxy):
+    """A stand-in that tells `a += b`, which overwrites what `a` stands for, from `a + b`."""
+
+    def __iadd__(self, other: Any) -> fx.Proxy:
+        return self.tracer.create_proxy("call_function", operator.iadd, (self, other), {})
+
+
 class _Tracer(fx.Tracer):
     """Follows the modules that its own thread calls; those of others are called as ever."""
 
     def __init__(self) -> None:
         super().__init__()
         self._thread = threading.get_ident()
+
+    def proxy(self, node: fx.Node) -> fx.Proxy:
+        """See the base class."""
+        return _Proxy(node, self)
 
     def call_module(
         self,
@@ -181,7 +192,10 @@ def _module(builder: Builder, layer: nn.Module, name: str, args: Any, kwargs: An
     make = known.MODULES.get(type(layer))
     if make is None or len(args) != 1 or kwargs:
         raise UnsupportedError(f"{type(layer).__name__} ({name})")
-    return make(builder, layer, name, args[0])
+    result = make(builder, layer, name, args[0])
+    if getattr(layer, "inplace", False) and result is not args[0]:
+        builder.overwrite(args[0])
+    return result
 
 
 def _function(builder: Builder, node: fx.Node, args: Any, kwargs: Any) -> Any:
@@ -189,13 +203,10 @@ def _function(builder: Builder, node: fx.Node, args: Any, kwargs: Any) -> Any:
     shown = target if isinstance(target, str) else getattr(target, "__name__", str(target))
     if target in (operator.add, operator.iadd, torch.add, "add", "add_") and len(args) == 2:
         if not kwargs:
-            return builder.add(*args)
-    elif target in (torch.relu, F.relu, "relu", "relu_", torch.relu_):
-        return known.activation(builder, Kind.RELU, str(node.name), args[0])
-    elif target in (torch.tanh, "tanh"):
-        return known.activation(builder, Kind.TANH, str(node.name), args[0])
-    elif target in (torch.sigmoid, "sigmoid"):
-        return known.activation(builder, Kind.SIGMOID, str(node.name), args[0])
+            result = builder.add(*args)
+            if target in (operator.iadd, "add_"):
+                builder.overwrite(args[0])
+            return result
     elif target in (torch.flatten, "flatten"):
         start = kwargs.get("start_dim", args[1] if len(args) > 1 else 0)
         end = kwargs.get("end_dim", args[2] if len(args) > 2 else -1)
@@ -210,6 +221,16 @@ def _function(builder: Builder, node: fx.Node, args: Any, kwargs: Any) -> Any:
         return builder.chunk(args[0], kwargs.get("chunks", args[1] if len(args) > 1 else 0), dim)
     elif target is operator.getitem and isinstance(args[0], tuple):
         return args[0][args[1]]
+    for activation in KNOWN:
+        in_place = target in activation.functions("_")
+        if in_place or target in activation.functions():
+            try:
+                layer = activation.module(*args[1:], **kwargs)
+            except TypeError:  # a setting that the module lacks, such as `out`
+                break
+            if in_place:
+                layer.inplace = True  # type: ignore[assignment]
+            return _module(builder, layer, str(node.name), args[:1], {})
     raise UnsupportedError(f"the operation {shown}")
 
 

@@ -24,6 +24,8 @@ from netsim.views import Quantity
 _PREFIXES = (("G", 1e9), ("M", 1e6), ("k", 1e3), ("", 1.0), ("m", 1e-3), ("µ", 1e-6), ("n", 1e-9))
 _DOWN_ONLY = ("s",)
 """Units without kilo and mega."""
+_UP_ONLY = ("Hz", "bps", "bits", "bytes")
+"""Units without milli: 0.1 Hz."""
 _NEVER = ("dB", "dBm", "K", "1/dB")
 _TITLE = re.compile(r"([^:,.]+)[:,.]")
 _TITLES = {"accuracy": "Test accuracy", "accuracy_all_classes": "Test accuracy, all classes"}
@@ -132,6 +134,8 @@ def _prefix(unit: str, values: Sequence[Any]) -> tuple[str, float]:
     for prefix, size in _PREFIXES:
         if unit.startswith(_DOWN_ONLY) and size > 1:
             continue
+        if unit.startswith(_UP_ONLY) and size == 1:
+            return prefix, size
         if max(sizes) >= 0.999 * size:
             return prefix, size
     return _PREFIXES[-1]

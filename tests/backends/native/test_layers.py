@@ -127,11 +127,6 @@ IMAGES = {
     "group_norm_plain": lambda: image(nn.GroupNorm(2, 2, affine=False)),
     "layer_norm": lambda: image(nn.LayerNorm((2, 6, 6))),
     "dropout": lambda: image(nn.Dropout(0.3), nn.Conv2d(2, 3, 3), nn.Dropout(0.5)),
-    "leaky_relu": lambda: image(nn.LeakyReLU(0.1)),
-    "gelu": lambda: image(nn.GELU()),
-    "gelu_tanh": lambda: image(nn.GELU(approximate="tanh")),
-    "tanh": lambda: image(nn.Tanh()),
-    "sigmoid": lambda: image(nn.Sigmoid()),
     "sum": Sum,
     "cat": Cat,
     "identity": lambda: image(nn.Identity()),
@@ -148,9 +143,6 @@ DENSE = {
     "group_norm": lambda: nn.Sequential(nn.Linear(5, 20), nn.GroupNorm(4, 20), nn.Linear(20, 3)),
     "group_norm_plain": lambda: nn.Sequential(nn.Linear(5, 6), nn.GroupNorm(2, 6, affine=False)),
     "dropout": lambda: nn.Sequential(nn.Linear(5, 20), nn.Dropout(0.4), nn.Linear(20, 3)),
-    "relu": lambda: nn.Sequential(nn.Linear(5, 20), nn.ReLU(), nn.Linear(20, 3)),
-    "sigmoid": lambda: nn.Sequential(nn.Linear(5, 20), nn.Sigmoid(), nn.Linear(20, 3)),
-    "gelu": lambda: nn.Sequential(nn.Linear(5, 20), nn.GELU(), nn.Linear(20, 3)),
     "unused": Side,
 }
 

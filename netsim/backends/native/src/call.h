@@ -6,9 +6,9 @@
 namespace netsim {
 
 enum Kind : int64_t {
-  kInputMap, kInputDense, kLinear, kConv, kRelu, kLeakyRelu, kGelu, kGeluTanh, kTanh, kSigmoid,
-  kReluMaxPool2, kMaxPool, kAvgPool, kFlatten, kBatchNorm, kGroupNorm, kDropout, kAdd,
-  kCopyChannels, kSplit, kExport, kEmbedding, kUnused,
+  kInputMap, kInputDense, kLinear, kConv, kRelu, kActivation, kReluMaxPool2, kMaxPool, kAvgPool,
+  kFlatten, kBatchNorm, kGroupNorm, kDropout, kAdd, kCopyChannels, kSplit, kExport, kEmbedding,
+  kUnused,
 };
 
 /* One layer. Offsets of values count from the start of a workspace's values, those of parameters

@@ -12,52 +12,17 @@ template <class T> Vec<T> each_lane(Vec<T> v, T (*f)(T)) {
 template <class T> T scalar_tanh(T x) { return static_cast<T>(::tanh(static_cast<double>(x))); }
 template <class T> T scalar_erf(T x) { return static_cast<T>(::erf(static_cast<double>(x))); }
 
-/* y = f(x), and dx = dy * slope(x, y). */
+/* y = f(x), and dx = dy * slope(x, y). Every other activation is a file of the folder `activations`:
+   its first line names the module of PyTorch, with `real1` where the layer's real number goes, and
+   the struct is named after the file. `activations.h`, which `build.py` writes, includes them all
+   and lists them in NETSIM_ACTIVATIONS. */
 template <class T> struct Relu {
   NETSIM_INLINE static Vec<T> value(Vec<T> x, T) { return x <= Vec<T>{} ? Vec<T>{} : x; }
   NETSIM_INLINE static Vec<T> back(Vec<T> dy, Vec<T>, Vec<T> y, T) {
     return y <= Vec<T>{} ? Vec<T>{} : dy;  // NaN lets the gradient through, as in torch
   }
 };
-template <class T> struct LeakyRelu {
-  NETSIM_INLINE static Vec<T> value(Vec<T> x, T slope) { return x > Vec<T>{} ? x : x * slope; }
-  NETSIM_INLINE static Vec<T> back(Vec<T> dy, Vec<T> x, Vec<T>, T slope) {
-    return x > Vec<T>{} ? dy : dy * slope;
-  }
-};
-template <class T> struct Sigmoid {
-  NETSIM_INLINE static Vec<T> value(Vec<T> x, T) { return 1 / (1 + exp<T>(-x)); }
-  NETSIM_INLINE static Vec<T> back(Vec<T> dy, Vec<T>, Vec<T> y, T) { return dy * y * (1 - y); }
-};
-template <class T> struct Tanh {
-  NETSIM_INLINE static Vec<T> value(Vec<T> x, T) { return each_lane<T>(x, scalar_tanh<T>); }
-  NETSIM_INLINE static Vec<T> back(Vec<T> dy, Vec<T>, Vec<T> y, T) { return dy * (1 - y * y); }
-};
-template <class T> struct Gelu {
-  static constexpr T root_half = static_cast<T>(0.70710678118654752440);
-  static constexpr T density = static_cast<T>(0.39894228040143267794);  // 1 / sqrt(2 pi)
-  NETSIM_INLINE static Vec<T> below(Vec<T> x) {
-    return (1 + each_lane<T>(x * root_half, scalar_erf<T>)) * static_cast<T>(0.5);
-  }
-  NETSIM_INLINE static Vec<T> value(Vec<T> x, T) { return x * below(x); }
-  NETSIM_INLINE static Vec<T> back(Vec<T> dy, Vec<T> x, Vec<T>, T) {
-    return dy * (below(x) + x * exp<T>(x * x * static_cast<T>(-0.5)) * density);
-  }
-};
-template <class T> struct GeluTanh {
-  static constexpr T scale = static_cast<T>(0.79788456080286535588);  // sqrt(2 / pi)
-  static constexpr T cubic = static_cast<T>(0.044715);
-  NETSIM_INLINE static Vec<T> bent(Vec<T> x) {
-    return each_lane<T>((x + x * x * x * cubic) * scale, scalar_tanh<T>);
-  }
-  NETSIM_INLINE static Vec<T> value(Vec<T> x, T) {
-    return x * (1 + bent(x)) * static_cast<T>(0.5);
-  }
-  NETSIM_INLINE static Vec<T> back(Vec<T> dy, Vec<T> x, Vec<T>, T) {
-    const Vec<T> t = bent(x), inner = (1 + x * x * (3 * cubic)) * scale;
-    return dy * ((1 + t) + x * (1 - t * t) * inner) * static_cast<T>(0.5);
-  }
-};
+#include "activations.h"
 
 /* What dense values hold behind their end stays zero: `each_lane` of zero need not be zero. */
 template <class T> NETSIM_INLINE void clear_dense(const Op& op, Machine<T>& m, T* to) {
@@ -78,6 +43,18 @@ template <template <class> class F, class T> void activation_backward(const Op& 
   const T real = static_cast<T>(op.real1);
   for (Index i = 0, n = span(op, m); i < n; i += kLanes<T>)
     store<T>(dx + i, F<T>::back(load<T>(dy + i), load<T>(x + i), load<T>(y + i), real));
+}
+
+/* The activation number `first` of those listed. */
+template <class T> void listed_forward(const Op& op, Machine<T>& m) {
+  Index left = op.first;
+#define NETSIM_FORWARD(F) if (!left--) return activation_forward<F>(op, m);
+  NETSIM_ACTIVATIONS(NETSIM_FORWARD)
+}
+template <class T> void listed_backward(const Op& op, Machine<T>& m) {
+  Index left = op.first;
+#define NETSIM_BACKWARD(F) if (!left--) return activation_backward<F>(op, m);
+  NETSIM_ACTIVATIONS(NETSIM_BACKWARD)
 }
 
 template <class T> void add_forward(const Op& op, Machine<T>& m) {

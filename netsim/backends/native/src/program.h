@@ -21,11 +21,7 @@ template <class T> void forward_op(const Op& op, Machine<T>& m) {
     case kLinear: return linear_forward(op, m);
     case kConv: return conv_forward(op, m);
     case kRelu: return activation_forward<Relu>(op, m);
-    case kLeakyRelu: return activation_forward<LeakyRelu>(op, m);
-    case kGelu: return activation_forward<Gelu>(op, m);
-    case kGeluTanh: return activation_forward<GeluTanh>(op, m);
-    case kTanh: return activation_forward<Tanh>(op, m);
-    case kSigmoid: return activation_forward<Sigmoid>(op, m);
+    case kActivation: return listed_forward(op, m);
     case kReluMaxPool2: return relu_pool_forward(op, m);
     case kMaxPool: return max_pool_forward(op, m);
     case kAvgPool: return average_pool_forward(op, m);
@@ -50,11 +46,7 @@ template <class T> void backward_op(const Op& op, Machine<T>& m) {
     case kLinear: return linear_backward(op, m);
     case kConv: return conv_backward(op, m);
     case kRelu: return activation_backward<Relu>(op, m);
-    case kLeakyRelu: return activation_backward<LeakyRelu>(op, m);
-    case kGelu: return activation_backward<Gelu>(op, m);
-    case kGeluTanh: return activation_backward<GeluTanh>(op, m);
-    case kTanh: return activation_backward<Tanh>(op, m);
-    case kSigmoid: return activation_backward<Sigmoid>(op, m);
+    case kActivation: return listed_backward(op, m);
     case kReluMaxPool2: return relu_pool_backward(op, m);
     case kMaxPool: return max_pool_backward(op, m);
     case kAvgPool: return average_pool_backward(op, m);

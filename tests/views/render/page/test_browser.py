@@ -281,6 +281,33 @@ def test_paper_is_white_and_a_wide_table_of_few_rows_is_turned(opened):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("name", ["one", "sweep"])
+def test_a_sheet_has_room_and_colours(opened, name):
+    page = opened(name, width=1280)
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 794, "height": 1123})  # A4
+    too_wide = "e => e.getBoundingClientRect().right > e.closest('section').clientWidth + 60"
+    drawn = "[...document.querySelectorAll('canvas, svg')]"
+    assert page.evaluate(f"{drawn}.filter({too_wide}).map(e => e.outerHTML.slice(0, 90))") == []
+    for key in page.locator(".legend i, .swatch").all():
+        assert key.evaluate("e => getComputedStyle(e).printColorAdjust") == "exact"
+
+
+@pytest.mark.slow
+def test_rows_of_differences_have_whole_names_on_a_phone(opened):
+    page = opened("sweep", width=390)
+    labels = page.locator("section#differences svg text:has(title)")
+    assert labels.count() == 5
+    for label in labels.all():
+        shown, title = label.evaluate("e => [e.firstChild.data, e.lastChild.textContent]")
+        assert shown == title
+        assert label.evaluate("e => e.getBoundingClientRect().right") < 390
+    size = "e => e.getBoundingClientRect().width / e.viewBox.baseVal.width"
+    assert page.locator("section#differences svg").evaluate(size) > 0.85  # letters as large as said
+
+
+@pytest.mark.slow
 def test_another_algorithm_can_be_chosen(opened):
     page = opened("two")
     assert page.locator("section#accuracy").count() == 1

@@ -4,6 +4,7 @@ const charts = (() => {
   const { element, number, css } = report;
 
   const LETTER = 7;  // pixels of a label's letter, about
+  const PAPER = 640;  // pixels of a chart's width on a sheet of A4
   const WHOLE = [1, 2, 5].flatMap((step) => [0, 1, 2, 3, 4, 5, 6].map((power) => step * 10 ** power)).sort((a, b) => a - b);
 
   function axis(label, options) {
@@ -53,7 +54,10 @@ const charts = (() => {
       if (width !== plot.width) plot.setSize({ width, height });
     });
     watcher.observe(box);
-    report.listen("theme", () => plot.redraw(false, true));
+    report.listen("theme", () => {
+      plot.setSize({ width: report.page.isPaper ? Math.min(plot.width, PAPER) : Math.max(box.clientWidth, 240), height });
+      plot.redraw(false, true);
+    });
     report.page.cleanups.push(() => { watcher.disconnect(); plot.destroy(); });
     return plot;
   }
@@ -106,6 +110,11 @@ const charts = (() => {
       }), ` ${text}`));
     });
     return set;
+  }
+
+  // The width of a picture, in pixels: what it has room for, on the screen or on a sheet.
+  function width(into, least) {
+    return Math.max(least, Math.min(1180, report.page.isPaper ? PAPER : into.clientWidth || 900));
   }
 
   // An element of a picture.
@@ -183,5 +192,5 @@ const charts = (() => {
   // A quantity as the label of an axis: "Age at use [s]".
   function titled({ label, unit }) { return unit ? `${label} [${unit}]` : label; }
 
-  return { axis, titled, chart, stacked, legend, choice, heatMap, readCells, mark, niceTicks };
+  return { axis, titled, chart, stacked, legend, choice, heatMap, readCells, mark, niceTicks, width };
 })();

@@ -3,7 +3,7 @@
 const report = (() => {
   const drawers = new Map();
   const listeners = { theme: [], picked: [], moment: [], print: [] };
-  const page = { run: 0, panels: null, picked: [], moment: 0, cleanups: [] };
+  const page = { isPaper: false, run: 0, panels: null, picked: [], moment: 0, cleanups: [] };
 
   // Okabe and Ito's colours, told apart by colour-blind readers too, in light and dark.
   const COLOURS = {
@@ -151,8 +151,8 @@ const report = (() => {
     theme("auto");
     const select = document.getElementById("run");
     select.addEventListener("change", () => show(Number(select.value)));
-    addEventListener("beforeprint", () => { report.drawAll(); theme("light"); tell("print"); });  // paper is white
-    addEventListener("afterprint", () => theme(choice.value));
+    addEventListener("beforeprint", () => { report.drawAll(); page.isPaper = true; theme("light"); tell("print"); });  // paper is white
+    addEventListener("afterprint", () => { page.isPaper = false; theme(choice.value); });
   }
 
   return {

@@ -36,7 +36,7 @@ function sortableTable(into, { caption, columns, marked, rowOf, firstKey, descen
       const isWord = typeof value === "string";
       const text = isWord && !column.show ? value : spelled[at](value);
       const node = at === 0 && rowOf ? rowOf(k) : null;
-      row.append(element("td", { class: isWord ? "word" : "", "data-label": `${column.title}${column.unit ? ` [${column.unit}]` : ""}` }, node === null ? text
+      row.append(element("td", { class: isWord ? "word" : "", "data-label": text === column.title ? "" : `${column.title}${column.unit ? ` [${column.unit}]` : ""}` }, node === null ? text
         : element("button", { type: "button", "aria-label": `show node ${node} in the figures`, onclick: () => report.toggle(node) }, text)));
     });
     return row;

@@ -8,6 +8,7 @@ report.mark("cells", (body, data) => {
   const top = data.top || Math.max(1e-300, ...data.values);
   const named = (axis, k) => (data.ticks ? data.ticks[axis][k] : block > 1 ? `${k * block} to ${Math.min(data.nodes, (k + 1) * block) - 1}` : k);
   const spelled = (one) => (value.unit === "s" ? seconds(one) : `${number(one, 3)} ${value.unit}`.trim());
+  const told = spelling({ values: data.values, unit: value.unit });
   const stops = () => (isDark() ? [[34, 40, 48], [62, 120, 178], [206, 232, 255]] : [[238, 244, 250], [107, 174, 214], [8, 48, 107]]);
   const shade = (at) => {
     const [set, k] = [stops(), at < 0.5 ? 0 : 1];
@@ -41,7 +42,7 @@ report.mark("cells", (body, data) => {
       edge, wide, tall, rows, columns, ids: [rows, columns], labels: [data.row, data.column],
       paint: (k) => (values[k] === null ? null : shade(Math.min(1, (values[k] - low) / Math.max(top - low, 1e-300)))),
       tick: (axis, k) => (data.ticks ? data.ticks[axis][k] : k * block),
-      told: data.ticks ? (k) => number(values[k], 3) : null,
+      told: data.ticks ? (k) => told(values[k]) : null,
     });
     scale();
   }

@@ -51,7 +51,7 @@ report.mark("lines", (body, data) => {
   }
   const at = (value) => (x.unit === "s" ? seconds(value) : `${number(value, 4)} ${x.unit}`.trim());
   charts.chart(body, `${y.label} against ${x.label}`, {
-    height: distribution ? 260 : 320, series, bands,
+    height: 320, series, bands,
     scales: { x: { time: false, distr: data.is_log ? 3 : 1 }, y: { range } },
     axes: [charts.axis(charts.titled(x), data.is_log ? { space: 60, filter: powers } : { space: 60 }), charts.axis(charts.titled(y), { size: 58 })],
     says: (k) => [`${distribution ? "at most" : "at"} ${at(x.values[k])}`, ...lines.filter((line) => line.y[k] !== null).map((line) => `${line.name} ${number(line.y[k], 4)}${y.unit ? ` ${y.unit}` : ""}`)].join(" · "),

@@ -3,7 +3,8 @@
 report.mark("multiples", (body, data) => {
   const { element, number, colour } = report;
   const scale = data.is_share ? 100 : 1;
-  const label = `${data.metric.replaceAll("_", " ")}${data.is_share ? " [%]" : ""}`;
+  const metric = data.metric.replaceAll("_", " ");
+  const label = `${metric[0].toUpperCase()}${metric.slice(1)}${data.is_share ? " [%]" : ""}`;
   const keys = element("div");
   const grid = element("div", { class: data.points.length > 1 ? "many" : "one" });
   body.append(keys, grid);

@@ -208,7 +208,7 @@ report.mark("network", (body, data) => {
           pen.lineTo(...placed[b[k]]);
           pen.stroke();
         }
-        scale(made.keys, SHARES, "0 %", "100 %", "delivered");
+        scale(made.keys, SHARES, "0 %", "100\u00a0%", "delivered");
       }
       drawNodes(pen, placed, width);
       if (data.has_places) scaleBar(pen, across, height);
@@ -253,7 +253,7 @@ report.mark("network", (body, data) => {
     const end = `${most < greatest ? "≥ " : ""}${number(most, 3)}`;
     const lost = weights.left_out ? ` ${number(weights.left_out)} small weights are left out.` : "";
 
-    const graph = view("Collaboration graph: who weighs whom", `A line from a node to a peer it weighs, darker for more weight; its own weight is not drawn. At most ${number(MOST_LINES)} lines: the strongest, and of equal ones the shortest.${lost}`, 0.78, (made, pen, width, height) => {
+    const graph = view("Collaboration graph: who weighs whom", `A line from a node to a peer it weighs, stronger in colour for more weight; its own weight is not drawn. At most ${number(MOST_LINES)} lines: the strongest, and of equal ones the shortest.${lost}`, 0.78, (made, pen, width, height) => {
       const { at } = placing(width, height);
       const placed = Array.from({ length: n }, (_, node) => at(node));
       made.spot = nearest(placed);

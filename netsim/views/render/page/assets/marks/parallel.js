@@ -11,7 +11,7 @@ report.mark("parallel", (body, data) => {
   let by = axes.findIndex((axis) => axis.is_result);
   if (by < 0) by = axes.length - 1;
   const bar = element("div", { class: "bar" });
-  const space = element("div");
+  const space = element("div", { class: "sideways" });
   const readout = element("div", { class: "readout", "aria-live": "polite" });
   const ranges = element("details", null, element("summary", null, "Choose lines by range"));
   body.append(element("p", { class: "muted" }, "A line a point of the sweep and algorithm, coloured by one axis."), bar, space, readout, ranges);
@@ -40,11 +40,11 @@ report.mark("parallel", (body, data) => {
     return `rgb(${set[k].map((v, j) => Math.round(v + (set[k + 1][j] - v) * (at * 2 - k))).join(",")})`;
   };
   function draw() {
-    const width = Math.max(560, Math.min(1180, body.clientWidth || 900));
+    const width = charts.width(body, 560);
     const [height, topEdge, side] = [360, 44, 60];
     const x = (k) => side + (k * (width - 2 * side)) / Math.max(1, axes.length - 1);
     const y = (at) => height - 26 - at * (height - topEdge - 26);
-    const svg = mark("svg", { viewBox: `0 0 ${width} ${height}`, width: "100%", role: "img", "aria-label": `Parallel coordinates of ${axes.map((axis) => axis.title).join(", ")}` });
+    const svg = mark("svg", { viewBox: `0 0 ${width} ${height}`, width, role: "img", "aria-label": `Parallel coordinates of ${axes.map((axis) => axis.title).join(", ")}` });
     const lines = labels.map((_, r) => r).filter((r) => axes.every((axis, k) => {
       if (axis.values[r] === null) return true;
       const at = share(k, axis.values[r]);
@@ -70,12 +70,13 @@ report.mark("parallel", (body, data) => {
       svg.append(mark("text", { x: k === 0 ? 4 : k === axes.length - 1 ? width - 4 : x(k), y: k % 2 ? 14 : 30, "text-anchor": anchor, "font-weight": k === by ? 700 : 400 }, axis.title));
       const [low, high] = ends[k];
       const distinct = [...new Set(axis.values.filter((value) => value !== null))];
+      const told = spelling({ values: ends[k], unit: axis.title.endsWith("[%]") ? "%" : "" });
       const marks = !axis.words && distinct.length <= 6 ? distinct.map((value) => [value, number(value, 3)]) : axis.words ? axis.words.map((word, j) => [j, word]) : [0, 0.25, 0.5, 0.75, 1].map((at) => {
         const value = axis.is_log ? low * (high / low) ** at : low + (high - low) * at;
-        return [value, number(value, 3)];
+        return [value, told(value)];
       });
       marks.forEach(([value, text]) => {
-        const label = mark("text", { x: x(k) - 6, y: y(share(k, value)) + 4, "text-anchor": "end", stroke: css("card"), "stroke-width": 3, "paint-order": "stroke" }, text);
+        const label = mark("text", { x: x(k) - 6, y: y(share(k, value)) + 4, "text-anchor": "end", stroke: css("card"), "stroke-width": 5, "paint-order": "stroke" }, text);
         svg.append(label);
       });
     });
