@@ -71,6 +71,13 @@ def test_no_former_name_is_read_longer_than_promised(everywhere):
         assert until == (since[0], since[1] + 2)
 
 
+def test_the_page_of_what_stays_has_every_former_name(everywhere):
+    page = (ROOT / "docs/stability.md").read_text(encoding="utf-8")
+    rows = {f"`{n.name}` | `{old}` | {n.until} |" for _, n in everywhere for old in n.former}
+    assert all(row in page for row in rows)
+    assert page.count("| 0.") == len(rows)
+
+
 def test_a_remark_names_who_states_the_key_and_what_to_write():
     (said,) = scenario.from_dict(BASE, "mine").former_names
     assert said == (
