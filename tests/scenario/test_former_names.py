@@ -6,14 +6,17 @@ from typing import Any
 
 import pytest
 from pydantic import Field, ValidationError
+from typer.testing import CliRunner
 
-from netsim import scenario
+from netsim import scenario, world
+from netsim.console.app import app
 from netsim.errors import ScenarioError
 from netsim.registry import Renamed, Table, renamed
 from netsim.scenario import former_names
 from netsim.scenario.draft import Draft
 from netsim.scenario.file import shipped
 from netsim.scenario.kinds import kinds_of
+from netsim.world.remarks import remarks
 
 ROOT = Path(__file__).resolve().parents[2]
 BASE: dict[str, Any] = {
@@ -90,6 +93,20 @@ def test_a_remark_names_who_states_the_key_and_what_to_write():
 def test_what_is_set_on_the_command_line_is_remarked_on_as_such(tmp_path: Path):
     said = scenario.load("quickstart", ["data.partition.kind=dirichlet", "data.partition.beta=1.0"])
     assert any(text.startswith("--set data.partition.beta=1.0: ") for text in said.former_names)
+
+
+@pytest.mark.parametrize("how", ["--world", "--no-world"])
+def test_validate_prints_it(how: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("COLUMNS", "300")
+    sets = ("--set", "data.partition.kind=dirichlet", "--set", "data.partition.beta=1.0")
+    result = CliRunner().invoke(app, ["validate", "quickstart", *sets, how])
+    assert result.exit_code == 0, result.output
+    assert "[data.partition] beta = 1.0: is called alpha since 0.2.0" in result.output
+
+
+def test_the_world_of_a_run_remarks_on_it():
+    built = world.build(scenario.from_dict({**BASE, "nodes": {"count": 12}}))
+    assert any("beta = 0.3: is called alpha" in text for text in remarks(built))
 
 
 def test_tables_by_name_and_in_lists_are_looked_into():
