@@ -171,7 +171,8 @@ def run(command: list, folder: Path = Path()) -> str:
     """Output of a command."""
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "NETSIM"))}
     words = [str(word) for word in command]
-    done = subprocess.run(words, cwd=folder, env=clean, stdout=-1, stderr=-2, text=True)
+    both = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    done = subprocess.run(words, cwd=folder, env=clean, text=True, **both)
     expect(done.returncode == 0, f"{' '.join(words)}: exit code {done.returncode}\n{done.stdout}")
     return done.stdout
 
