@@ -1,17 +1,20 @@
 """Compiles the native kernel into the wheel; where that fails, the wheel is one of pure Python.
 
 Environment variables: `NETSIM_NATIVE=0` leaves the kernel out, `NETSIM_WHEEL=TAG:TARGET` makes a
-wheel for another platform (`tools/wheels.py` knows which).
+wheel for another platform (`tools/wheels.py` knows which), `NETSIM_REPOSITORY=URL` is the
+repository that the wheel's description and metadata lead to.
 """
 
 import importlib.util
 import os
+import re
 import tempfile
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 FOLDER = "netsim/backends/native"
 
@@ -69,6 +72,30 @@ class KernelHook(BuildHookInterface):
 
     def _warn(self, why: str) -> None:
         self.app.display_warning(f"netsim is built without its native kernel: {why}")
+
+
+class LinksHook(MetadataHookInterface):
+    """Hook that writes the description, and the URLs if the repository is named.
+
+    The package index shows README apart from its repository, where relative links lead nowhere.
+    """
+
+    def update(self, metadata: dict[str, Any]) -> None:
+        """Set the description and the URLs."""
+        readme = Path(self.root, "README.md").read_text(encoding="utf-8")
+        repository = os.environ.get("NETSIM_REPOSITORY", "").rstrip("/")
+        if repository:
+            at = f"{repository}/blob/v{metadata['version']}"
+            picture = f"{repository}/raw/v{metadata['version']}"
+            metadata["urls"] = {
+                "Source": repository,
+                "Documentation": f"{at}/docs/index.md",
+                "Changelog": f"{at}/CHANGELOG.md",
+                "Issues": f"{repository}/issues",
+            }
+            readme = re.sub(r"(!\[[^]]*\]\()(?!\w+:)", rf"\1{picture}/", readme)
+            readme = re.sub(r"((?<!!)\[[^]]*\]\()(?!\w+:)", rf"\1{at}/", readme)
+        metadata["readme"] = {"content-type": "text/markdown", "text": readme}
 
 
 def _unwanted() -> bool:

@@ -20,7 +20,7 @@ from itertools import islice
 from types import MappingProxyType, ModuleType
 from typing import Annotated, Any, Literal, Union
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field
 
 
 def _lasting(seconds: float) -> float:
@@ -145,6 +145,32 @@ FolderPath = Annotated[str, OnDisk("folder")]
 """A folder, relative to the scenario file that names it."""
 
 
+class Renamed(AliasChoices):
+    """Names of a key, for `Field(validation_alias=...)`: today's, and those of earlier versions.
+
+    All are read; a scenario that states a former one is remarked on
+    (`netsim.scenario.former_names`).
+
+    Parameters
+    ----------
+    name : str
+        Today's, which is that of the field.
+    *former : str
+    since : str
+        The version that gave the key its name, such as "0.2.0".
+    """
+
+    def __init__(self, name: str, *former: str, since: str) -> None:
+        super().__init__(name, *former)
+        self.name, self.former, self.since = name, former, since
+
+    @property
+    def until(self) -> str:
+        """The version that reads today's name alone: two minor versions later."""
+        major, minor, _ = self.since.split(".")
+        return f"{major}.{int(minor) + 2}.0"
+
+
 class Table(BaseModel):
     """A table of a scenario file: frozen, and unknown keys are errors."""
 
@@ -180,6 +206,13 @@ class Table(BaseModel):
             for key in keys
             if getattr(self, key) != known[key].get_default(call_default_factory=True)
         )
+
+
+def renamed(table: type[BaseModel]) -> Iterator[Renamed]:
+    """The keys of a table that have had other names."""
+    for info in table.model_fields.values():
+        if isinstance(info.validation_alias, Renamed):
+            yield info.validation_alias
 
 
 class Component(Table):

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from netsim.backends.native import build as native_build
+
 ROOT = Path(__file__).resolve().parents[1]
 NATIVE = "netsim/backends/native"
 SIBLING = '"""What files of this folder share."""\n\nSHARE = 0.5\n'
@@ -130,6 +132,19 @@ def test_the_wheel_built_from_the_source_distribution_is_the_same(wheel: Path, t
     assert contents(build("wheel", source, tmp_path / "wheel")) == contents(wheel)
 
 
+IN_NO_DISTRIBUTION = {".ci/run", ".gitignore", ".pre-commit-config.yaml"}
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="no checkout: what git tracks is unknown")
+def test_the_source_distribution_is_the_checkout(tmp_path: Path):
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, check=True)
+    names = {name for name in tracked.stdout.decode().splitlines() if (ROOT / name).exists()}
+    with tarfile.open(build("sdist", ROOT, tmp_path)) as files:
+        there = {name.partition("/")[2] for name in files.getnames()}
+    assert names - IN_NO_DISTRIBUTION <= there
+    assert there - names <= {"PKG-INFO", ".gitignore"}
+
+
 def test_without_the_kernel_the_wheel_is_pure_and_has_its_sources(wheel: Path):
     assert wheel.name.endswith("-py3-none-any.whl")
     assert "without its native kernel: NETSIM_NATIVE=0" in (wheel.parent / "said.txt").read_text()
@@ -163,6 +178,24 @@ def test_the_wheel_has_the_kernel_compiled_once(source: Path, tmp_path: Path):
     assert not any("_kernel." in name for name in contents(pure))
     said = (tmp_path / "pure/said.txt").read_text()
     assert "without its native kernel: no-such-compiler" in said
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not native_build.is_built(), reason="the kernel is not built in the checkout")
+def test_the_kernel_of_a_wheel_is_tried_by_the_tool_of_the_release(tmp_path: Path):
+    whole = build("wheel", ROOT, tmp_path, NETSIM_NATIVE="1")
+    smoke = [sys.executable, str(ROOT / "tools/smoke.py"), "--kernel"]
+    tried = subprocess.run([*smoke, str(whole)], capture_output=True, text=True)
+    assert tried.returncode == 0, tried.stderr
+    assert "images are moved as they should" in tried.stdout
+    other = tmp_path / "other" / whole.name
+    other.parent.mkdir()
+    with zipfile.ZipFile(other, "w") as archive:
+        for name, data in contents(whole).items():
+            archive.writestr(name, data + b"//" if name.endswith("src/simd.h") else data)
+    refused = subprocess.run([*smoke, str(other)], capture_output=True, text=True)
+    assert refused.returncode == 1
+    assert "one of other sources" in refused.stderr
 
 
 @pytest.mark.slow

@@ -23,6 +23,7 @@ DOCUMENTS = {
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
     "README.md": "index.md",
+    "SECURITY.md": "security.md",
     "benchmarks/README.md": "benchmarks.md",
     "examples/README.md": "examples.md",
     **{path: path for path in (f"papers/{page.name}" for page in (ROOT / "papers").glob("*.md"))},

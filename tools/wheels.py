@@ -15,6 +15,8 @@ ROOT = Path(__file__).resolve().parents[1]
 TARGETS = {
     "manylinux_2_17_x86_64": "x86_64-linux-gnu.2.17",
     "manylinux_2_17_aarch64": "aarch64-linux-gnu.2.17",
+    "musllinux_1_2_x86_64": "x86_64-linux-musl",
+    "musllinux_1_2_aarch64": "aarch64-linux-musl",
     "macosx_11_0_arm64": "aarch64-macos.11.0",
     "win_amd64": "x86_64-windows-gnu",
 }

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
-from pydantic import model_validator
+from pydantic import Field
 
-from netsim.registry import Count, Table
+from netsim.registry import Count, Renamed, Table
 
 Way = Literal[
     "native", "native/avx512", "native/avx2", "native/neon", "native/plain", "stacked", "sequential"
@@ -36,18 +36,8 @@ class Route(Table):
 
     train: Way = "stacked"
     loss: Way = "stacked"
-    infer: Way = "stacked"
+    infer: Way = Field("stacked", validation_alias=Renamed("infer", "look", since="0.2.0"))
     lanes: Count | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _read_look(cls, stated: Any) -> Any:
-        """Read `look`, the name of `infer` in run folders and tables of earlier versions."""
-        if not isinstance(stated, dict) or "look" not in stated:
-            return stated
-        if "infer" in stated:
-            raise ValueError("look and infer are one key; state infer alone")
-        return {"infer" if key == "look" else key: value for key, value in stated.items()}
 
 
 def backends_for(purpose: Purpose) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ def with_default_kinds(raw: dict[str, Any], table: type[BaseModel]) -> dict[str,
             continue
         if not any(tag in value for tag in TAGS):
             value = {**_tags_of(below.get(key, field.default)), **value}
-        chosen = _chosen(field.annotation, value)
+        chosen = chosen_table(field.annotation, value)
         filled[key] = value if chosen is None else with_default_kinds(value, chosen)
     return filled
 
@@ -41,7 +41,7 @@ def _tags_of(default: Any) -> dict[str, Any]:
     )
 
 
-def _chosen(annotation: Any, value: dict[str, Any]) -> type[BaseModel] | None:
+def chosen_table(annotation: Any, value: dict[str, Any]) -> type[BaseModel] | None:
     """The table that a value becomes, by its tag where there are several."""
     known = _tables_in(annotation)
     if len(known) < 2:

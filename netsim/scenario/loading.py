@@ -14,7 +14,7 @@ from netsim.errors import ScenarioError
 from netsim.links.wired.wire import Wire
 from netsim.recording.main_metric import is_share
 from netsim.registry import Component, did_you_mean, family, in_force
-from netsim.scenario import algorithm_files
+from netsim.scenario import algorithm_files, former_names
 from netsim.scenario import file as scenario_file
 from netsim.scenario.algorithm_overrides import algorithm_overrides
 from netsim.scenario.default_kinds import with_default_kinds
@@ -214,6 +214,7 @@ def _checked(draft: Draft, kinds: Kinds) -> Scenario:
         raise ScenarioError("\n".join(dict.fromkeys(problems)))
     fields = {key: getattr(checked, key) for key in Scenario.model_fields}
     scenario = kinds.tables().model_construct(**fields)
+    scenario._former_names = former_names.remarks(raw, model, draft)
     if scenario.changes:
         scenario._later = tuple(scheduled_changes(draft, scenario, lambda d: check(d, kinds)))
     if any(entry.set for entry in scenario.algorithm):

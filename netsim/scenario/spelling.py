@@ -98,7 +98,9 @@ def unknown_key(path: KeyPath, raw: Any, schema: dict[str, Any]) -> str:
     known = properties(path[:-1], raw, schema)
     what = "is not a key that netsim knows" if len(path) == 1 else "is not a key of this table"
     stem, _, unit = key.rpartition("_")
-    for candidate in known:
+    for candidate, about in known.items():
+        if key in about.get("formerly", ()):
+            return f"is the former name of {candidate}, which is stated, too: leave it out"
         own_stem, _, own_unit = candidate.rpartition("_")
         if own_unit not in _TO_SI:
             continue

@@ -381,10 +381,16 @@ class Scenario(Table):
     sweep: Sweep | None = None
     _later: tuple[tuple[float, "Scenario"], ...] = PrivateAttr(())
     _own: dict[str, "Scenario"] = PrivateAttr({})
+    _former_names: tuple[str, ...] = PrivateAttr(())
 
     @property
     def later(self) -> tuple[tuple[float, "Scenario"], ...]:
         return self._later
+
+    @property
+    def former_names(self) -> tuple[str, ...]:
+        """A sentence for each key that its files state under the name of an earlier version."""
+        return self._former_names
 
     def of(self, entry: AlgorithmEntry) -> "Scenario":
         """The scenario as one algorithm plays it, with what its `set` says.

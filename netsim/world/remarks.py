@@ -25,10 +25,12 @@ _LOOKED_AT = 200
 def remarks(world: World) -> list[str]:
     """Collect the remarks for whoever plays the world or reads the numbers of a run.
 
-    The one list of it: of units, of links, of files by time, and of the columns of a table.
+    The one list of it: of former names of keys, of units, of links, of files by time, and of the
+    columns of a table.
     """
     columns = world.samples.columns
     found = [
+        *world.scenario.former_names,
         *plausibility.remarks(world.scenario),
         *_of_preset(world),
         *(world.fidelity.remarks() if world.fidelity else ()),

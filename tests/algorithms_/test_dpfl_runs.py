@@ -26,7 +26,7 @@ WORLD = {
     "data": {
         "kind": "digits",
         "validation": 0.4,
-        "partition": {"kind": "dirichlet", "beta": BETA, "min_samples": 20},
+        "partition": {"kind": "dirichlet", "alpha": BETA, "min_samples": 20},
         "test_fraction": 0.8,
     },
     "model": {"kind": "mlp", "hidden": [HIDDEN]},

@@ -26,7 +26,7 @@ BASE = {
     "data": {
         "kind": "digits",
         "validation": 0.3,
-        "partition": {"kind": "dirichlet", "beta": 0.4, "min_samples": 9},
+        "partition": {"kind": "dirichlet", "alpha": 0.4, "min_samples": 9},
     },
     "model": {"kind": "mlp", "hidden": [17]},
     "compute": {"kind": "fixed", "step_s": 1.0},

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from pydantic import ValidationError
 from typer.testing import CliRunner
 
 from netsim import world
@@ -260,12 +259,6 @@ def test_losses_of_an_algorithms_own_run_natively_where_that_pays(
     routes = choose({layout: nodes}, 10, backend, {}, {layout: "plain"})
     (route,) = routes.by_signature().values()
     assert route.loss == way
-
-
-def test_a_route_of_an_earlier_version_is_read():
-    assert Route.model_validate({"train": "native", "look": "sequential"}).infer == "sequential"
-    with pytest.raises(ValidationError, match="look and infer are one key; state infer alone"):
-        Route.model_validate({"infer": "stacked", "look": "sequential"})
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ RUNS = {
     "kd_pdfl_iot": [
         "horizon_s=20",
         "exchange.slots_per_exchange=5",
-        'data={kind="digits", validation=0.2, partition={kind="dirichlet", beta=0.5}}',
+        'data={kind="digits", validation=0.2, partition={kind="dirichlet", alpha=0.5}}',
     ],
 }
 """Shipped scenarios and what makes them short, or lets them do without files."""

@@ -13,7 +13,7 @@ from netsim import engine, scenario, world
 
 BASE = {
     "nodes": {"count": 4},
-    "data": {"kind": "digits", "partition": {"kind": "dirichlet", "beta": 0.3}},
+    "data": {"kind": "digits", "partition": {"kind": "dirichlet", "alpha": 0.3}},
     "model": {"kind": "mlp", "hidden": [4]},
     "training": {"learning_rate": 0.1, "batch_size": 50},
     "compute": {"kind": "fixed", "step_s": 0.001},

@@ -267,12 +267,6 @@ def test_by_group_needs_as_many_groups_as_nodes():
         grouped(5)
 
 
-def test_dirichlet_is_known_by_the_name_of_its_papers_too():
-    assert Dirichlet(beta=0.3) == Dirichlet(alpha=0.3)
-    with pytest.raises(ValidationError, match="beta is the old name of alpha"):
-        Dirichlet(beta=0.3, alpha=0.3)
-
-
 @pytest.mark.parametrize("alpha", [0.01, 0.1])
 def test_many_nodes_with_few_classes_each_are_topped_up(alpha):
     """190 nodes of 2,000 rows: no draw gives each of them 10; no row is lost or there twice."""

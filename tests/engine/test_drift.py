@@ -166,7 +166,7 @@ def test_what_moves_goes_round_and_what_is_swapped_twice_is_as_it_was():
 
 
 def test_no_sample_is_trained_on_that_is_set_aside_at_any_time_by_anyone():
-    partition = {"kind": "dirichlet", "beta": 0.5}
+    partition = {"kind": "dirichlet", "alpha": 0.5}
     redraw = {"kind": "redraw", "at_s": [1.0, 2.0], "partition": partition}
     there, _ = built(redraw, validation=0.2)
     assert len(there.shards.rows) == 12

@@ -85,7 +85,7 @@ def _told(
     draft, scenario = checked(name, sets, {}, kinds, None, False)
     if scenario.sweep is not None:
         grid.plan(draft, scenario, Path(), components)
-    notes = plausibility.remarks(scenario)
+    notes = [*scenario.former_names, *plausibility.remarks(scenario)]
     radio = scenario.radio
     if radio is not None and radio.fidelity == "auto" and radio.mac.senses and not world:
         notes.append(

@@ -10,17 +10,16 @@ Departures: a draw that leaves a node without a test row is drawn again too (its
 be defined), and the number of tries is bounded.
 """
 
-from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import model_validator
+from pydantic import Field
 
 from netsim.data.partitions import Partition, Rows, Shard
 from netsim.data.partitions._shares import hand_out, in_proportion, top_up
 from netsim.errors import ScenarioError
-from netsim.registry import Count, Positive
+from netsim.registry import Count, Positive, Renamed
 from netsim.rng import Streams
 
 _MAX_TRIES = 10_000
@@ -32,8 +31,7 @@ class Dirichlet(Partition):
     Parameters
     ----------
     alpha : float
-        Concentration; the smaller, the fewer classes a node has. `beta`, its name in pFedGraph,
-        is read as well.
+        Concentration; the smaller, the fewer classes a node has. pFedGraph calls it beta.
     min_samples : int
         Training rows of the smallest node (pFedGraph 10, DPFL 20).
     too_few : {"redraw", "top_up"}
@@ -45,19 +43,9 @@ class Dirichlet(Partition):
     """
 
     kind: Literal["dirichlet"] = "dirichlet"
-    alpha: Positive = 0.1
+    alpha: Positive = Field(0.1, validation_alias=Renamed("alpha", "beta", since="0.2.0"))
     min_samples: Count = 10
     too_few: Literal["redraw", "top_up"] = "redraw"
-
-    @model_validator(mode="before")
-    @classmethod
-    def _beta_is_alpha(cls, given: Any) -> Any:
-        """Read `beta` as `alpha`."""
-        if not isinstance(given, Mapping) or "beta" not in given:
-            return given
-        if "alpha" in given:
-            raise ValueError("beta is the old name of alpha: write alpha alone")
-        return {"alpha" if key == "beta" else key: value for key, value in given.items()}
 
     def split(
         self,
