@@ -82,7 +82,7 @@ def texts(cell: Any) -> list[str]:
     for output in cell.get("outputs", ()):
         if output.output_type == "stream":
             found.append(output.text)
-        for kind, text in output.get("data", {}).items():
+        for kind, text in sorted(output.get("data", {}).items()):
             if kind == "text/html":
                 text = re.sub(r"<style.*?</style>", "", text, flags=re.DOTALL)
                 found.append(html.unescape(re.sub(r"<[^>]*>", " ", text)))
@@ -92,7 +92,7 @@ def texts(cell: Any) -> list[str]:
 
 
 def pictures(cell: Any) -> int:
-    """How many pictures a cell shows."""
+    """Number of pictures that a cell shows."""
     return sum("image/png" in output.get("data", {}) for output in cell.get("outputs", ()))
 
 
