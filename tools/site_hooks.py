@@ -1,11 +1,12 @@
 """Hooks of MkDocs, so that the same Markdown works on a forge and as a site.
 
-Links to files outside of docs/ lead to pages: documents of the repository become pages of the site,
-other files pages that show their text. Formulae become MathML when the site is built, which
-browsers draw by themselves. Pages that `nav` of mkdocs.yml does not name come last.
+Links to files outside of docs/ lead to pages: documents and notebooks of the repository become
+pages of the site, other files pages that show their text. Formulae become MathML when the site is
+built, which browsers draw by themselves. Pages that `nav` of mkdocs.yml does not name come last.
 """
 
 import html
+import json
 import os
 import re
 from collections.abc import Iterator
@@ -27,6 +28,10 @@ DOCUMENTS = {
     "benchmarks/README.md": "benchmarks.md",
     "examples/README.md": "examples.md",
     **{path: path for path in (f"papers/{page.name}" for page in (ROOT / "papers").glob("*.md"))},
+    **{
+        f"examples/{page.name}": f"notebooks/{page.stem}.md"
+        for page in sorted((ROOT / "examples").glob("*.ipynb"))
+    },
 }
 """Documents outside of docs/, and the pages that they are."""
 
@@ -67,6 +72,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for document, uri in DOCUMENTS.items():
         if files.get_file_from_path(uri) is None:
             text = (ROOT / document).read_text(encoding="utf-8")
+            text = notebook_page(text) if document.endswith(".ipynb") else text
             files.append(File.generated(config, uri, content=text))
     pages = [page.src_uri for page in files.documentation_pages()]
     named = set(in_nav(config.nav))
@@ -93,6 +99,32 @@ def in_nav(nav: Any) -> Iterator[str]:
     else:
         for entry in nav.values() if isinstance(nav, dict) else nav or ():
             yield from in_nav(entry)
+
+
+def notebook_page(text: str) -> str:
+    """The Markdown of a notebook: its words, its code, and what its cells have shown."""
+    parts = []
+    for cell in json.loads(text)["cells"]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "markdown":
+            parts.append(source)
+            continue
+        parts.append(f"```python\n{source}\n```")
+        parts += [output_of(output) for output in cell["outputs"]]
+    return "\n\n".join(parts) + "\n"
+
+
+def output_of(output: dict[str, Any]) -> str:
+    """An output of a cell: a picture, else a table, else its text."""
+    data = output.get("data", {})
+    if "image/png" in data:
+        picture = "".join(data["image/png"]).replace("\n", "")
+        return f'<img alt="Figure of the cell above" src="data:image/png;base64,{picture}">'
+    if "text/html" in data:
+        table = re.sub(r"<style.*?</style>", "", "".join(data["text/html"]), flags=re.DOTALL)
+        return re.sub(r"\s*\n\s*", "", table)
+    text = "".join(output.get("text") or data.get("text/plain", ""))
+    return f"```text\n{text.rstrip()}\n```"
 
 
 @cache

@@ -122,6 +122,24 @@ class Run:
         return self._table("messages")
 
     @property
+    def uses(self) -> pd.DataFrame:
+        """A row a message that arrived with a model or other values: its `fate`.
+
+        Columns `message` (number of its row among the messages of its run, from 0), `t_sent_s`,
+        `t_arrived_s` [s], `src`, `dst`, `kind`, `fate`; of its first use `t_used_s`, `age_at_use_s`
+        [s], `used_by`, `weight`.
+        """
+        return self._table("uses")
+
+    @property
+    def intervals(self) -> pd.DataFrame:
+        """A row a time in which a node did `what`, of runs with `[metrics] timeline = true`.
+
+        Columns `t_begin_s`, `t_end_s` [s], `node`, `what`, `busy_s` (radio at work) [s].
+        """
+        return self._table("intervals")
+
+    @property
     def wakeups(self) -> pd.DataFrame:
         """A row a wake-up, skipped wake-up, switch or training job (`what`) of a node at `t_s`."""
         return self._table("wakes")

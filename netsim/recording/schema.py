@@ -327,5 +327,6 @@ WHY_MISSING = {
     "wakes": "[run] log_messages is false, or the run has not ended",
     "traffic": "it was recorded before traffic was counted",
     "uses": "[run] log_messages is false, or it was recorded before uses were",
+    "intervals": "it was played without [metrics] timeline = true",
 }
 """Why a run folder may lack a table."""

@@ -75,6 +75,28 @@ def test_the_files_read_are_noted_with_their_checksums(write):
     assert [file.file for file in notes.hashed()] == [str(folder / "train.csv")]
 
 
+def test_a_table_is_read_again_once_its_files_have_changed(write, tmp_path):
+    """A notebook mends a file and plays again; what did not change is read once."""
+    write("train.csv")
+    keys = {"kind": "table", "target": "label", "test_fraction": 0.5}
+    data = TableFiles(**keys, input=("age", "weight"))
+    first = data.load(tmp_path)
+    assert data.load(tmp_path) is first
+    write("train.csv", ROWS | {"weight": [7, 8, 9, 1, 2, 3]})
+    second = data.load(tmp_path)
+    assert not np.array_equal(second.x, first.x)
+    with noting() as notes:
+        assert data.load(tmp_path) is second
+    (file,) = notes.hashed()
+    assert file.is_as_it_was()
+    write("test.csv", ROWS)  # a file that was not there before
+    assert len(data.load(tmp_path).test) == len(ROWS["age"])
+    for name in ("train.csv", "test.csv"):
+        (tmp_path / name).unlink()
+    with pytest.raises(DataError, match=r"train\.csv"):
+        data.load(tmp_path)
+
+
 def test_without_a_test_part_rows_of_each_user_are_held_out(write):
     samples = TableFiles(user="hospital", test_fraction=0.34, scale="raw").load(write("all.csv"))
     assert np.bincount(samples.groups[samples.test]).tolist() == [1, 1]

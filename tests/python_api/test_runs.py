@@ -20,11 +20,24 @@ def test_tables_have_labels_first_and_all_rows(played):
     assert (metrics.query("algorithm == 'dpsgd'")["value"].to_numpy() == folder["value"]).all()
     assert len(played.messages) == sum(s["messages"]["sent"] for s in played.summaries.values())
     assert set(played.wakeups["what"]) >= {"woke", "job"}
+    delivered = played.messages.query("outcome == 'delivered'")
+    assert list(played.uses["t_sent_s"]) == list(delivered.sort_index()["t_sent_s"])
     assert list(played.traffic.columns[2:]) == ["t_s", "bits_transmitted", "airtime_s"]
     graph = played.graph
     assert graph.query("t_s == 20").groupby("node")["weight"].sum().to_numpy() == pytest.approx(1)
     assert list(played.nodes["node"]) == [0, 1, 2, 3, 4]
     assert "algorithm" not in played.nodes
+
+
+def test_intervals_are_those_of_the_timeline(small, tmp_path, played):
+    with pytest.raises(netsim.ScenarioError, match="timeline = true"):
+        played.intervals  # noqa: B018
+    timed = netsim.run(small.replace(metrics__timeline=True), ["dpsgd"], out=tmp_path / "timed")
+    found = timed.intervals.query("what == 'train'")
+    assert list(found.columns[:2]) == ["seed", "algorithm"]
+    trained_s = (found["t_end_s"] - found["t_begin_s"]).groupby(found["node"]).sum()
+    assert trained_s.to_list() == pytest.approx(timed.summaries["dpsgd"]["time_s"]["train"])
+    assert trained_s.min() > 0
 
 
 def test_what_is_added_to_a_table_is_not_seen_by_the_next(played):

@@ -1,6 +1,7 @@
 """Data sets; one a file, its name is its `kind` in a scenario."""
 
 from abc import abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -16,6 +17,9 @@ from netsim.traces.input_files import InputFile, note_read, noting
 
 Scale = tuple[tuple[float, ...], tuple[float, ...]]
 """Means and deviations per channel by which pixels in [0, 1] were standardised."""
+
+FileStates = tuple[tuple[Path, tuple[int, int, int] | None], ...]
+"""Inode, size [byte] and time of change [ns] of files and folders."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +114,7 @@ class DataSet(Component):
         raise NotImplementedError(f"{type(self).__name__} does not say how large it is")
 
     def load(self, folder: Path | None) -> Samples:
-        """The samples, read at most once per process and folder.
+        """The samples, read again only where their files have changed since.
 
         Parameters
         ----------
@@ -127,7 +131,11 @@ class DataSet(Component):
             If files are missing (which, where it was looked, how to get them), are not what they
             should be, or hold fewer rows than asked for.
         """
-        samples, files = _load(self, folder if self.needs_files else None)
+        where = folder if self.needs_files else None
+        samples, files, states = _load(self, where)
+        if _states(files) != states:
+            _load.cache_clear()
+            samples, files, states = _load(self, where)
         note_read(files)
         return samples
 
@@ -137,14 +145,30 @@ class DataSet(Component):
 
 
 @lru_cache(maxsize=2)  # decoding takes seconds; more than two sets would only take memory
-def _load(data_set: DataSet, folder: Path | None) -> tuple[Samples, tuple[InputFile, ...]]:
+def _load(
+    data_set: DataSet, folder: Path | None
+) -> tuple[Samples, tuple[InputFile, ...], FileStates]:
     try:
         with noting() as notes:
             samples = data_set.read(folder)
-        return samples, notes.hashed()
+        files = notes.hashed()
+        return samples, files, _states(files)
     except (ArithmeticError, LookupError, TypeError, ValueError, MemoryError) as error:
         kind = getattr(data_set, "kind", type(data_set).__name__)
         raise DataError(
             f'[data] kind = "{kind}": its files hold what they should not ({one_line(error)}); '
             "fetch them again"
         ) from error
+
+
+def _states(files: Iterable[InputFile]) -> FileStates:
+    """Sizes and times of change of files and of their folders; None for one that is gone."""
+    paths = [Path(file.file) for file in files]
+    found: dict[Path, tuple[int, int, int] | None] = {}
+    for path in (*paths, *(path.parent for path in paths)):
+        try:
+            about = path.stat()
+            found[path] = about.st_ino, about.st_size, about.st_mtime_ns
+        except OSError:
+            found[path] = None
+    return tuple(found.items())

@@ -25,7 +25,8 @@ def table(runs: Sequence[RunFolder], name: str) -> pd.DataFrame:
     Parameters
     ----------
     runs : sequence of RunFolder
-    name : {"messages", "wakes", "metrics", "traffic", "graph"}
+    name : str
+        One of `netsim.recording.schema.TABLES`.
 
     Returns
     -------
