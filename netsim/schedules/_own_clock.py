@@ -23,6 +23,8 @@ class OwnClock:
     def __init__(self, nodes: int, intervals_s: Callable[[int, range], Iterable[float]]) -> None:
         self._intervals_s = intervals_s
         self._times: list[list[int]] = [[] for _ in range(nodes)]
+        # By node, its last answer, and from when to when it holds: the next one is mostly the same.
+        self._last: list[tuple[int, int, tuple[int, int]]] = [(0, 0, (-1, 0))] * nodes
 
     def _extend(self, node: int) -> None:
         times = self._times[node]
@@ -38,11 +40,16 @@ class OwnClock:
         return times[after], after + 1
 
     def last_wakeup(self, node: int, now_ns: int) -> tuple[int, int]:
+        from_ns, until_ns, answer = self._last[node]
+        if from_ns <= now_ns < until_ns:
+            return answer
         times = self._times[node]
         while not times or times[-1] <= now_ns:
             self._extend(node)
         count = bisect_right(times, now_ns)
-        return (times[count - 1], count) if count else (-1, 0)
+        answer = (times[count - 1], count) if count else (-1, 0)
+        self._last[node] = max(0, answer[0]), times[count], answer
+        return answer
 
     def number(self, node: int, now_ns: int) -> int:
         return self.last_wakeup(node, now_ns)[1]
