@@ -12,12 +12,11 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 
 
 def test_the_set_up_commands_are_there_word_for_word():
-    install = (
-        f"pip install {PROJECT['name']} --extra-index-url https://download.pytorch.org/whl/cpu\n"
-    )
+    install = "pip install .\n"
     assert f"    {install}    netsim run quickstart\n" in README
     for page in ("docs/start.md", "docs/index.md"):
         assert install in (ROOT / page).read_text(encoding="utf-8")
+    assert f"pip install {PROJECT['name']}`" in README
     assert "    pip install -e '.[test]' && pytest\n" in README
 
 

@@ -32,7 +32,7 @@ def printed(line: str, monkeypatch: pytest.MonkeyPatch) -> str:
 def test_every_block_is_played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
     install, *blocks = [(word, text) for word, text in BLOCK.findall(PAGE) if word != "text"]
-    assert "pip install netsim-dfl" in install[1]
+    assert "pip install .\n" in install[1]
     told = ""
     for word, text in blocks:
         if word == "python":
