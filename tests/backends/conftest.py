@@ -120,8 +120,6 @@ def play(monkeypatch):
                 patch.setattr(Limits, "of", classmethod(lambda cls, n: Limits(*limits)))
             if shuffled:
                 _shuffle(patch)
-            if backend != "native":  # whose threads are not PyTorch's
-                torch.set_num_threads(threads)
             simulation = engine.Simulation(
                 dataclasses.replace(built, scenario=played), entry, None, False, None
             )

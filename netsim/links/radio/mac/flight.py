@@ -516,11 +516,17 @@ def interferers_at(flight: Flight, reception: Reception) -> Sequence[Interferer]
             other.src,
             other.medium_share * other.power,
             max(begins_ns, other.begins_ns),
-            None if other.broadcast else other.receptions[0].tx.dst,
-            other.power,
+            *_follows(other),
         )
         for other in reception.interferers
     ]
+
+
+def _follows(flight: Flight) -> tuple[int | None, float]:
+    """Return whose link a flight's rate follows, None: nobody's, and its sender's power."""
+    if flight.broadcast or not flight.receptions:
+        return None, flight.power
+    return flight.receptions[0].tx.dst, flight.power
 
 
 def sending_rate_bps(flight: Flight, snr: float, channel: RadioChannel) -> float:
