@@ -77,18 +77,21 @@ def code_cells(notebook: nbformat.NotebookNode) -> list[Any]:
 
 
 def texts(cell: Any) -> list[str]:
-    """Texts that a cell shows, those of tables without their tags."""
-    found = []
+    """Texts that a cell shows, those of tables without their tags.
+
+    What is printed is one text, in however many parts it came.
+    """
+    found, printed = [], dict[str, str]()
     for output in cell.get("outputs", ()):
         if output.output_type == "stream":
-            found.append(output.text)
+            printed[output.name] = printed.get(output.name, "") + output.text
         for kind, text in sorted(output.get("data", {}).items()):
             if kind == "text/html":
                 text = re.sub(r"<style.*?</style>", "", text, flags=re.DOTALL)
                 found.append(html.unescape(re.sub(r"<[^>]*>", " ", text)))
             elif kind.startswith("text/"):
                 found.append(text)
-    return found
+    return [*printed.values(), *found]
 
 
 def pictures(cell: Any) -> int:
