@@ -270,11 +270,12 @@ def test_senders_whose_links_have_no_rate_change_nothing(ether, fidelity, mac, s
     assert found[0][:2] >= ("delivered", 500)
 
 
-def test_senders_that_have_a_rate_now_and_then_contend_as_often_at_both_levels(ether):
+@pytest.mark.parametrize("csi_delay_s", [0.0, 0.03])
+def test_senders_that_have_a_rate_now_and_then_contend_as_often_at_both_levels(ether, csi_delay_s):
     """Twelve to one receiver, fades of 100 ms, in a third of which a link has no rate."""
     tried = []
     for fidelity in BOTH:
-        rate = {"kind": "shannon_gap", "min_rate_bps": 6e6}
+        rate = {"kind": "shannon_gap", "min_rate_bps": 6e6, "csi_delay_s": csi_delay_s}
         fading = {"kind": "rayleigh", "coherence_s": 0.1}
         keys = dcf(6, None, fidelity, ttl_s=100.0, rate=rate, fading=fading)
         e = ether(keys, mean_snr=np.full((13, 13), 3.2), nodes=13)

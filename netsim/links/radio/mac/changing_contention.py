@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from netsim.channels.mac import ALONE
 from netsim.links.radio.mac.contention import STEPS, Contention
 from netsim.links.radio.mac.flight import Flight
-from netsim.units import NS_PER_S
+from netsim.units import NS_PER_S, to_ns
 
 ATTEMPTS = 8
 """Fading that changes faster than so many packets are sent is looked at once in each message."""
@@ -37,8 +37,9 @@ class ChangingContention(Contention):
         sent_s = [of.frame_s for one, (of, _) in self._found.items() if one not in self._silent]
         if not (self._silent or self._lasts(min(sent_s, default=math.inf) * NS_PER_S)):
             return at_ns
-        block_ns = (now_ns // lasts_ns + 1) * lasts_ns
-        return block_ns if at_ns is None else min(at_ns, block_ns)
+        seen_ns = to_ns(self._radio.rate.choice_delay_s)  # so much later a sender knows of a fade
+        ends = [((now_ns - d) // lasts_ns + 1) * lasts_ns + d for d in {0, seen_ns}]
+        return min(ends) if at_ns is None else min(at_ns, *ends)
 
     def look_again(self, now_ns: int) -> None:
         """Find anew who hears whom and who spoils whose packets."""

@@ -80,8 +80,7 @@ class Contention(Interference):
         self._listens, self._all = listens, np.arange(nodes)
         # By senders and powers; see `_not_found`.
         self._drowned: dict[tuple[int, float, int, float], tuple[NDArray[np.bool_], ...]] = {}
-        # As a preamble meets it: alone, what reaches the sensitivity is found.
-        self._noise = min(1.0, channel.sensitivity / PREAMBLE_SNR)
+        self._noise = min(1.0, channel.sensitivity / PREAMBLE_SNR)  # as a preamble meets it
         self._error = lru_cache(maxsize=1 << 14)(channel.error)
         self._access = lru_cache(maxsize=4096)(self._csma.access)
         self._alone = lru_cache(maxsize=256)(self._access_alone)
@@ -445,9 +444,10 @@ class Contention(Interference):
         """
         if flight.rate_bps is not None and not flight.receptions:
             return 0.0, flight.rate_bps
-        dst = flight.receptions[0].tx.dst
-        snr = self._channel.snr(flight.src, dst, now_ns) * flight.power_now
-        return snr, sending_rate_bps(flight, snr, self._channel)
+        link, channel = (flight.src, flight.receptions[0].tx.dst, now_ns), self._channel
+        snr = channel.snr(*link) * flight.power_now
+        known = channel.csi(*link)[0] if self._radio.rate.choice_delay_s else snr
+        return snr, sending_rate_bps(flight, known, channel)
 
     def _frame_s(self, flight: Flight, rate_bps: float) -> float:
         """Time of a packet of a flight [s]."""
