@@ -74,7 +74,10 @@ PLAYED = [
 ]  # fmt: skip
 """Commands that play, and show times of this machine; a sweep shows its tables again."""
 PROGRESS = "loading PyTorch placing the nodes laying out the links first evaluation summing up "
-PROGRESS += "left of which are done"
+PROGRESS += "left of which are done counting the work of"
+"""Words of waiting, that one machine has the time to show and another not."""
+DRAWN = "[─│╭╮╰╯\u2800-\u28ff]+"
+"""Rules, boxes and the turning dots of waiting, that are no words."""
 
 TWO = ["a", "forked"]
 READ = [
@@ -184,7 +187,7 @@ def faults(lines, width, wide, are_timed):
     for line in lines:
         if re.match(r" {4}(netsim|pytest) ", line):
             continue  # a command to copy stays one line
-        line = re.sub("[─│╭╮╰╯]+", "", line).rstrip()
+        line = re.sub(DRAWN, "", line).rstrip()
         if len(line) > width and len(line.split()) > 1:
             yield f"{len(line)} columns: {line}"
         for word in (word.strip(",") for word in line.split()):
