@@ -77,11 +77,14 @@ kind = "dpsgd"
 local_steps = {steps}
 """
 
-ROUNDS = 'schedule = "rounds"\ninterval_s = 2.0'
-CLOCKS = 'schedule = "poisson"\nrate_hz = 0.5'
+EXCHANGES = {
+    "rounds": 'schedule = "rounds"\ninterval_s = 2.0',
+    "clocks": 'schedule = "poisson"\nrate_hz = 0.5',
+}
+"""How nodes meet: in rounds, where all train at a time, or by clocks, where a few do."""
 MODELS = {
     "lenet": ('kind = "lenet"', 10, 20, (100.0, 300.0)),
-    "mapl_resnet": ('kind = "mapl"\nbackbone = "resnet18"', 10, 4, (4.0, 12.0)),
+    "mapl_resnet": ('kind = "mapl"\nbackbone = "resnet18"', 10, 2, (2.0, 6.0)),
     "mapl_shufflenet": ('kind = "mapl"\nbackbone = "shufflenet_v2"', 10, 4, (6.0, 18.0)),
 }
 """Tables of models, batch size, steps of a training, and two lengths of a run [s]."""
@@ -281,7 +284,7 @@ def timed(folder: Path, model: str, exchange: str, rounds: int) -> list[dict[str
     model : str
         One of `MODELS`.
     exchange : str
-        `ROUNDS`, where all nodes train at a time, or `CLOCKS`, where a few do.
+        One of `EXCHANGES`.
     rounds : int
         Runs each way, of which the shortest counts.
     """
@@ -294,7 +297,7 @@ def timed(folder: Path, model: str, exchange: str, rounds: int) -> list[dict[str
                 STEPS.format(
                     model=table,
                     data="cifar10",
-                    exchange=exchange,
+                    exchange=EXCHANGES[exchange],
                     horizon_s=horizon_s,
                     batch=batch,
                     steps=steps,
@@ -321,7 +324,7 @@ def timed(folder: Path, model: str, exchange: str, rounds: int) -> list[dict[str
     return [
         {
             **NOTHING,
-            "what": f"{model}, {exchange.split()[2].strip(chr(34))}",
+            "what": f"{model}, {exchange}",
             "actors": 2,
             "width": least["one process", long_s]["engine"]["mean_batch_width"],
             "begin s": short - more_s["actors"] * short_s / (long_s - short_s),
@@ -346,6 +349,7 @@ def main(given: Sequence[str] | None = None) -> list[dict[str, Any]]:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--horizon-s", type=float, default=1000.0)
     parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
+    parser.add_argument("--exchanges", nargs="+", choices=EXCHANGES, default=list(EXCHANGES))
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--json", type=Path)
     asked = parser.parse_args(given)
@@ -360,8 +364,8 @@ def main(given: Sequence[str] | None = None) -> list[dict[str, Any]]:
         else:
             rows = []
             for number, model in enumerate(asked.models):
-                for exchange in (ROUNDS, CLOCKS):
-                    here = folder / f"{number}-{exchange.split()[2][1:-1]}"
+                for exchange in asked.exchanges:
+                    here = folder / f"{number}-{exchange}"
                     here.mkdir()
                     rows += timed(here, model, exchange, asked.rounds)
                     show(rows[-1:], COLUMNS)

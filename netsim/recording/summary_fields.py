@@ -165,6 +165,7 @@ MEASURES: dict[str, Measure] = {
     "accuracy_all_classes_std_nodes": Measure(
         "std_nodes", "%", _at("accuracy_all_classes.std"), True
     ),
+    "accuracy_validation": Measure("validation", "%", _at("accuracy_validation.mean"), True),
     "accuracy_personal": Measure("personal", "%", _at("accuracy_personal.mean"), True),
     "accuracy_personal_std_nodes": Measure("std_nodes", "%", _at("accuracy_personal.std"), True),
     "accuracy_personal_best_on_validation": Measure(
@@ -240,6 +241,7 @@ _MEANINGS = {
     "worst_10pct": "mean over the worst tenth of the nodes",
     "all_classes": "on test samples of all classes, the same for all nodes",
     "all_classes_std_nodes": "standard deviation over nodes",
+    "validation": "on the node's own validation samples",
     "common": "on test samples that are the same for all nodes",
     "common_std_nodes": "standard deviation over nodes",
     "personal": "on the common test samples, each class weighted as in the node's own mix",

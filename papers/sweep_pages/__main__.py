@@ -14,14 +14,15 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from papers.sweep_pages import fashion, playing, whatifs
+from papers.sweep_pages import age_study, asynchrony, fashion, playing, whatifs
 from papers.sweep_pages.gallery import WHAT_IFS
 
 SWEEPS = {
     "whatifs": tuple(f"whatif_{what_if.name}" for what_if in WHAT_IFS),
     "fashion": fashion.SWEEPS,
+    "asynchrony": age_study.SWEEPS,
 }
-PAGES = {"whatifs": whatifs, "fashion": fashion}
+PAGES = {"whatifs": whatifs, "fashion": fashion, "asynchrony": asynchrony}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -10,7 +10,7 @@ import netsim
 from netsim import MEASURES, Spread, spread
 from papers.results.csv_files import csv_lines, write_csv
 from papers.results.numbers import NUMBERS
-from papers.sweep_pages.playing import ledger
+from papers.sweep_pages.playing import ledger, scenario_of
 
 PLAYED = NUMBERS / "sweeps.csv"
 FIRST = ("point", "algorithm", "seed")
@@ -92,7 +92,7 @@ def _estimates(runs: Mapping[int, Mapping[str, float]]) -> dict[str, Spread]:
 
 def design_of(name: str) -> Design:
     """Return the design of a shipped sweep."""
-    scenario = netsim.load(name)
+    scenario = netsim.load(scenario_of(name))
     seeds = scenario.sweep.seeds or (scenario.seed,)
     return Design(tuple(scenario.points()), seeds, scenario.sweep.show)
 

@@ -10,8 +10,20 @@ from typing import Any
 import netsim
 from netsim import NetsimError
 from papers.results.records import commit
+from papers.results.tables import RESULTS
 
 LEDGER = "played.jsonl"
+
+
+def scenario_of(name: str) -> str:
+    """Return the scenario of a sweep: `study_part` is papers/study/part.toml, if there is one.
+
+    Parameters
+    ----------
+    name : str
+    """
+    path = (RESULTS / name.replace("_", "/", 1)).with_suffix(".toml")
+    return str(path) if path.is_file() else name
 
 
 def play(names: Sequence[str], runs: Path) -> int:
@@ -30,7 +42,7 @@ def play(names: Sequence[str], runs: Path) -> int:
         for name in names:
             begun_s, problem = time.process_time(), ""
             try:
-                one = netsim.load(name, run__threads=1)
+                one = netsim.load(scenario_of(name), run__threads=1)
                 netsim.sweep(one, out=runs / name, only=(part, parts), jobs=1)
             except NetsimError as error:
                 problem, failed = str(error), 1
@@ -48,7 +60,7 @@ def play(names: Sequence[str], runs: Path) -> int:
 
 def _parts(names: Sequence[str]) -> list[tuple[int, int]]:
     """Parts of a sweep that are a seed each: points come before seeds in its order."""
-    seeds = max(len(netsim.load(name).sweep.seeds) for name in names)
+    seeds = max(len(netsim.load(scenario_of(name)).sweep.seeds) for name in names)
     return [(part + 1, seeds) for part in range(seeds)]
 
 

@@ -1,15 +1,16 @@
 """Pages that are written from sweeps: the gallery of what-ifs, all methods on Fashion-MNIST."""
 
 import importlib
+import math
 
 import pytest
 
 import netsim
 
 pytest.importorskip("papers.sweep_pages.__main__", reason="an installed package has none")
-fashion, figures, gallery, kept, sentences, whatifs = (
-    importlib.import_module(f"papers.sweep_pages.{name}")
-    for name in ("fashion", "figures", "gallery", "kept", "sentences", "whatifs")
+PARTS = "age_study asynchrony fashion figures gallery kept playing sentences whatifs"
+age_study, asynchrony, fashion, figures, gallery, kept, playing, sentences, whatifs = (
+    importlib.import_module(f"papers.sweep_pages.{name}") for name in PARTS.split()
 )
 measures = importlib.import_module("tools.measures")
 
@@ -94,3 +95,33 @@ def test_the_gallery_is_what_the_numbers_say():
     assert whatifs.PAGE.read_text(encoding="utf-8") == whatifs.text()
     for what_if in gallery.WHAT_IFS:
         assert (whatifs.FIGURES / f"{what_if.name}.png").is_file()
+
+
+@pytest.fixture(scope="module")
+def study():
+    return age_study.Study({name: kept.kept(name) for name in age_study.SWEEPS})
+
+
+def test_the_study_is_what_its_numbers_say(study):
+    assert asynchrony.PAGE.read_text(encoding="utf-8") == asynchrony.text(study)
+    for name in ("leads", "foretold"):
+        assert (asynchrony.FOLDER / f"{name}.png").is_file()
+
+
+@pytest.mark.parametrize("name", [name for name in age_study.SWEEPS if name != age_study.RATES])
+def test_every_method_of_the_study_trains_at_the_rate_that_was_best(study, name):
+    scenario = netsim.load(playing.scenario_of(name))
+    for entry in scenario.stated["algorithm"]:
+        scores = age_study.best_rates(study)[entry["kind"]]
+        best = float(max(scores, key=lambda rate: scores[rate]))
+        assert entry["training"]["learning_rate"] == best, entry["kind"]
+
+
+@pytest.mark.parametrize(
+    ("place", "found"),
+    [(0.0, 5.0), (1.0, 5.0), (1.5, 4.5), (2.0, 4.0), (3.0, 2.0), (9.0, 0.0), (math.nan, math.nan)],
+)
+def test_what_a_dial_foretells_lies_on_the_lines_between_its_points(place, found):
+    """Beyond the ends it is what it is there; a point without an age has no say."""
+    told = age_study.between(place, [4.0, 1.0, math.nan, 2.0], [0.0, 5.0, 99.0, 4.0])
+    assert told == pytest.approx(found, nan_ok=True)
