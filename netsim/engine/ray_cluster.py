@@ -99,3 +99,13 @@ def room(cpus: float, gpus: float) -> int:
         return max(1, found)
     finally:
         leave()
+
+
+def object_store_bytes() -> int:
+    """Return the size of the smallest object store of the cluster's nodes."""
+    ray = connected()
+    try:
+        sizes = [n["Resources"].get("object_store_memory", 0) for n in ray.nodes() if n["Alive"]]
+        return int(min(filter(None, sizes), default=0))
+    finally:
+        leave()

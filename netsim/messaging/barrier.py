@@ -40,6 +40,10 @@ class RoundExchange:
     in_flight: int = 0
     over: bool = False
 
+    def let_go(self) -> None:
+        """Forget what waited, which knows of the exchange: models would stay until a collection."""
+        self.joined, self.delivered, self.mailboxes = {}, {}, {}
+
 
 class Barrier:
     """Rounds of one run.
@@ -243,6 +247,7 @@ class Barrier:
             expect = exchange.joined[node][1] if node in exchange.joined else frozenset()
             for sender in sorted(got.keys() - expect):
                 exchange.mailboxes[node](got[sender])
+        exchange.let_go()
         self.recheck()
 
     # -- the starts of rounds --------------------------------------------------------------------

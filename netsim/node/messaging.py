@@ -251,21 +251,9 @@ class RequestReply:
             return self._clock.happened({})
         event = self._clock.pending(f"replies to {type(msg).__name__}")
         self._number += 1
-        number, pending = self._number, _Pending(event, peers, reply, tries)
-        self._pending[number] = pending
-
-        def attempt() -> None:
-            if event.triggered:
-                return
-            if pending.tries_left == 0:
-                self._close(number)
-                return
-            pending.tries_left -= 1
-            if self._id not in self._availability.off:  # a try that falls into a pause is lost
-                self._send(number, msg, to_ns(timeout_s), broadcast)
-            self._clock.after(to_ns(timeout_s), attempt)
-
-        attempt()
+        number = self._number
+        self._pending[number] = _Pending(event, peers, reply, tries)
+        self._attempt(number, msg, to_ns(timeout_s), broadcast)
         return event
 
     def probe(self, peers: Sequence[int], window_s: float) -> simpy.Event:
@@ -313,6 +301,23 @@ class RequestReply:
         return sum(len(pending.got) for pending in self._pending.values())
 
     # -- asking ----------------------------------------------------------------------------------
+
+    def _attempt(self, number: int, msg: Message, timeout_ns: int, broadcast: bool) -> None:
+        """Ask those who have not answered, unless the request is over; end it after its last try.
+
+        What waits for the time-out knows the request by its number alone, so that the answers may
+        go before it.
+        """
+        pending = self._pending.get(number)
+        if pending is None:
+            return
+        if pending.tries_left == 0:
+            self._close(number)
+            return
+        pending.tries_left -= 1
+        if self._id not in self._availability.off:  # a try that falls into a pause is lost
+            self._send(number, msg, timeout_ns, broadcast)
+        self._clock.after(timeout_ns, self._attempt, number, msg, timeout_ns, broadcast)
 
     def _send(self, number: int, msg: Message, patience_ns: int, broadcast: bool) -> None:
         """Ask those peers of a request that have not answered."""

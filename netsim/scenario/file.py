@@ -179,6 +179,28 @@ def without_none(value: Any) -> Any:
     return value
 
 
+ORDERED = (("sweep", "over"), ("sweep", "draw"))
+"""Tables whose keys have an order that counts: points of a sweep are named and played by it."""
+
+
 def write(tables: dict[str, Any]) -> str:
-    """Tables as TOML text."""
-    return tomli_w.dumps(without_none(tables))
+    """Tables as TOML text.
+
+    TOML's writers put keys with tables behind those with plain values. The tables of `ORDERED` come
+    last, with a line a key and the tables in it inline, so that their keys stay in order.
+    """
+    whole, ordered = without_none(tables), ""
+    for outer, inner in ORDERED:
+        of_outer = whole.get(outer)
+        if isinstance(of_outer, dict) and isinstance(of_outer.get(inner), dict):
+            keys = of_outer.pop(inner)
+            lines = "".join(_line(key, value) for key, value in keys.items())
+            ordered += f"\n[{outer}.{inner}]\n{lines}"
+    return tomli_w.dumps(whole) + ordered
+
+
+def _line(key: str, value: Any) -> str:
+    """A key with its value on the right of it, also where that is or has a table."""
+    name = tomli_w.dumps({key: 0}).removesuffix("0\n")
+    mixed = tomli_w.dumps({"x": [0, value]})  # of which a part is no table: they stay inline
+    return name + mixed.removeprefix("x = [\n    0,\n    ").removesuffix(",\n]\n") + "\n"

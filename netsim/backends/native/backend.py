@@ -154,7 +154,7 @@ def _signature(job: Job[Train], resources: NativeResources) -> Signature | Decli
     if is_default:
         return common
     if (
-        isinstance(_own_loss(job, resources), UnsupportedError)
+        isinstance(_own_loss(job, resources), str)
         and resources.routes.unknown_losses(architecture) == "native"
     ):
         try:
@@ -176,10 +176,10 @@ def _prepare(key: Signature, jobs: Sequence[Job[Train]], resources: NativeResour
         training = resources.training(ref, changed.samples)
         return Call(lambda some, width: training.run(some, key, width), most)
     own = _own_loss(jobs[0], resources)
-    if not isinstance(own, UnsupportedError):
+    if not isinstance(own, str):
         run = own.run
         return Call(lambda some, width: run(some, key, width), most)
-    architecture, why = ref.architecture, str(own)
+    architecture, why = ref.architecture, own
     assert architecture is not None
     if resources.routes.unknown_losses(architecture) == "sequential":
         return Call(lambda some, _: _one_by_one(some, resources), 1, ONE_BY_ONE, why)
@@ -189,14 +189,11 @@ def _prepare(key: Signature, jobs: Sequence[Job[Train]], resources: NativeResour
     return Call(lambda some, _: resources.fill(some, trainer.run(some)), lanes, name, why)
 
 
-def _own_loss(job: Job[Train], resources: NativeResources) -> NativeTraining | UnsupportedError:
+def _own_loss(job: Job[Train], resources: NativeResources) -> NativeTraining | str:
     """Training by the loss of a job, or why the kernel can't do what it does."""
     if job.work.anchor_strength is not None and job.work.learn:
-        return UnsupportedError("an anchor of a training that learns values beside the model")
-    try:
-        return resources.own_loss_training(job)
-    except UnsupportedError as error:
-        return error
+        return "an anchor of a training that learns values beside the model"
+    return resources.own_loss_training(job)
 
 
 def _one_by_one(jobs: Sequence[Job[Train]], resources: NativeResources) -> None:

@@ -104,20 +104,18 @@ class NativeResources:
             return make()
         return self._stacked.made_once((NativeTraining, id(kernel)), make)
 
-    def own_loss_training(self, job: Job[Any]) -> NativeTraining:
+    def own_loss_training(self, job: Job[Any]) -> NativeTraining | str:
         """Training of models of one architecture by a loss of a method's own.
 
-        Raises
-        ------
-        UnsupportedError
-            If the kernel can't do what the loss does.
+        Or the reason for which the kernel can't do what the loss does. It is kept, and an error
+        that is kept would hold the models of everybody who raises it.
         """
         work, architecture = job.work, job.inputs[0].architecture
         assert architecture is not None
         shapes = tuple(ref.shape for ref in job.inputs)
         key = OwnLoss, id(architecture), work.loss, frozen(work.given), work.learn, shapes
 
-        def make() -> NativeTraining | UnsupportedError:
+        def make() -> NativeTraining | str:
             count = work.num_given
             try:
                 loss = OwnLoss(
@@ -131,11 +129,10 @@ class NativeResources:
                     self._workers,
                 )
             except UnsupportedError as error:
-                return error
+                return str(error)
             except Exception as error:  # whatever a loss may raise; where it trains, that is told
                 said = one_line((str(error).splitlines() or [""])[0])
-                told = f"a loss that can't be followed ({type(error).__name__}: {said})"
-                return UnsupportedError(told)
+                return f"a loss that can't be followed ({type(error).__name__}: {said})"
             masks = loss.kernel.mask_shapes
             portions = Portions(
                 self.shards, self._stacked.streams, masks, architecture.dtype, loss.samples
@@ -151,12 +148,9 @@ class NativeResources:
             )
 
         try:
-            found = self._stacked.made_once(key, make)
-        except TypeError as error:
-            raise UnsupportedError("a loss that is given what can't be compared") from error
-        if isinstance(found, UnsupportedError):
-            raise found
-        return found
+            return self._stacked.made_once(key, make)
+        except TypeError:
+            return "a loss that is given what can't be compared"
 
     def feature_training(self, ref: Ref) -> FeatureTraining:
         """Training of models of one architecture by any loss.

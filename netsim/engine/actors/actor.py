@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from weakref import ref as weak
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from netsim import errors
@@ -45,6 +47,17 @@ class Value(NamedTuple):
 
     tensor: Tensor
     layout: int
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel as an array, which is not copied on its way as the bytes of a tensor are."""
+        return _come, (self.tensor.numpy(), self.layout)
+
+
+def _come(array: NDArray[Any], layout: int) -> Value:
+    """A value that has arrived, in memory of its own: that of an object store is shared."""
+    tensor = torch.empty(array.shape, dtype=torch.from_numpy(np.empty(0, array.dtype)).dtype)
+    np.copyto(tensor.numpy(), array)
+    return Value(tensor, layout)
 
 
 Values = dict[int, Value]
@@ -334,7 +347,7 @@ class ShardActor:
         self._visiting |= {n: self._cell(value) for n, value in moved.items()}
 
     def give(self, numbers: Sequence[int], gone: Sequence[int] = ()) -> Values:
-        """Values by number, each in memory of its own.
+        """Values by number, as they are: who is given them gets copies.
 
         Parameters
         ----------
@@ -361,7 +374,7 @@ class ShardActor:
     def _value(self, cell: Cell) -> Value:
         layouts, own = self._unpacker.layouts, cell.architecture
         layout = NOWHERE if own is None else layouts.index(own)
-        value = Value(cell.materialise().detach().cpu().clone(), layout)
+        value = Value(cell.materialise().detach().cpu(), layout)
         if isinstance(cell.slab, Slab):
             cell.slab.touched(1)
         return value

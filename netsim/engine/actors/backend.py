@@ -17,14 +17,13 @@ from netsim.engine.actors.lineage import Lineage
 from netsim.engine.actors.packing import NOWHERE, Input, Output, PackedJob, Packer
 from netsim.engine.actors.pool import Handle, LostError, Pool
 from netsim.engine.actors.splitting import (
-    AT_ONCE_BYTES,
     in_parts,
     levels_of,
     read_by,
     read_last,
     waves,
 )
-from netsim.errors import ComputeError, NetsimError
+from netsim.errors import ComputeError, NetsimError, one_line
 from netsim.learning.architecture import Architecture
 from netsim.learning.divergence import Divergences
 from netsim.learning.jobs import Job, JobFailedError
@@ -39,10 +38,16 @@ AHEAD = 4
 TRIES = 5
 """Losses in a row after which a run gives up."""
 
-LOST_AGAIN = (
-    f"actors were lost {TRIES} times in a row, perhaps for want of memory; netsim resume goes on "
-    "from the last checkpoint"
-)
+
+
+def _lost_again(last: LostError | None) -> ComputeError:
+    """The error of a run whose actors are lost again and again."""
+    told = f"; the last time: {one_line(last)}" if last is not None else ""
+    return ComputeError(
+        f"actors were lost {TRIES} times in a row, perhaps for want of memory; netsim resume goes "
+        f"on from the last checkpoint{told}"
+    )
+
 
 
 class _Sent(NamedTuple):
@@ -126,6 +131,7 @@ class Actors:
         self._ways: dict[str, str] = {}
         self._drew = dict.fromkeys(list[str]())
         self._lineage = Lineage()
+        self._last_loss: LostError | None = None
         self.replaced = self.moved_bytes = 0
 
     # -- as a backend ----------------------------------------------------------------------------
@@ -182,7 +188,7 @@ class Actors:
         parts: dict[int, list[Job[Any]]] = defaultdict(list)
         for job in jobs:
             parts[self._homes[job.node]].append(job)
-        for wave in waves(parts, _read_by_job, self._foreign_bytes):
+        for wave in waves(parts, _read_by_job, self._foreign_bytes, self._pool.at_once_bytes):
             packed = {a: [self._packed(job, a) for job in some] for a, some in wave.items()}
             self._send(packed, wave)
             while len(self._sent) > AHEAD * self._pool.size or self._are_moving_much():
@@ -209,11 +215,11 @@ class Actors:
             try:
                 for actor, call in calls.items():
                     found.update(zip(parts[actor], self._pool.get(call), strict=True))
-            except LostError:
-                self._recover()
+            except LostError as loss:
+                self._recover(loss)
                 continue
             return [found[i] for i in range(len(asked))]
-        raise ComputeError(LOST_AGAIN)
+        raise _lost_again(self._last_loss)
 
     def usage(self) -> list[Usage]:
         """Return memory and processor time of each actor that is there."""
@@ -263,11 +269,11 @@ class Actors:
             try:
                 for call in calls:
                     self._brought |= self._pool.get(call)
-            except LostError:
-                self._recover()
+            except LostError as loss:
+                self._recover(loss)
                 continue
             return
-        raise ComputeError(LOST_AGAIN)
+        raise _lost_again(self._last_loss)
 
     def released(self, number: int) -> None:
         """Nobody needs a value any more."""
@@ -348,7 +354,7 @@ class Actors:
         reads = {a: [i.value for job in some for i in job.inputs] for a, some in packed.items()}
         sizes = {actor: self._foreign_bytes(actor, set(some)) for actor, some in reads.items()}
         self.moved_bytes += sum(sizes.values())
-        ahead = {actor for actor, size in sizes.items() if size > AT_ONCE_BYTES}
+        ahead = {actor for actor, size in sizes.items() if size > self._pool.at_once_bytes}
         moved = self._moved({a: some for a, some in reads.items() if a not in ahead})
         for actor in ahead:
             self._visit(actor, reads[actor])
@@ -370,7 +376,7 @@ class Actors:
     def _are_moving_much(self) -> bool:
         """Return whether so many rows are under way that more would fill the object store."""
         return len(self._sent) > 1 and (
-            sum(sent.moved_bytes for sent in self._sent) > AHEAD * AT_ONCE_BYTES
+            sum(sent.moved_bytes for sent in self._sent) > AHEAD * self._pool.at_once_bytes
         )
 
     def _visit(self, actor: int, numbers: Sequence[int]) -> None:
@@ -383,7 +389,7 @@ class Actors:
                 sources[source].append(number)
         with suppress(LostError):  # the jobs then find that rows are absent
             for source, some in sources.items():
-                for part in in_parts(some, self._sizes):
+                for part in in_parts(some, self._sizes, self._pool.at_once_bytes):
                     given = self._pool.call(source, "give", part, self._dropped(source))
                     self._pool.get(self._pool.call(actor, "visit", given))
 
@@ -445,8 +451,8 @@ class Actors:
         sent = self._sent[0]
         try:
             reply: Reply = self._pool.get(sent.handle)
-        except LostError:
-            self._recover()
+        except LostError as loss:
+            self._recover(loss)
             return
         self._sent.popleft()
         self._take_in(sent, reply)
@@ -478,25 +484,31 @@ class Actors:
         self._collect(all_sent=True)
         try:
             self._lineage.snapshot(self._all_values(), lambda number: number in self._given_at)
-        except LostError:
-            self._recover()
+        except LostError as loss:
+            self._recover(loss)
 
     def _all_values(self) -> Iterator[Values]:
         by_actor: dict[int, list[int]] = defaultdict(list)
         for number, actor in self._at.items():
             by_actor[actor].append(number)
         for actor, numbers in by_actor.items():
-            for some in in_parts(numbers, self._sizes):
+            for some in in_parts(numbers, self._sizes, self._pool.at_once_bytes):
                 yield self._pool.get(self._pool.call(actor, "give", some, ()))
 
-    def _recover(self) -> None:
+    def _recover(self, loss: LostError) -> None:
         """Begin actors anew that are gone, and compute again what was lost with them.
+
+        Parameters
+        ----------
+        loss : LostError
+            That told of it.
 
         Raises
         ------
         ComputeError
             If actors are lost again and again.
         """
+        self._last_loss = loss
         undone: list[_Sent] = []
         missing = set[int]()
         for _ in range(TRIES):
@@ -511,7 +523,7 @@ class Actors:
             missing |= {number for number, actor in self._at.items() if actor in lost}
             if self._computed_again(undone, missing):
                 return
-        raise ComputeError(LOST_AGAIN)
+        raise _lost_again(self._last_loss)
 
     def _without_reply(self) -> list[_Sent]:
         """Levels that are not known to have run, which are no longer sent; the rest is taken in."""
@@ -520,7 +532,8 @@ class Actors:
             sent = self._sent.popleft()
             try:
                 self._take_in(sent, self._pool.get(sent.handle))
-            except LostError:
+            except LostError as loss:
+                self._last_loss = loss
                 undone.append(sent)
         return undone
 
@@ -564,14 +577,15 @@ class Actors:
                     due = {
                         a: [p for p in s if (id(p) in first) is judged] for a, s in parts.items()
                     }
-                    for wave in waves(due, read_by, self._foreign_bytes):
+                    for wave in waves(due, read_by, self._foreign_bytes, self._pool.at_once_bytes):
                         mine = {a: [first[id(p)] for p in s] for a, s in wave.items() if judged}
                         self._send(wave, mine, is_again=True)
                         if self._without_reply():
                             return False
                 for number in last.get(step, ()):
                     self._to_drop[self._at.pop(number)].append(number)
-        except LostError:
+        except LostError as loss:
+            self._last_loss = loss
             return False
         finally:
             for number in set(self._at) - held:

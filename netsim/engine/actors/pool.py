@@ -22,9 +22,12 @@ class Pool(Protocol):
     size : int
     about : list of About
         Each in words.
+    at_once_bytes : int
+        Rows that go to one actor together; a job that reads more gets them in parts.
     """
 
     size: int
+    at_once_bytes: int
 
     @property
     def about(self) -> list[About]: ...

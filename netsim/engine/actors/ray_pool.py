@@ -17,6 +17,12 @@ BEGIN_S = 600.0
 TRIES = 10
 """Deaths of one actor in a row, while it begins, after which a run gives up."""
 
+AT_ONCE = 0.1
+"""Share of a machine's object store that rows on their way to one actor may take."""
+
+LEAST_BYTES = 1 << 26
+"""Rows that go to one actor together at least."""
+
 END_S = 5.0
 """Longest wait for actors that remove their files."""
 
@@ -36,6 +42,8 @@ class RayPool:
     size : int
     about : list of About
         Each actor in words.
+    at_once_bytes : int
+        `AT_ONCE` of the smallest object store, at least `LEAST_BYTES`.
 
     Raises
     ------
@@ -46,6 +54,7 @@ class RayPool:
     def __init__(self, kits: Sequence[Kit], cpus: float, gpus: float = 0.0) -> None:
         self._ray = ray_cluster.connected()
         self._kits, self.size = kits, len(kits)
+        self.at_once_bytes = max(LEAST_BYTES, int(AT_ONCE * ray_cluster.object_store_bytes()))
         self._takes = f"{cpus:g} cores" + (f" and {gpus:g} GPUs" if gpus else "")
         remote = self._ray.remote(
             num_cpus=cpus, num_gpus=gpus, max_restarts=0, scheduling_strategy="SPREAD"

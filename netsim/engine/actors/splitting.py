@@ -8,9 +8,6 @@ from typing import TypeVar
 
 from netsim.engine.actors.packing import NOWHERE, PackedJob
 
-AT_ONCE_BYTES = 1 << 28
-"""Rows that go between two processes together; a job that reads more gets them in parts."""
-
 J = TypeVar("J")
 
 
@@ -18,6 +15,7 @@ def waves(
     parts: Mapping[int, Sequence[J]],
     read_by: Callable[[J], Iterable[int]],
     foreign_bytes: Callable[[int, Iterable[int]], int],
+    at_once_bytes: int,
 ) -> Iterator[dict[int, Sequence[J]]]:
     """Split a level where more rows would go to an actor than may at a time.
 
@@ -29,6 +27,8 @@ def waves(
         (job) -> the numbers of values that it reads.
     foreign_bytes : callable
         (actor, numbers) -> the bytes of these values that other actors have.
+    at_once_bytes : int
+        See `pool.Pool`.
 
     Yields
     ------
@@ -40,7 +40,7 @@ def waves(
         some, read = list[J](), set[int]()
         for job in jobs:
             more = read.union(read_by(job))
-            if some and foreign_bytes(actor, more) > AT_ONCE_BYTES:
+            if some and foreign_bytes(actor, more) > at_once_bytes:
                 yield some
                 some, more = [], set(read_by(job))
             some.append(job)
@@ -53,19 +53,22 @@ def waves(
         yield {actor: some[number] for actor, some in done.items() if number < len(some)}
 
 
-def in_parts(numbers: Iterable[int], sizes: Mapping[int, int]) -> Iterator[list[int]]:
-    """Values in parts of about `AT_ONCE_BYTES`.
+def in_parts(
+    numbers: Iterable[int], sizes: Mapping[int, int], at_once_bytes: int
+) -> Iterator[list[int]]:
+    """Values in parts of about so many bytes.
 
     Parameters
     ----------
     numbers : iterable of int
     sizes : mapping of int to int
         Of values in bytes; one that is not there has none.
+    at_once_bytes : int
     """
     some, size = list[int](), 0
     for number in numbers:
         more = sizes.get(number, 0)
-        if some and size + more > AT_ONCE_BYTES:
+        if some and size + more > at_once_bytes:
             yield some
             some, size = [], 0
         some.append(number)

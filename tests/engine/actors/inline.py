@@ -29,6 +29,8 @@ class InlinePool:
         (number of the call) -> the actor that dies after it, or None.
     """
 
+    at_once_bytes = 1 << 28
+
     def __init__(
         self, kits: Sequence[Kit], kills: Callable[[int], int | None] = lambda _: None
     ) -> None:

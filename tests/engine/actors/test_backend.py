@@ -119,8 +119,7 @@ def test_losses_in_a_row_come_back_from_a_snapshot(played, monkeypatch, name, se
 @pytest.mark.parametrize("name", LEARNING)
 def test_rows_that_come_in_parts_change_no_bit(played, monkeypatch, name):
     """As of models that are too large to be under way together, also while actors die."""
-    for module in (splitting, actors_backend):
-        monkeypatch.setattr(module, "AT_ONCE_BYTES", 1)
+    monkeypatch.setattr(InlinePool, "at_once_bytes", 1)
     case = AlgorithmCase(MODULES, name)
     schedule = case.schedules[-1]
     alone, _, _ = played(case, schedule)

@@ -12,6 +12,7 @@ from netsim.links.link import ASLEEP, BUSY, OFF, OUTAGE, Report, Transmission
 from netsim.links.radio.mac.flight import Reception
 from netsim.links.radio.mac.repeated_broadcast import BroadcastRounds
 from netsim.links.radio.phy.channel import RadioChannel
+from netsim.links.radio.phy.resource_blocks import Gain
 from netsim.units import linear_to_db
 
 
@@ -166,7 +167,9 @@ class Receivers:
         """
         channel = self._channel
         snrs = [power * channel.snr(tx.src, tx.dst, begins_ns) for tx in group]
-        known = [power * channel.measured_snr(tx.src, tx.dst, begins_ns) for tx in group]
+        known: Sequence[Gain] = snrs
+        if not channel.is_known_now:
+            known = [power * channel.measured_snr(tx.src, tx.dst, begins_ns) for tx in group]
         rates = [channel.rate_bps(snr) for snr in known]
         # The sender can't tell who is busy, off or asleep.
         rate_bps = min((r for r in rates if r > 0), default=0.0)

@@ -45,6 +45,8 @@ class RadioChannel:
         Whether links fade.
     may_be_silent : bool
         Whether links may have no rate for a while.
+    is_known_now : bool
+        Whether senders know the SNR of the instant at which they send.
     fading_lasts_ns : int or None
         For how long a gain of fading that changes in time holds; None: it does not.
     sensitivity : float
@@ -80,6 +82,7 @@ class RadioChannel:
         self._error = lru_cache(maxsize=1 << 14)(self.error) if self.constant else self.error
         self.sensitivity = radio.sensitivity
         self._csi_delay_ns = to_ns(radio.rate.choice_delay_s)
+        self.is_known_now = self.resource_blocks is None and not self._csi_delay_ns
         # Whether a link that nobody interferes with changes with its fading and with nothing else.
         self._fades_alone = fading.in_time and not (self.moving or self._csi_delay_ns)
         self.power = PowerControl(radio, budget)

@@ -1,0 +1,53 @@
+"""Values go as soon as nobody needs them: Python looks for cyclic garbage seldom during a run.
+
+A cycle through an event, a closure or a traceback would keep models until then, gigabytes of them.
+"""
+
+import gc
+
+import pytest
+
+from netsim import world
+from netsim.engine.simulation import Simulation
+from netsim.learning.refs import Cell, Ref
+from netsim.scenario import algorithm_files
+from netsim.testing import AlgorithmCase
+
+MODULES = algorithm_files.algorithms()
+LEARNING = [name for name in MODULES if not algorithm_files.learns_itself(MODULES[name])]
+SCHEDULES = ("rounds", "poisson", "periodic")
+
+
+@pytest.fixture
+def kept():
+    """Play a case; the values of its run that only the collector of garbage would free."""
+
+    def play(case, schedule):
+        scenario = case.scenario(schedule, run={"device": "cpu"})
+        simulation = Simulation(world.build(scenario), scenario.algorithm[0], None, False, None)
+        gc.collect()
+        gc.disable()
+        try:
+            simulation.to_horizon()
+            gc.set_debug(gc.DEBUG_SAVEALL)
+            gc.collect()
+            found = [type(one).__name__ for one in gc.garbage if isinstance(one, Cell | Ref)]
+        finally:
+            gc.set_debug(0)
+            gc.garbage.clear()
+            gc.enable()
+        simulation.learning.close()
+        return found
+
+    return play
+
+
+@pytest.mark.thinned(24)
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("name", LEARNING)
+def test_no_value_waits_for_the_collector_of_garbage(kept, name, schedule):
+    case = AlgorithmCase(MODULES, name)
+    if schedule not in case.schedules:
+        pytest.skip("the method does not know this schedule")
+    kept(case, schedule)  # what is read and compiled once keeps frames
+    assert kept(case, schedule) == []
