@@ -81,7 +81,7 @@ EXCHANGES = {
     "rounds": 'schedule = "rounds"\ninterval_s = 2.0',
     "clocks": 'schedule = "poisson"\nrate_hz = 0.5',
 }
-"""How nodes meet: in rounds, where all train at a time, or by clocks, where a few do."""
+"""Schedules: in rounds, where all train at a time, or by clocks, where a few do."""
 MODELS = {
     "lenet": ('kind = "lenet"', 10, 20, (100.0, 300.0)),
     "mapl_resnet": ('kind = "mapl"\nbackbone = "resnet18"', 10, 2, (2.0, 6.0)),

@@ -250,8 +250,7 @@ class RequestReply:
         if not peers:
             return self._clock.happened({})
         event = self._clock.pending(f"replies to {type(msg).__name__}")
-        self._number += 1
-        number = self._number
+        number = self._number = self._number + 1
         self._pending[number] = _Pending(event, peers, reply, tries)
         self._attempt(number, msg, to_ns(timeout_s), broadcast)
         return event
@@ -303,11 +302,7 @@ class RequestReply:
     # -- asking ----------------------------------------------------------------------------------
 
     def _attempt(self, number: int, msg: Message, timeout_ns: int, broadcast: bool) -> None:
-        """Ask those who have not answered, unless the request is over; end it after its last try.
-
-        What waits for the time-out knows the request by its number alone, so that the answers may
-        go before it.
-        """
+        """Ask those who have not answered, unless all have; give up after the last try."""
         pending = self._pending.get(number)
         if pending is None:
             return

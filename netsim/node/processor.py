@@ -1,5 +1,8 @@
 """A node's processor in virtual time: one job after another, and only while the node is on."""
 
+from collections.abc import Callable
+from functools import partial
+
 import simpy
 
 from netsim.clock import FIRST, Clock, Event, then
@@ -140,26 +143,43 @@ class Processor:
 
     def _done(self, what: str | None, target_ns: int, result: object = None) -> Event:
         """Event: the node has been on for so long; what it was at is told of as it goes on."""
-        clock, availability, me = self._clock, self._availability, self._id
-        event = clock.pending("its processor")
-        begun_ns = -1
-
-        def look(_: object) -> None:
-            now = clock.now
-            left_ns = target_ns - availability.on_ns(me, now)
-            if left_ns <= 0:
-                clock.happens(event, FIRST, result)
-            elif me in availability.off:
-                then(availability.back(me), look)
-            else:
-                end_ns = availability.work_ends(me, now, left_ns)
-                if self._intervals is not None and what is not None and now > begun_ns >= 0:
-                    self._intervals.works(now, me, what, now, end_ns)
-                then(clock.due(end_ns - now, FIRST), look)
-
-        look(None)
-        begun_ns = clock.now
+        event = self._clock.pending("its processor")
+        end = partial(self._clock.happens, event, FIRST, result)
+        self._look(end, what, target_ns, None, None)
         return event
+
+    def _look(
+        self,
+        end: Callable[[], None],
+        what: str | None,
+        target_ns: int,
+        begun_ns: int | None,
+        _: object,
+    ) -> None:
+        """End a work if its node has been on for so long, else look again when it may have been.
+
+        Parameters
+        ----------
+        end : callable
+        what : str or None
+        target_ns : int
+        begun_ns : int or None
+            When the work was looked at first; None: now.
+        """
+        clock, availability, me = self._clock, self._availability, self._id
+        now = clock.now
+        left_ns = target_ns - availability.on_ns(me, now)
+        again = partial(self._look, end, what, target_ns, now if begun_ns is None else begun_ns)
+        if left_ns <= 0:
+            end()
+        elif me in availability.off:
+            then(availability.back(me), again)
+        else:
+            end_ns = availability.work_ends(me, now, left_ns)
+            goes_on = begun_ns is not None and now > begun_ns
+            if self._intervals is not None and what is not None and goes_on:
+                self._intervals.works(now, me, what, now, end_ns)
+            then(clock.due(end_ns - now, FIRST), again)
 
     def beside(self, duration_s: float | None) -> simpy.Event:
         """Event: a work beside the processor's jobs is done, pauses included.

@@ -15,7 +15,7 @@ from torch import Tensor
 from netsim.engine.actors.actor import About, Reply, Usage, Value, Values
 from netsim.engine.actors.lineage import Lineage
 from netsim.engine.actors.packing import NOWHERE, Input, Output, PackedJob, Packer
-from netsim.engine.actors.pool import Handle, LostError, Pool
+from netsim.engine.actors.pool import Handle, LostError, Pool, given_up
 from netsim.engine.actors.splitting import (
     in_parts,
     levels_of,
@@ -23,7 +23,7 @@ from netsim.engine.actors.splitting import (
     read_last,
     waves,
 )
-from netsim.errors import ComputeError, NetsimError, one_line
+from netsim.errors import ComputeError, NetsimError
 from netsim.learning.architecture import Architecture
 from netsim.learning.divergence import Divergences
 from netsim.learning.jobs import Job, JobFailedError
@@ -37,17 +37,6 @@ AHEAD = 4
 
 TRIES = 5
 """Losses in a row after which a run gives up."""
-
-
-
-def _lost_again(last: LostError | None) -> ComputeError:
-    """The error of a run whose actors are lost again and again."""
-    told = f"; the last time: {one_line(last)}" if last is not None else ""
-    return ComputeError(
-        f"actors were lost {TRIES} times in a row, perhaps for want of memory; netsim resume goes "
-        f"on from the last checkpoint{told}"
-    )
-
 
 
 class _Sent(NamedTuple):
@@ -219,7 +208,7 @@ class Actors:
                 self._recover(loss)
                 continue
             return [found[i] for i in range(len(asked))]
-        raise _lost_again(self._last_loss)
+        raise given_up(TRIES, self._last_loss)
 
     def usage(self) -> list[Usage]:
         """Return memory and processor time of each actor that is there."""
@@ -273,7 +262,7 @@ class Actors:
                 self._recover(loss)
                 continue
             return
-        raise _lost_again(self._last_loss)
+        raise given_up(TRIES, self._last_loss)
 
     def released(self, number: int) -> None:
         """Nobody needs a value any more."""
@@ -523,7 +512,7 @@ class Actors:
             missing |= {number for number, actor in self._at.items() if actor in lost}
             if self._computed_again(undone, missing):
                 return
-        raise _lost_again(self._last_loss)
+        raise given_up(TRIES, self._last_loss)
 
     def _without_reply(self) -> list[_Sent]:
         """Levels that are not known to have run, which are no longer sent; the rest is taken in."""

@@ -5,6 +5,10 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from netsim.engine.actors.actor import About
+from netsim.errors import ComputeError, one_line
+
+TOLD = 240
+"""Letters of an error of the cluster's that a message has; it may go on for pages."""
 
 Handle = Any
 """Stands for what an actor will return; may be an argument of another actor's call."""
@@ -12,6 +16,21 @@ Handle = Any
 
 class LostError(Exception):
     """An actor is gone, or a row that was to come from one."""
+
+
+def given_up(tries: int, last: LostError | None) -> ComputeError:
+    """Return the error of a run whose actors are lost again and again.
+
+    Parameters
+    ----------
+    tries : int
+    last : LostError or None
+        Of which the beginning is told.
+    """
+    return ComputeError(
+        f"actors were lost {tries} times in a row, perhaps for want of memory; netsim resume goes "
+        f"on from the last checkpoint; the last time: {one_line(str(last)[:TOLD])}"
+    )
 
 
 class Pool(Protocol):

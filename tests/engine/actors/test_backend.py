@@ -10,8 +10,7 @@ import torch
 
 import algorithms
 from netsim import world
-from netsim.engine.actors import backend as actors_backend
-from netsim.engine.actors import lineage, opening, splitting
+from netsim.engine.actors import lineage, opening
 from netsim.engine.actors.actor import ShardActor
 from netsim.engine.actors.backend import Actors
 from netsim.engine.simulation import Simulation
