@@ -17,7 +17,6 @@ from papers.sweep_pages.age_study import (
     Foretold,
     Study,
     lead,
-    values,
 )
 
 COLUMNS, WIDTH_IN, PANEL_IN = 4, 8.2, 1.75
@@ -38,7 +37,7 @@ def leads_by_age(study: Study) -> Figure:
         _quiet(panel)
         for colour, data in zip(plot_style.COLOURS, DATA, strict=False):
             for dial, (line, mark, _) in DIALS.items():
-                places = values(study.sweeps[dial])
+                places = study.values(dial)
                 _points(panel, study, dial, places, (data, method), (colour, line, mark))
             for network in NETWORKS:
                 look = (colour, "", MARKS[network])

@@ -47,8 +47,19 @@ class Study:
             Of the swept key; empty: the sweep has none but the data set.
         method : str
         """
+        if (sweep, value) == (LOSS, "0"):
+            return self.ideal(data, method)
         point = f"data={data}" + (f",{KEYS[sweep]}={value}" if value else "")
         return self.sweeps[sweep].rows[point][method]
+
+    def values(self, sweep: str) -> list[str]:
+        """Values of the key that a sweep varies; one that is empty if it varies data sets alone.
+
+        Wires that lose nothing are those of the other dial that delay nothing.
+        """
+        parts = [point.partition(",")[2] for point in self.sweeps[sweep].design.points]
+        found = list(dict.fromkeys(part.partition("=")[2] for part in parts))
+        return ["0", *found] if sweep == LOSS else found
 
     def ideal(self, data: str, method: str) -> Runs:
         """The runs over wires that delay and lose nothing."""
@@ -87,12 +98,6 @@ def change(here: Runs, there: Runs, measure: str = "accuracy") -> Difference:
     return Difference(*spread([here[seed][measure] - there[seed][measure] for seed in here]))
 
 
-def values(sweep: Sweep) -> list[str]:
-    """Values of the key that a sweep varies; one that is empty if it varies data sets alone."""
-    of_first = [point.partition(",")[2] for point in sweep.design.points]
-    return list(dict.fromkeys(part.partition("=")[2] for part in of_first))
-
-
 def best_rates(study: Study) -> dict[str, dict[str, float]]:
     """Each method's mean accuracy on validation samples by learning rate."""
     sweep = study.sweeps[RATES]
@@ -102,7 +107,7 @@ def best_rates(study: Study) -> dict[str, dict[str, float]]:
         return math.fsum(mean(runs, "accuracy_validation") for runs in each) / len(each)
 
     return {
-        method: {rate: score(method, rate) for rate in values(sweep)}
+        method: {rate: score(method, rate) for rate in study.values(RATES)}
         for method in [ALONE, *study.methods]
     }
 
@@ -126,9 +131,9 @@ def foretold(study: Study) -> Iterator[Foretold]:
             for method in study.methods:
                 runs = study.runs(network, data, "", method)
                 age = study.age(network, data, "", method)
-                ages = [study.age(LATENCY, data, v, method) for v in _turned(study, LATENCY)]
+                ages = [study.age(LATENCY, data, v, method) for v in study.values(LATENCY)]
                 lost = 1.0 - mean(runs, "delivered_share")
-                losses = [float(v) for v in _turned(study, LOSS)]
+                losses = [float(v) for v in study.values(LOSS)]
                 yield Foretold(
                     network,
                     data,
@@ -139,12 +144,8 @@ def foretold(study: Study) -> Iterator[Foretold]:
                 )
 
 
-def _turned(study: Study, sweep: str) -> list[str]:
-    return values(study.sweeps[sweep])
-
-
 def _leads(study: Study, sweep: str, data: str, method: str) -> list[float]:
-    runs = [study.runs(sweep, data, v, method) for v in _turned(study, sweep)]
+    runs = [study.runs(sweep, data, v, method) for v in study.values(sweep)]
     return [lead(one).mean for one in runs]
 
 

@@ -26,7 +26,6 @@ from papers.sweep_pages.age_study import (
     foretold,
     lead,
     mean,
-    values,
 )
 from papers.sweep_pages.markdown import played_line, row
 from papers.sweep_pages.playing import scenario_of
@@ -79,8 +78,7 @@ def text(study: Study) -> str:
 
 def rates(study: Study) -> Iterator[str]:
     """Accuracy on validation samples by learning rate, mean over both data sets."""
-    sweep = study.sweeps[RATES]
-    tried = values(sweep)
+    tried = study.values(RATES)
     yield row(["method", *tried])
     yield row(["---"] * (1 + len(tried)))
     for method in [ALONE, *study.methods]:
@@ -127,7 +125,7 @@ def dial(study: Study, sweep: str, name: str) -> Iterator[str]:
     name : str
         A format of a value.
     """
-    turned = values(study.sweeps[sweep])
+    turned = study.values(sweep)
     for data, title in DATA.items():
         yield from ("", f"{title}: lead over training alone [pp]", "")
         heads = ["method", *(name.format(float(x)).replace(".0 s", " s") for x in turned)]
@@ -146,7 +144,7 @@ def _marked(difference: Difference) -> str:
 
 def limited(study: Study) -> Iterator[str]:
     """What an age limit of three mean intervals changes, for the methods that have one."""
-    late = values(study.sweeps[LIMIT])
+    late = study.values(LIMIT)
     heads = ["method", *(f"{title}, {x} s" for title in DATA.values() for x in late)]
 
     def line(method: str) -> list[str]:

@@ -114,7 +114,8 @@ def test_every_method_of_the_study_trains_at_the_rate_that_was_best(study, name)
     for entry in scenario.stated["algorithm"]:
         scores = age_study.best_rates(study)[entry["kind"]]
         best = float(max(scores, key=lambda rate: scores[rate]))
-        assert entry["training"]["learning_rate"] == best, entry["kind"]
+        training = {**scenario.stated["training"], **entry.get("training", {})}
+        assert training["learning_rate"] == best, entry["kind"]
 
 
 @pytest.mark.parametrize(
