@@ -52,7 +52,7 @@ def write() -> None:
     PAGE.write_text(text(study), encoding="utf-8")
     with plot_style.style():
         figures.save(age_figures.leads_by_age(study), FOLDER / "leads.png")
-        figures.save(age_figures.foretold(study, list(foretold(study))), FOLDER / "foretold.png")
+        figures.save(age_figures.foretold(list(foretold(study))), FOLDER / "foretold.png")
 
 
 def text(study: Study) -> str:
