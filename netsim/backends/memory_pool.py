@@ -78,7 +78,7 @@ def _new(size: int) -> Block:
     """A block of large pages where the system has them."""
     if not hasattr(mmap, "MADV_HUGEPAGE"):  # not Linux
         return np.empty(size, dtype=np.uint8)
-    anonymous = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+    anonymous = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
     try:
         memory = mmap.mmap(-1, size + LARGE_PAGE_BYTES, flags=anonymous)
     except (OSError, OverflowError) as error:

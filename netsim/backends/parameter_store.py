@@ -9,6 +9,7 @@ reused at once. Mixing the models of many nodes then is one gather over one tens
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -27,11 +28,11 @@ ALIGNMENT = 32
 FIRST_ROWS = 16
 """Rows that a slab grows by at least."""
 
-ROWS_PER_NODE = 5
+ROWS_PER_NODE = 8
 """Long values per node at a time in gossip: models of several ages, momentum."""
 
-RESERVED_BYTES = 1 << 31
-"""Most address space that a slab on a CPU reserves before it is needed."""
+RESERVED_BYTES = 1 << 34
+"""Most address space that a slab on a CPU reserves before it is needed: growing would copy it."""
 
 SPILLED_ROWS_PER_NODE = 64
 """The same of a slab in a file, which is not to grow: two files at a time would take more disk."""
@@ -88,7 +89,10 @@ class Slab:
         if spill is not None:
             self._grow(min(SPILLED_ROWS_PER_NODE * nodes, MOST_FILE_BYTES // row_bytes))
         elif device.type == "cpu":  # physical memory is taken only where it is written
-            self._grow(min(ROWS_PER_NODE * nodes, RESERVED_BYTES // row_bytes))
+            with suppress(
+                torch.OutOfMemoryError
+            ):  # a limit of address space: it grows when it must
+                self._grow(min(ROWS_PER_NODE * nodes, RESERVED_BYTES // row_bytes))
 
     def take(self, count: int) -> list[int]:
         """Numbers of `count` free rows; the slab grows by half if it has too few."""

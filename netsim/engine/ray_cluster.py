@@ -48,9 +48,9 @@ def connected(address: str | None = None) -> Any:
     address = address or os.environ.get(ADDRESS) or None
     if address is None:  # and not one of somebody else, which Ray would look for on this machine
         options: dict[str, Any] = {"address": "local", "include_dashboard": False}
+        os.environ.setdefault(NICENESS, "0")
     else:
         options = {"address": address}
-        os.environ.setdefault(NICENESS, "0")
     try:
         # Workers import from the folder that this process is in, and work in it: this one is
         # on every node, and there is nothing of Python's in it.

@@ -32,8 +32,9 @@ from netsim.learning.minibatches import Rows
 from netsim.learning.refs import Cell, Ref
 from netsim.learning.shards import Shards
 
-AHEAD = 4
-"""Levels that are sent at most before the first of them is done: they bound memory."""
+AHEAD, AHEAD_PARTS = 4, 2
+"""Levels that are sent at most before the first of them is done, and how many times the rows that
+go to an actor together they may move and make: they bound memory."""
 
 TRIES = 5
 """Losses in a row after which a run gives up."""
@@ -46,7 +47,7 @@ class _Sent(NamedTuple):
     handle: Handle
     jobs: Sequence[Job[Any]]
     packed: Sequence[PackedJob]
-    moved_bytes: int
+    size_bytes: int  # of the rows that it moves and makes
 
 
 class Remote:
@@ -350,7 +351,8 @@ class Actors:
         for actor, some in packed.items():
             given = moved.get(actor, ())
             call = self._pool.call(actor, "run", some, self._dropped(actor), *given)
-            size = 0 if actor in ahead else sizes[actor]
+            made = [o.shape for job in some for o in job.outputs if o.value != NOWHERE]
+            size = sum(map(self._size, made)) + (0 if actor in ahead else sizes[actor])
             self._sent.append(_Sent(actor, call, jobs.get(actor, ()), some, size))
             if not is_again:
                 self._lineage.add(some)
@@ -363,9 +365,9 @@ class Actors:
         return prod(shape) * self._item_bytes
 
     def _are_moving_much(self) -> bool:
-        """Return whether so many rows are under way that more would fill the object store."""
+        """Return whether so many rows are under way that more would fill memory."""
         return len(self._sent) > 1 and (
-            sum(sent.moved_bytes for sent in self._sent) > AHEAD * self._pool.at_once_bytes
+            sum(sent.size_bytes for sent in self._sent) > AHEAD_PARTS * self._pool.at_once_bytes
         )
 
     def _visit(self, actor: int, numbers: Sequence[int]) -> None:
