@@ -20,7 +20,10 @@ from papers.sweep_pages.age_study import (
 )
 
 COLUMNS, WIDTH_IN, PANEL_IN = 4, 8.2, 1.75
-DIALS: dict[str, tuple[Any, str, str]] = {LATENCY: ("-", "o", "later and later"), LOSS: ("--", "s", "lost more and more")}
+DIALS: dict[str, tuple[Any, str, str]] = {
+    LATENCY: ("-", "o", "later and later"),
+    LOSS: ("--", "s", "lost more and more"),
+}
 MARKS = dict(zip(NETWORKS, "^Dv", strict=True))
 LEAST_AGE = 0.3
 """Up to this age the axis is linear, since an age may be 0."""

@@ -1,5 +1,7 @@
 """The runs of a sweep, read from their folders; kept in papers/numbers, a run a line."""
 
+import hashlib
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -100,6 +102,8 @@ def design_of(name: str) -> Design:
 def collect(name: str, runs: Path) -> None:
     """Keep the runs of a sweep, of those seeds that all points and algorithms have.
 
+    Seeds that are kept already and that the folder lacks stay if they are of the same scenario.
+
     Parameters
     ----------
     name : str
@@ -118,16 +122,34 @@ def collect(name: str, runs: Path) -> None:
     lines = [[*row[:3], *map(_short, row[3:])] for row in rows.itertuples(index=False)]
     if not lines:
         return
-    write_csv(NUMBERS / f"{name}.csv", (*FIRST, *swept.show), lines)
-    told = ledger(runs).get(name, [])
+    told, digest = ledger(runs).get(name, []), _digest(name)
+    commits, cpu_s = [line["commit"] for line in told], sum(line["cpu_s"] for line in told)
     played = {line["sweep"]: line for line in csv_lines(PLAYED)}
+    before = played.get(name, {})
+    if before.get("scenario") == digest:
+        columns = (*FIRST, *swept.show)
+        earlier = [[line[c] for c in columns] for line in csv_lines(NUMBERS / f"{name}.csv")]
+        others = [line for line in earlier if int(line[2]) not in whole]
+        if others:
+            lines = sorted(others + lines, key=lambda line: swept.points.index(line[0]))
+            commits, cpu_s = [*before["commits"].split(), *commits], cpu_s + float(before["cpu_s"])
+    write_csv(NUMBERS / f"{name}.csv", (*FIRST, *swept.show), lines)
     played[name] = {
         "sweep": name,
-        "commits": " ".join(dict.fromkeys(line["commit"] for line in told)),
-        "cpu_s": f"{sum(line['cpu_s'] for line in told):.0f}",
+        "commits": " ".join(dict.fromkeys(commits)),
+        "cpu_s": f"{cpu_s:.0f}",
+        "scenario": digest,
     }
-    columns = ("sweep", "commits", "cpu_s")
+    columns = ("sweep", "commits", "cpu_s", "scenario")
     write_csv(PLAYED, columns, [[played[n][c] for c in columns] for n in sorted(played)])
+
+
+def _digest(name: str) -> str:
+    """A digest of what a sweep's scenario says, number of its seeds apart."""
+    stated = netsim.load(scenario_of(name)).stated
+    swept = {key: value for key, value in stated["sweep"].items() if key != "seeds"}
+    text = json.dumps({**stated, "sweep": swept}, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def _short(value: float) -> str:
