@@ -34,7 +34,7 @@ class Study:
     @property
     def methods(self) -> list[str]:
         """All that hear others, in the study's order."""
-        first = next(iter(self.sweeps[LATENCY].rows.values()))
+        first = next(iter(next(iter(self.sweeps.values())).rows.values()))
         return [name for name in first if name != ALONE]
 
     def runs(self, sweep: str, data: str, value: str, method: str) -> Runs:

@@ -28,8 +28,8 @@ from papers.sweep_pages.age_study import (
     mean,
 )
 from papers.sweep_pages.markdown import played_line, row
-from papers.sweep_pages.playing import scenario_of
 from papers.sweep_pages.sentences import listed, spelled
+from papers.sweep_pages.sources import scenario_of
 
 FOLDER = RESULTS / "asynchrony"
 PAGE, TEXT = FOLDER / "README.md", FOLDER / "_text.md"

@@ -1,7 +1,5 @@
 """The runs of a sweep, read from their folders; kept in papers/numbers, a run a line."""
 
-import hashlib
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,9 +10,9 @@ import netsim
 from netsim import MEASURES, Spread, spread
 from papers.results.csv_files import csv_lines, write_csv
 from papers.results.numbers import NUMBERS
-from papers.sweep_pages.playing import ledger, scenario_of
+from papers.sweep_pages.playing import ledger
+from papers.sweep_pages.sources import PLAYED, digest_of, scenario_of
 
-PLAYED = NUMBERS / "sweeps.csv"
 FIRST = ("point", "algorithm", "seed")
 
 
@@ -122,7 +120,7 @@ def collect(name: str, runs: Path) -> None:
     lines = [[*row[:3], *map(_short, row[3:])] for row in rows.itertuples(index=False)]
     if not lines:
         return
-    told, digest = ledger(runs).get(name, []), _digest(name)
+    told, digest = ledger(runs).get(name, []), digest_of(name)
     commits, cpu_s = [line["commit"] for line in told], sum(line["cpu_s"] for line in told)
     played = {line["sweep"]: line for line in csv_lines(PLAYED)}
     before = played.get(name, {})
@@ -142,14 +140,6 @@ def collect(name: str, runs: Path) -> None:
     }
     columns = ("sweep", "commits", "cpu_s", "scenario")
     write_csv(PLAYED, columns, [[played[n][c] for c in columns] for n in sorted(played)])
-
-
-def _digest(name: str) -> str:
-    """A digest of what a sweep's scenario says, number of its seeds apart."""
-    stated = netsim.load(scenario_of(name)).stated
-    swept = {key: value for key, value in stated["sweep"].items() if key != "seeds"}
-    text = json.dumps({**stated, "sweep": swept}, sort_keys=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def _short(value: float) -> str:

@@ -10,24 +10,15 @@ from typing import Any
 import netsim
 from netsim import NetsimError
 from papers.results.records import commit
-from papers.results.tables import RESULTS
+from papers.sweep_pages.sources import kept_seeds, scenario_of
 
 LEDGER = "played.jsonl"
 
 
-def scenario_of(name: str) -> str:
-    """Return the scenario of a sweep: `study_part` is papers/study/part.toml, if there is one.
-
-    Parameters
-    ----------
-    name : str
-    """
-    path = (RESULTS / name.replace("_", "/", 1)).with_suffix(".toml")
-    return str(path) if path.is_file() else name
-
-
 def play(names: Sequence[str], runs: Path) -> int:
     """Play what is missing of some sweeps, with one thread; 1 if a run failed.
+
+    Seeds whose numbers are kept are not played again.
 
     Parameters
     ----------
@@ -40,6 +31,8 @@ def play(names: Sequence[str], runs: Path) -> int:
     failed = 0
     for part, parts in _parts(names):
         for name in names:
+            if netsim.load(scenario_of(name)).sweep.seeds[part - 1] in kept_seeds(name):
+                continue
             begun_s, problem = time.process_time(), ""
             try:
                 one = netsim.load(scenario_of(name), run__threads=1)

@@ -8,8 +8,8 @@ import pytest
 import netsim
 
 pytest.importorskip("papers.sweep_pages.__main__", reason="an installed package has none")
-PARTS = "age_study asynchrony fashion figures gallery kept playing sentences whatifs"
-age_study, asynchrony, fashion, figures, gallery, kept, playing, sentences, whatifs = (
+PARTS = "age_study asynchrony fashion figures gallery kept sentences sources whatifs"
+age_study, asynchrony, fashion, figures, gallery, kept, sentences, sources, whatifs = (
     importlib.import_module(f"papers.sweep_pages.{name}") for name in PARTS.split()
 )
 measures = importlib.import_module("tools.measures")
@@ -99,7 +99,10 @@ def test_the_gallery_is_what_the_numbers_say():
 
 @pytest.fixture(scope="module")
 def study():
-    return age_study.Study({name: kept.kept(name) for name in age_study.SWEEPS})
+    sweeps = {name: kept.kept(name) for name in age_study.SWEEPS}
+    if None in sweeps.values():
+        pytest.skip("a part of the study has not been played yet")
+    return age_study.Study(sweeps)
 
 
 def test_the_study_is_what_its_numbers_say(study):
@@ -109,8 +112,9 @@ def test_the_study_is_what_its_numbers_say(study):
 
 
 @pytest.mark.parametrize("name", [name for name in age_study.SWEEPS if name != age_study.RATES])
-def test_every_method_of_the_study_trains_at_the_rate_that_was_best(study, name):
-    scenario = netsim.load(playing.scenario_of(name))
+def test_every_method_of_the_study_trains_at_the_rate_that_was_best(name):
+    study = age_study.Study({age_study.RATES: kept.kept(age_study.RATES)})
+    scenario = netsim.load(sources.scenario_of(name))
     for entry in scenario.stated["algorithm"]:
         scores = age_study.best_rates(study)[entry["kind"]]
         best = float(max(scores, key=lambda rate: scores[rate]))
