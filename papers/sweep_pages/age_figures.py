@@ -19,13 +19,13 @@ from papers.sweep_pages.age_study import (
     lead,
 )
 
-COLUMNS, WIDTH_IN, PANEL_IN = 4, 8.2, 1.75
+COLUMNS, WIDTH_IN, PANEL_IN = 5, 9.0, 1.75
 DIALS: dict[str, tuple[Any, str, str]] = {
     LATENCY: ("-", "o", "later and later"),
     LOSS: ("--", "s", "lost more and more"),
 }
 MARKS = dict(zip(NETWORKS, "^Dv", strict=True))
-LEAST_AGE = 0.3
+LEAST_AGE = 1.0
 """Up to this age the axis is linear, since an age may be 0."""
 
 
@@ -34,7 +34,7 @@ def leads_by_age(study: Study) -> Figure:
     methods = study.methods
     rows = -(-len(methods) // COLUMNS)
     figure = plot_style.new_figure(WIDTH_IN, PANEL_IN * rows + 0.8)
-    panels = figure.subplots(rows, COLUMNS, sharex=True, squeeze=False).flat
+    panels = list(figure.subplots(rows, COLUMNS, sharex=True, squeeze=False).flat)
     for panel, method in zip(panels, methods, strict=False):
         panel.set_title(method, loc="left")
         _quiet(panel)
@@ -45,10 +45,13 @@ def leads_by_age(study: Study) -> Figure:
             for network in NETWORKS:
                 look = (colour, "", MARKS[network])
                 _points(panel, study, network, [""], (data, method), look)
-    for panel in list(panels)[len(methods) :]:
+    for panel in panels[len(methods) :]:
         panel.set_axis_off()
-    figure.supxlabel("mean age of models at use [mean times between two wake-ups]")
-    figure.supylabel("lead over training alone [pp]")
+    for panel in panels[max(0, len(methods) - COLUMNS) : len(methods)]:
+        panel.tick_params(labelbottom=True)
+        panel.set_xlabel("age at use")
+    for panel in panels[::COLUMNS]:
+        panel.set_ylabel("lead [pp]")
     shown = [
         Line2D([], [], color=colour) for colour, _ in zip(plot_style.COLOURS, DATA, strict=False)
     ]
@@ -92,7 +95,7 @@ def _quiet(panel: Any) -> None:
     panel.axhline(0.0, color=plot_style.FAINT, linewidth=0.9, zorder=1)
     panel.grid(axis="y", color=plot_style.GRID, linewidth=0.8)
     panel.set_xscale("symlog", linthresh=LEAST_AGE)
-    panel.set_xticks([0, 0.3, 1, 3, 10], ["0", "0.3", "1", "3", "10"])
+    panel.set_xticks([0, 1, 3, 10], ["0", "1", "3", "10"])
     panel.minorticks_off()
 
 
