@@ -8,7 +8,7 @@ import numpy as np
 from netsim.views import Columns, Panel, Quantity, Shown
 from netsim.views.gathering import names
 from netsim.views.gathering.sweep_tables import SweepTables, described, measure_column
-from netsim.views.parallel import word_of
+from netsim.views.parallel import words_of
 
 TITLE = "Points"
 PLACE = 50
@@ -29,7 +29,9 @@ def of_sweep(sweep: SweepTables) -> Shown:
     for key in keys if not sweep.trials or len(keys) > 1 else ():
         swept = [line.values.get(key) for line in lines]
         numbers = all(isinstance(v, int | float) and not isinstance(v, bool) for v in swept)
-        words = ["" if v is None else word_of(v) for v in swept]
+        known = [v for v in swept if v is not None]
+        told = iter(words_of(known))
+        words = ["" if v is None else next(told) for v in swept]
         table[key] = np.array(swept if numbers else words)
         axis = names.key(key, swept if numbers else ())
         columns.append(replace(names.as_quantity(key, axis.label), per=axis.per))

@@ -76,6 +76,20 @@ def test_axes_of_parallel_coordinates(sweep):
     assert axes["accuracy [%]"]["values"] == [55, 42, 59, 42]
 
 
+def test_tables_of_one_kind_have_places_of_their_own(sweep):
+    """They differ in a number alone; a third one would look like them as an error shortens it."""
+    long = [{"kind": "x", "name": "n" * 70, "alpha": alpha} for alpha in (1.0, 5.0)]
+    values = {
+        point: {"x": x, "kind": table} for point, x, table in zip("ab", (1, 2), long, strict=True)
+    }
+    tables = SweepTables(sweep.folder, SweepDesign(values, (0, 1)))
+    axes = {axis["title"]: axis for axis in parallel.gather(tables)["axes"]}
+    assert axes["Kind"]["values"] == [0, 0, 1, 1]
+    found = points.of_sweep(tables).panels[0].table["kind"]
+    assert len(set(found)) == 2
+    assert [run.labels["kind"] for run in tables.runs].count(tables.runs[0].labels["kind"]) == 4
+
+
 def test_one_swept_key_has_no_parallel_coordinates(sweep):
     design = SweepDesign({"a": {"x": 1}, "b": {"x": 2}}, (0, 1))
     assert parallel.gather(SweepTables(sweep.folder, design)) is None
