@@ -17,7 +17,7 @@ from netsim.scenario.labels import csv_cell, shown
 from netsim.scenario.sweep import Sweep
 
 WORDS = st.lists(
-    st.text("aB./ -01", min_size=1, max_size=5) | st.floats(1.0, 1.00001),
+    st.text("aAb./ -01", min_size=1, max_size=5) | st.floats(1.0, 1.00001),
     min_size=1,
     max_size=8,
     unique_by=repr,
