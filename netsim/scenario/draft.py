@@ -143,6 +143,8 @@ def _without(value: Any, keys: list[str]) -> Any:
 
 
 def _merge(draft: Draft, base: Any, layer: Any, path: KeyPath, label: str, addressed: bool) -> Any:
+    if _has_paths(path) and isinstance(layer, dict) and isinstance(base, dict):
+        base, layer = flat_paths(base, draft.path), flat_paths(layer, label)
     if addressed and isinstance(layer, dict) and path:
         if isinstance(base, list):
             return _merge_entry(draft, base, layer, path, label)
@@ -217,6 +219,42 @@ def _names(entry: Any) -> list[str]:
     if not isinstance(entry, dict):
         return []
     return [entry[key] for key in ("name", "kind") if isinstance(entry.get(key), str)]
+
+
+def flat_paths(tables: dict[str, Any], label: str) -> dict[str, Any]:
+    """`{"a": {"b": [1]}}` as `{"a.b": [1]}`: TOML writes key paths with and without quotes.
+
+    Parameters
+    ----------
+    tables : dict
+    label : str
+        Starts an error.
+
+    Raises
+    ------
+    ScenarioError
+        If two of the paths are the same.
+    """
+    flat: dict[str, Any] = {}
+    for key, value in tables.items():
+        found = {key: value}
+        if isinstance(value, dict) and value and not {"low", "high"} & value.keys():
+            found = {f"{key}.{rest}": v for rest, v in flat_paths(value, label).items()}
+        twice = [path for path in found if path in flat]
+        if twice:
+            raise ScenarioError(
+                f"{label}: {one_line(twice[0])} is stated twice, with and without quotes; leave "
+                "one out"
+            )
+        flat |= found
+    return flat
+
+
+def _has_paths(path: KeyPath) -> bool:
+    """Return whether the keys of a table are key paths, which layers may quote or not."""
+    return path in (("sweep", "over"), ("sweep", "draw")) or (
+        path[:1] == ("algorithm",) and len(path) < 4 and path[-1] == "set"
+    )
 
 
 def _forget(draft: Draft, path: KeyPath) -> None:

@@ -78,3 +78,13 @@ def test_a_key_path_with_and_without_quotes_is_one_key(place):
     }[place]
     with pytest.raises(ScenarioError, match=r"link.loss is stated twice"):
         netsim.load("quickstart", **stated)
+
+
+@pytest.mark.parametrize("above", [{"link": {"loss": [0.2]}}, {"link.loss": [0.2]}])
+@pytest.mark.parametrize("below", [{"link": {"loss": [0.1]}}, {"link.loss": [0.1]}])
+def test_a_layer_changes_a_key_path_however_both_are_quoted(below, above):
+    draft = Draft("base.toml", {"sweep": {"over": {"nodes.count": [3]} | below}})
+    draft.lay_over({"sweep": {"over": above}}, "s.toml")
+    assert draft.raw["sweep"]["over"] == {"nodes.count": [3], "link.loss": [0.2]}
+    draft.assign("sweep.over.link.loss", [0.3], "--set")
+    assert draft.raw["sweep"]["over"] == {"nodes.count": [3], "link.loss": [0.3]}
