@@ -126,7 +126,8 @@ def forked(
     """
     draft = draft_of(str(run_folder.scenario_file(folder)), always, modules)
     draft.raw.pop("sweep", None)
-    named, change = keys_on_disk(modules), {}
+    named = keys_on_disk(modules)
+    change: dict[str, Any] = {}
     for text in sets:
         key, value = parse_assignment(text)
         change |= flat_paths(
