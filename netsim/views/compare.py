@@ -159,8 +159,8 @@ def printed(rows: Sequence[Row]) -> Printed:
     """Rows of runs for the terminal: one a run, with seed and main metric if they differ."""
     columns, names_shown = [], []
     told = {"run": [str(r["run"]) for r in rows]}
-    about = {"seed": [r.get("seed") for r in rows], "judged by": [_judge(r) for r in rows]}
-    told |= {key: list(map(str, of)) for key, of in about.items() if len(set(of)) > 1}
+    about = {"seed": [str(r.get("seed")) for r in rows], "judged by": [_judge(r) for r in rows]}
+    told |= {key: words for key, words in about.items() if len(set(words)) > 1}
     main = {r["metric"] for r in rows if "metric" in r}  # of runs that are not judged by accuracy
     for name, spread in _SHOWN.items():
         is_left_out = name in _OPTIONAL or name in _ACCURACIES
