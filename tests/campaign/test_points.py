@@ -96,3 +96,9 @@ def tables_alike(n):
 def test_cells_tell_all_points_apart(values):
     assert len(set(map(shown, values))) == 1  # as an error shortens them
     assert len(set(map(csv_cell, values))) == 3
+
+
+def test_one_number_in_two_spellings_is_no_two_points():
+    with pytest.raises(ValueError, match=r"has 1.0 twice|has 1 twice"):
+        Sweep(over={"link.loss": (1, 0.5, 1.0)})
+    assert len(grid.points(Sweep(over={"a": (1, True, "1", 2**60, 2**60 + 1)}))) == 5
