@@ -113,7 +113,9 @@ def printed(lines: Sequence[PointResult], show: Sequence[str], swept: SweepDesig
         columns.append(Column(title(name), means))
         if several:
             unit = title(name).partition("\n")[2]
-            differences = [_told_difference(name, cell) for cell in cells]
+            differences = [
+                _told_difference(name, cell, line) for cell, line in zip(cells, lines, strict=True)
+            ]
             columns.append(Column(f"Δ\n{unit}", differences, keep_with_previous=True))
     rows = {
         "point": [line.point for line in lines],
@@ -140,8 +142,8 @@ def _told(name: str, cell: Estimate | None, line: PointResult) -> str:
     return MEASURES[name].spelled(cell.mean, cell.half_width) + few
 
 
-def _told_difference(name: str, cell: Estimate | None) -> str:
+def _told_difference(name: str, cell: Estimate | None, line: PointResult) -> str:
     if cell is None or cell.diff is None:
         return ""
-    few = "" if cell.pairs == cell.seeds else f" ({cell.pairs} of {cell.seeds})"
+    few = "" if cell.pairs == line.seeds else f" ({cell.pairs} of {line.seeds})"
     return MEASURES[name].spelled(cell.diff, cell.diff_half_width, "+") + few
