@@ -1,5 +1,6 @@
 """Figures, page and tables at the end of a run or a sweep, drawn before it counts as done."""
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ from netsim.campaign import sweep_results
 from netsim.recording import checksums, run_folder
 from netsim.recording.whole_files import Digests
 from netsim.scenario import Scenario
-from netsim.scenario.labels import shown
+from netsim.scenario.labels import written
 from netsim.terminal import consoles, evaluation_cost
 from netsim.views.render.page.run_page import NAME as PAGE
 
@@ -207,8 +208,12 @@ def conclude_sweep(
     console = consoles.out()
     console.print(WrappedTable(differences.printed(lines, show, swept)))
     for algorithm, found in best.items():
-        options = " ".join(f"--set {k}={shown(v)}" for k, v in found["values"].items())
-        line = f"  {select} {found['score']:.4g} at {found['point']}: {options}"
+        options = " ".join(
+            f"--set {shlex.quote(f'{k}={written(v)}')}" for k, v in found["values"].items()
+        )
+        n = len(swept.seeds)
+        over = "" if found["seeds"] == n else f" ({found['seeds']} of {n} seeds)"
+        line = f"  {select} {found['score']:.4g}{over} at {found['point']}: {options}"
         console.print(Text(f"best {algorithm}", style="bold") + Text(line))
     if select and not best:
         console.print(f"no run has the metric {select}: no best trial")

@@ -10,7 +10,7 @@ from netsim.errors import ScenarioError
 from netsim.recording import run_folder
 from netsim.recording.summary import load, run_folders
 from netsim.scenario import Scenario, check, draft_of
-from netsim.scenario.draft import Draft, parse_assignment
+from netsim.scenario.draft import Draft, flat_paths, parse_assignment, said
 from netsim.scenario.file_paths import with_absolute_paths
 from netsim.scenario.kinds import Kinds, keys_on_disk
 
@@ -88,8 +88,7 @@ def prepare(
     out_problem = runner.out_problem(out) if out is not None else None
     if problems or out_problem:
         raise ScenarioError("\n".join([*problems, *([out_problem] if out_problem else [])]))
-    at_s = next(c.at_s for c in scenario.changes if change.keys() <= c.set.keys())
-    return Fork(original, at_s, change, draft.path, scenario, timing_only)
+    return Fork(original, float(at_s), change, draft.path, scenario, timing_only)
 
 
 def forked(
@@ -127,10 +126,14 @@ def forked(
     """
     draft = draft_of(str(run_folder.scenario_file(folder)), always, modules)
     draft.raw.pop("sweep", None)
-    named, change = keys_on_disk(modules), {}
+    named = keys_on_disk(modules)
+    change: dict[str, Any] = {}
     for text in sets:
         key, value = parse_assignment(text)
-        change[key] = with_absolute_paths(value, Path(), named, tuple(key.split(".")))
+        change |= flat_paths(
+            {key: with_absolute_paths(value, Path(), named, tuple(key.split(".")))},
+            said("--set", text),
+        )
     changes = list(draft.raw.get("changes", ()))
     known = [c for c in changes if c["at_s"] == at_s]
     if known:

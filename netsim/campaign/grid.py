@@ -6,10 +6,11 @@ the other; `netsim.campaign.pool` plays the runs.
 """
 
 import itertools
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -97,14 +98,22 @@ class Outcome:
 
 
 def points(sweep: Sweep) -> list[Point]:
-    """The grid, in the order of the file; one point where nothing is varied."""
+    """The grid, in the order of the file; one point where nothing is varied.
+
+    No two points have one label, whatever case a file system tells apart: alike ones are numbered.
+    """
     grid = [dict(zip(sweep.over, c, strict=True)) for c in itertools.product(*sweep.over.values())]
-    found = [Point(_label(values, sweep.over), values) for values in grid]
-    labels = Counter(p.label for p in found)
-    return [
-        replace(p, label=f"{p.label}-{i}") if labels[p.label] > 1 else p
-        for i, p in enumerate(found)
-    ]
+    labels = [_label(values, sweep.over) for values in grid]
+    counts = Counter(label.casefold() for label in labels)
+    taken = set(counts)
+    found = []
+    for i, (label, values) in enumerate(zip(labels, grid, strict=True)):
+        if counts[label.casefold()] > 1:
+            numbered = (f"{label}-{k}" for k in itertools.count(i))
+            label = next(name for name in numbered if name.casefold() not in taken)
+            taken.add(label.casefold())
+        found.append(Point(label, values))
+    return found
 
 
 def _label(values: dict[str, Any], over: Mapping[str, Sequence[Any]]) -> str:
@@ -182,6 +191,7 @@ def plan(
             "set [data] validation, such as 0.2"
         )
     names = tuple(entry.name for entry in scenario.algorithm)
+    played: dict[str, str] = {}
     for point in points(sweep):
         for further in ({}, *_ends(sweep.draw)):
             try:
@@ -193,6 +203,12 @@ def plan(
         if problems:
             continue
         own = at_point(draft, point)
+        same = played.setdefault(json.dumps(own.raw, sort_keys=True, default=repr), point.label)
+        if same != point.label:
+            problems.append(
+                f"{draft.path}: [sweep] over: {same} and {point.label} are the same scenario, as "
+                "one key is laid over another; take one of both keys out"
+            )
         for seed in seeds(sweep, scenario.seed):
             folder = out / point.label / f"seed-{seed}"
             seeded = with_seed(own, seed)
@@ -215,12 +231,12 @@ def at_point(draft: Draft, point: Point) -> Draft:
     Raises
     ------
     ScenarioError
-        If a key leads nowhere.
+        If a key leads nowhere, or one value undoes another, so that the point would not be what it
+        is called.
     """
     own = draft.copy()
     own.raw.pop("sweep", None)
-    for key, value in point.values.items():
-        own.assign(key, value, _said(draft, key, value))
+    own.assign_all((key, value, _said(draft, key, value)) for key, value in point.values.items())
     return own
 
 

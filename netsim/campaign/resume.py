@@ -250,9 +250,10 @@ def _changed_at(
     if not edits:
         return check(draft, modules)
     gone = [key for key, (_, now) in edits.items() if now is None]
-    own = {"at_s": at_s, "set": {key: now for key, (_, now) in edits.items()}}
-    before = [change for change in draft.raw.get("changes", ()) if change["at_s"] != at_s]
-    draft.raw["changes"] = sorted([*before, own], key=lambda change: float(change["at_s"]))
+    changes = {change["at_s"]: change["set"] for change in draft.raw.get("changes", ())}
+    # the run may have gone on from this instant before, with other edits
+    changes[at_s] = {**changes.get(at_s, {}), **{key: now for key, (_, now) in edits.items()}}
+    draft.raw["changes"] = [{"at_s": then, "set": changes[then]} for then in sorted(changes)]
     try:
         if gone:
             raise ScenarioError(f"{path}: {', '.join(gone)}: can't be taken away in mid-run")

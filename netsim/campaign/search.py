@@ -28,7 +28,7 @@ from netsim.recording.whole_files import write_text
 from netsim.rng import Streams
 from netsim.scenario import Scenario
 from netsim.scenario.draft import Draft
-from netsim.scenario.labels import shown
+from netsim.scenario.labels import written
 from netsim.scenario.sweep import Draw
 
 JOURNAL = "search.journal"
@@ -313,7 +313,7 @@ def _meant(draw: Draw, said: Any) -> Any:
 
 def _choices(draw: Draw) -> dict[str, Any]:
     """The values of a list by what they are called: tables, too, have to be told apart."""
-    return {shown(value): value for value in draw.values}
+    return {written(value): value for value in draw.values}
 
 
 def _of_another(key: str, name: str, scenario: Scenario) -> bool:

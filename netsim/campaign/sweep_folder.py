@@ -28,6 +28,7 @@ from netsim.errors import FolderBusyError, ScenarioError
 from netsim.recording import checksums, folder_lock, run_folder, status, summary
 from netsim.recording.whole_files import write_text
 from netsim.scenario import Scenario, to_toml
+from netsim.scenario.file import ORDERED
 from netsim.scenario.kinds import as_kinds
 
 PARTS, UNFINISHED = ".parts", ".unfinished-"
@@ -362,7 +363,19 @@ def _differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]
     for key, (was, now) in pairs(there, here).items():
         if was != now and key not in NOT_COMPARED:
             found.append(f"{key} = {_value(was)} there, {_value(now)} here")
+    for path in ORDERED:  # folders are called by the keys in their order
+        was, now = (list(_table(tables, path)) for tables in (there, here))
+        if was != now and sorted(was) == sorted(now):
+            found.append(f"{'.'.join(path)} has {', '.join(was)} there, {', '.join(now)} here")
     return found
+
+
+def _table(tables: Mapping[str, Any], path: Iterable[str]) -> Mapping[str, Any]:
+    """A table inside tables; empty where there is none."""
+    for key in path:
+        inner = tables.get(key)
+        tables = inner if isinstance(inner, Mapping) else {}
+    return tables
 
 
 def _spoken(key: str) -> str:

@@ -224,7 +224,8 @@ def best_trials(
     Parameters
     ----------
     points : mapping of str to mapping
-        Values by label, in the sweep's order; points without a run that is done are left out.
+        Values by label, in the sweep's order; left out are points without a run that is done, and
+        those with one that has no score, as it diverged: the others would be the lucky ones.
     seeds : sequence of int
     names : sequence of str
         Of the algorithms.
@@ -263,11 +264,13 @@ def best_trials(
 
 
 def _scores(folder: Path, seeds: Sequence[int], name: str, select: str) -> list[float]:
+    """The scores of a point's runs that are done; empty if one of them has none."""
     found = []
     for seed in seeds:
         run = folder / f"seed-{seed}" / name
         if sweep_folder.state(run) == "done":
             value = score(load(run), select)
-            if value is not None:
-                found.append(value)
+            if value is None:
+                return []
+            found.append(value)
     return found

@@ -299,7 +299,8 @@ class Sweep(Run):
     def points(self) -> pd.DataFrame:
         """A row a point, algorithm and measure: `mean` over seeds, 95 % interval, difference.
 
-        `diff` is that to the first point, paired by seed, with `diff_low` and `diff_high`.
+        `diff` is that to the first point, with `diff_low` and `diff_high`, over the `diff_seeds`
+        seeds that both have; the mean is over `seeds`.
         """
         found = pd.DataFrame(tidy_rows(compare_points(self.folder, self.design)))
         return found[found["algorithm"].isin(self.algorithms)].reset_index(drop=True)

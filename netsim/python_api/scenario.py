@@ -8,7 +8,7 @@ from typing import Any
 from netsim.campaign import grid
 from netsim.errors import ScenarioError
 from netsim.python_api.objects import Naming, Objects, dotted_key
-from netsim.registry import TAGS, did_you_mean
+from netsim.registry import did_you_mean
 from netsim.scenario import Scenario as Tables
 from netsim.scenario import check, draft_of, shipped, to_toml
 from netsim.scenario.draft import Draft
@@ -113,7 +113,10 @@ class Scenario:
         if sweep is None:
             return {"base": self}
         return {
-            point.label: self.replace(sweep=None, **point.values) for point in grid.points(sweep)
+            point.label: Scenario._of(
+                grid.at_point(self._draft, point), self._objects, self._folders
+            )
+            for point in grid.points(sweep)
         }
 
     def to_toml(self) -> str:
@@ -277,20 +280,20 @@ def _changed(
     objects = objects.or_those_of(naming.found)
     with _known(objects, folders) as kinds:
         named = keys_on_disk(kinds)
-    # A kind replaces its table, so it goes first: the order of keywords then does not matter.
-    for path, label, value in sorted(stated, key=lambda change: not _is_kind(change[0])):
+    assigned: list[tuple[str, Any, str]] = []
+    for path, label, value in stated:
         if isinstance(own.raw.get(path), list) and isinstance(value, dict) and "kind" in value:
             value = [value]  # one entry in place of all
         try:
             found = with_absolute_paths(value, Path(), named, tuple(path.split(".")))
-            own.assign(path, found, label)
+            assigned.append((path, found, label))
         except ScenarioError as error:
             problems.append(str(error))
+    try:
+        own.assign_all(assigned)
+    except ScenarioError as error:
+        problems.append(str(error))
     if problems:
         raise ScenarioError("\n".join(problems))
     own.raw = without_none(own.raw)
     return Scenario._of(own, objects, folders)
-
-
-def _is_kind(path: str) -> bool:
-    return path.rpartition(".")[2] in TAGS

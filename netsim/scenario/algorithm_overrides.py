@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable
 
 from netsim.errors import ScenarioError
-from netsim.registry import TAGS
 from netsim.scenario.draft import Draft
 from netsim.scenario.labels import shown
 from netsim.scenario.tables import Scenario
@@ -59,9 +58,7 @@ def algorithm_overrides(
         own.raw.pop("sweep", None)
         own.raw["algorithm"] = [{k: v for k, v in tables[i].items() if k != "set"} for i in group]
         try:
-            # A kind replaces its table, so it goes first.
-            for key in sorted(first.set, key=lambda key: key.rpartition(".")[2] not in TAGS):
-                own.assign(key, first.set[key], label)
+            own.assign_all((key, value, label) for key, value in first.set.items())
             world = checked(own)
         except ScenarioError as error:
             problems += str(error).splitlines()

@@ -4,11 +4,13 @@ A `Draft` also knows which layer stated a key, so that an error can name it.
 """
 
 import copy
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from netsim.errors import ScenarioError, one_line
 from netsim.registry import TAGS, did_you_mean
+from netsim.scenario.labels import shown
 from netsim.scenario.tables import DataKeys
 from netsim.traces.bounded_toml import MOST_LEVELS, require_plain, toml_of
 
@@ -77,12 +79,72 @@ class Draft:
             layer = {key: layer}
         self.raw = _merge(self, self.raw, layer, (), label, addressed=True)
 
+    def assign_all(self, stated: Iterable[tuple[str, Any, str]]) -> None:
+        """Set several keys as `assign` does, in whatever order they come.
+
+        A table goes before the keys in it, which are laid over it, and its kind before them, as
+        another kind replaces the table. Of a key that is stated twice the last value counts.
+
+        Parameters
+        ----------
+        stated : iterable of (str, object, str)
+            Key path, value and label of each.
+
+        Raises
+        ------
+        ScenarioError
+            If a path leads through something that is no table, or a value undoes another one that
+            is not just a wider table's for the same key.
+        """
+        last = {key: (value, label) for key, value, label in stated}
+        problems: list[str] = []
+        done: list[str] = []
+        for key in sorted(last, key=lambda k: (k.count("."), k.rpartition(".")[2] not in TAGS)):
+            value, label = last[key]
+            try:
+                self.assign(key, value, label)
+            except ScenarioError as error:
+                problems.append(str(error))
+                continue
+            for wider in [k for k in done if key.startswith(f"{k}.")]:
+                inside = key.removeprefix(f"{wider}.").split(".")
+                last[wider] = (_without(last[wider][0], inside), last[wider][1])
+            for earlier in [k for k in done if not self._has(k, last[k][0])]:
+                done.remove(earlier)
+                undone, at = last[earlier]
+                pair = f"undoes {at}"
+                if at == label:
+                    pair = f"{key} = {shown(value)} undoes {earlier} = {shown(undone)}"
+                problems.append(f"{label}: {pair}; state one of both")
+            done.append(key)
+        if problems:
+            raise ScenarioError("\n".join(problems))
+
+    def _has(self, dotted: str, value: Any) -> bool:
+        """Return whether setting a key once more would change nothing."""
+        probe = Draft(self.path, self.raw)  # merging makes new tables
+        try:
+            probe.assign(dotted, value, "")
+        except ScenarioError:
+            return False
+        return bool(probe.raw == self.raw)
+
     def copy(self) -> "Draft":
         """An independent draft."""
         return Draft(self.path, copy.deepcopy(self.raw), dict(self.said_by))
 
 
+def _without(value: Any, keys: list[str]) -> Any:
+    """A table without one key of it, or of a table inside it."""
+    if not isinstance(value, dict) or keys[0] not in value:
+        return value
+    rest = {key: inner for key, inner in value.items() if key != keys[0]}
+    return rest if len(keys) == 1 else {**rest, keys[0]: _without(value[keys[0]], keys[1:])}
+
+
 def _merge(draft: Draft, base: Any, layer: Any, path: KeyPath, label: str, addressed: bool) -> Any:
+    if _has_paths(path) and isinstance(layer, dict) and isinstance(base, dict):
+        base, layer = flat_paths(base, draft.path), flat_paths(layer, label)
     if addressed and isinstance(layer, dict) and path:
         if isinstance(base, list):
             return _merge_entry(draft, base, layer, path, label)
@@ -157,6 +219,42 @@ def _names(entry: Any) -> list[str]:
     if not isinstance(entry, dict):
         return []
     return [entry[key] for key in ("name", "kind") if isinstance(entry.get(key), str)]
+
+
+def flat_paths(tables: dict[str, Any], label: str) -> dict[str, Any]:
+    """`{"a": {"b": [1]}}` as `{"a.b": [1]}`: TOML writes key paths with and without quotes.
+
+    Parameters
+    ----------
+    tables : dict
+    label : str
+        Starts an error.
+
+    Raises
+    ------
+    ScenarioError
+        If two of the paths are the same.
+    """
+    flat: dict[str, Any] = {}
+    for key, value in tables.items():
+        found = {key: value}
+        if isinstance(value, dict) and value and not {"low", "high"} & value.keys():
+            found = {f"{key}.{rest}": v for rest, v in flat_paths(value, label).items()}
+        twice = [path for path in found if path in flat]
+        if twice:
+            raise ScenarioError(
+                f"{label}: {one_line(twice[0])} is stated twice, with and without quotes; leave "
+                "one out"
+            )
+        flat |= found
+    return flat
+
+
+def _has_paths(path: KeyPath) -> bool:
+    """Return whether the keys of a table are key paths, which layers may quote or not."""
+    return path in (("sweep", "over"), ("sweep", "draw")) or (
+        path[:1] == ("algorithm",) and len(path) < 4 and path[-1] == "set"
+    )
 
 
 def _forget(draft: Draft, path: KeyPath) -> None:

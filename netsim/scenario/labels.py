@@ -3,35 +3,48 @@
 import itertools
 import json
 import math
-from collections.abc import Iterable
+import re
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from netsim.errors import one_line
 from netsim.registry import TAGS
 
-T = TypeVar("T")
 _LONGEST = 60
+"""Letters of a value that is shown."""
 
 
 def shown(value: Any) -> str:
     """A value as TOML would write it, shortened."""
+    return _spelled(value, _LONGEST)
+
+
+def written(value: Any) -> str:
+    """A value as TOML would write it, in full: two values of different text differ."""
+    return _spelled(value, None)
+
+
+def _spelled(value: Any, most: int | None) -> str:
+    """A value as TOML would write it on one line, in at most so many letters."""
     if isinstance(value, dict):
-        text = "{" + ", ".join(f"{k} = {shown(v)}" for k, v in _first(value.items())) + "}"
+        few = itertools.islice(value.items(), most)
+        inside = (f"{_key(k)} = {_spelled(v, most)}" for k, v in few)
+        text = "{" + ", ".join(inside) + "}"
     elif isinstance(value, list | tuple):
-        text = "[" + ", ".join(shown(v) for v in _first(value)) + "]"
+        inside = (_spelled(v, most) for v in itertools.islice(value, most))
+        text = "[" + ", ".join(inside) + "]"
     elif isinstance(value, float) and not math.isfinite(value):
         text = str(value)
     else:
-        cut = value[:_LONGEST] if isinstance(value, str) else value
+        cut = value[:most] if isinstance(value, str) else value
         text = json.dumps(cut, ensure_ascii=False, default=str)
     text = one_line(text)
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
+    return text if most is None or len(text) <= most else text[: most - 3] + "..."
 
 
-def _first(values: Iterable[T]) -> Iterable[T]:
-    """More of them than are shown."""
-    return itertools.islice(values, _LONGEST)
+def _key(name: Any) -> str:
+    """A key as TOML would write it."""
+    return name if re.fullmatch("[A-Za-z0-9_-]+", str(name)) else json.dumps(name, default=str)
 
 
 def short_key(path: str) -> str:
@@ -47,5 +60,5 @@ def short_path(text: str) -> str:
 
 
 def csv_cell(value: Any) -> Any:
-    """A swept value as one cell: tables and lists as text."""
-    return value if isinstance(value, int | float | str) else shown(value)
+    """A swept value as one cell: tables and lists as text, in full, as it tells points apart."""
+    return value if isinstance(value, int | float | str) else written(value)

@@ -132,13 +132,10 @@ def draft_of(scenario: str, sets: Iterable[str], modules: Mapping[str, ModuleTyp
             )
         except ScenarioError as error:
             problems.append(str(error))
-    # A kind replaces its table, so it goes first: --set order then does not matter.
-    assignments.sort(key=lambda a: a[1].rpartition(".")[2] not in ("kind", "schedule"))
-    for text, path, value in assignments:
-        try:
-            draft.assign(path, value, said("--set", text))
-        except ScenarioError as error:
-            problems.append(str(error))
+    try:
+        draft.assign_all((path, value, said("--set", text)) for text, path, value in assignments)
+    except ScenarioError as error:
+        problems.append(str(error))
     if problems:
         raise ScenarioError("\n".join(problems))
     return draft
@@ -177,7 +174,7 @@ def check(draft: Draft, modules: Mapping[str, ModuleType]) -> Scenario:
 def _checked(draft: Draft, kinds: Kinds) -> Scenario:
     state = kinds.state()
     model = _model(state)
-    raw = _with_needless(with_default_kinds(normalised(draft.raw), model), kinds)
+    raw = _with_needless(with_default_kinds(normalised(draft.raw, draft.path), model), kinds)
     single = [key for (key,) in LISTS if isinstance(draft.raw.get(key), dict)]
     problems: list[str] = []
     checked: Scenario | None = None

@@ -9,7 +9,6 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from netsim.errors import ScenarioError
-from netsim.registry import TAGS
 from netsim.scenario.changes import NOT_OF_THE_RUN
 from netsim.scenario.draft import Draft
 from netsim.scenario.labels import shown
@@ -80,9 +79,7 @@ def scheduled_changes(
         if change.at_s >= first.horizon_s:
             raise ScenarioError(f"{label}: must be before the end, horizon_s = {first.horizon_s:g}")
         at_s = change.at_s
-        # A kind replaces its table, so it goes first.
-        for key in sorted(change.set, key=lambda key: key.rpartition(".")[2] not in TAGS):
-            now.assign(key, change.set[key], label)
+        now.assign_all((key, value, label) for key, value in change.set.items())
         after = checked(now)
         problems = [f"{label}: {problem}" for problem in _refused(before, after)]
         if problems:

@@ -122,7 +122,7 @@ class Sweep(Table):
             if key.partition(".")[0] == "sweep":
                 raise ValueError(f'"{key}" is the sweep\'s own, which cannot vary itself')
         for key, values in self.over.items():
-            texts = [repr(value) for value in values]
+            texts = [repr(_as_number(value)) for value in values]
             seen = Counter(texts)
             twice = [v for v, text in zip(values, texts, strict=True) if seen[text] > 1]
             if twice:
@@ -152,3 +152,9 @@ class Sweep(Table):
     def prunes(self) -> bool:
         """Return whether a search ends bad runs early: by default if it learns from others."""
         return self.search != "random" if self.prune is None else self.prune
+
+
+def _as_number(value: Any) -> Any:
+    """A whole number as the float that it is equal to; anything else as it is."""
+    is_whole = isinstance(value, int) and not isinstance(value, bool)
+    return float(value) if is_whole and abs(value) <= 2**53 else value

@@ -156,8 +156,11 @@ def rows_of(folders: Sequence[Path], target: float | None = None) -> list[Row]:
 
 
 def printed(rows: Sequence[Row]) -> Printed:
-    """Rows of runs for the terminal: `run` and the measures, one row a run."""
+    """Rows of runs for the terminal: one a run, with seed and main metric if they differ."""
     columns, names_shown = [], []
+    told = {"run": [str(r["run"]) for r in rows]}
+    about = {"seed": [str(r.get("seed")) for r in rows], "judged by": [_judge(r) for r in rows]}
+    told |= {key: words for key, words in about.items() if len(set(words)) > 1}
     main = {r["metric"] for r in rows if "metric" in r}  # of runs that are not judged by accuracy
     for name, spread in _SHOWN.items():
         is_left_out = name in _OPTIONAL or name in _ACCURACIES
@@ -189,7 +192,12 @@ def printed(rows: Sequence[Row]) -> Printed:
         notes.append(
             f"{', '.join(uncounted)}: recorded before bits offered and transmitted were counted"
         )
-    return Printed({"run": [str(r["run"]) for r in rows]}, columns, "\n".join(notes))
+    return Printed(told, columns, "\n".join(notes))
+
+
+def _judge(r: Row) -> str:
+    """The metric by which a run is judged."""
+    return str(r.get("metric", "accuracy")).replace("_", " ")
 
 
 def _spelled(name: str, value: float | None, around: float | None) -> str:

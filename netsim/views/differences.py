@@ -114,10 +114,7 @@ def printed(lines: Sequence[PointResult], show: Sequence[str], swept: SweepDesig
         if several:
             unit = title(name).partition("\n")[2]
             differences = [
-                ""
-                if cell is None or cell.diff is None
-                else MEASURES[name].spelled(cell.diff, cell.diff_half_width, "+")
-                for cell in cells
+                _told_difference(name, cell, line) for cell, line in zip(cells, lines, strict=True)
             ]
             columns.append(Column(f"Δ\n{unit}", differences, keep_with_previous=True))
     rows = {
@@ -143,3 +140,10 @@ def _told(name: str, cell: Estimate | None, line: PointResult) -> str:
         return "-"
     few = "" if cell.seeds == line.seeds else f" ({cell.seeds} of {line.seeds})"
     return MEASURES[name].spelled(cell.mean, cell.half_width) + few
+
+
+def _told_difference(name: str, cell: Estimate | None, line: PointResult) -> str:
+    if cell is None or cell.diff is None:
+        return ""
+    few = "" if cell.pairs == line.seeds else f" ({cell.pairs} of {line.seeds})"
+    return MEASURES[name].spelled(cell.diff, cell.diff_half_width, "+") + few

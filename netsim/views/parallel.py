@@ -1,13 +1,14 @@
 """Swept values and what came of them, for parallel coordinates."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from netsim.scenario.labels import shown
+from netsim.scenario.labels import shown, written
 from netsim.views import OnPage, Panel, Shown
 from netsim.views.gathering import names
 from netsim.views.gathering.numbers import short
 from netsim.views.gathering.sweep_tables import SweepTables, described
+from netsim.views.gathering.swept import value_label
 
 TITLE = "Values and results"
 PLACE = 40
@@ -29,7 +30,7 @@ def gather(sweep: SweepTables) -> dict[str, Any] | None:
     """
     table = [(line.values, line.algorithm, line.estimates) for line in sweep.lines][:MOST_LINES]
     keys = list(dict.fromkeys(key for values, _, _ in table for key in values))
-    varied = [key for key in keys if len({shown(v[key]) for v, _, _ in table if key in v}) > 1]
+    varied = [key for key in keys if len({written(v[key]) for v, _, _ in table if key in v}) > 1]
     if len(varied) < 2:
         return None
     axes = [_axis(key, [values.get(key) for values, _, _ in table]) for key in varied]
@@ -66,12 +67,23 @@ def _axis(key: str, values: list[Any]) -> dict[str, Any]:
             "values": _short(drawn),
             "is_log": low > 0 and high / low >= 20,
         }
-    words = list(dict.fromkeys(word_of(value) for value in known))
-    places = [None if value is None else words.index(word_of(value)) for value in values]
+    told = dict(zip(map(written, known), words_of(known), strict=True))
+    words = list(dict.fromkeys(told.values()))
+    places = [None if value is None else words.index(told[written(value)]) for value in values]
     return {"title": names.key(key).label, "values": places, "words": words}
 
 
-def word_of(value: Any) -> str:
+def words_of(values: Sequence[Any]) -> list[str]:
+    """Swept values in a word each, or in as many as tell them apart."""
+    different = len(set(map(written, values)))
+    for word in (_word_of, value_label):
+        words = [word(value) for value in values]
+        if len(set(words)) == different:
+            return words
+    return [written(value) for value in values]
+
+
+def _word_of(value: Any) -> str:
     """A swept value in a word: of a component its kind."""
     if isinstance(value, Mapping) and "kind" in value:
         return str(value["kind"])

@@ -7,8 +7,9 @@ import numpy as np
 
 from netsim.views import Columns, Panel, Quantity, Shown
 from netsim.views.gathering import names
+from netsim.views.gathering.comparison import PointResult
 from netsim.views.gathering.sweep_tables import SweepTables, described, measure_column
-from netsim.views.parallel import word_of
+from netsim.views.parallel import words_of
 
 TITLE = "Points"
 PLACE = 50
@@ -29,7 +30,9 @@ def of_sweep(sweep: SweepTables) -> Shown:
     for key in keys if not sweep.trials or len(keys) > 1 else ():
         swept = [line.values.get(key) for line in lines]
         numbers = all(isinstance(v, int | float) and not isinstance(v, bool) for v in swept)
-        words = ["" if v is None else word_of(v) for v in swept]
+        known = [v for v in swept if v is not None]
+        told = iter(words_of(known))
+        words = ["" if v is None else next(told) for v in swept]
         table[key] = np.array(swept if numbers else words)
         axis = names.key(key, swept if numbers else ())
         columns.append(replace(names.as_quantity(key, axis.label), per=axis.per))
@@ -40,4 +43,13 @@ def of_sweep(sweep: SweepTables) -> Shown:
         columns.append(measure_column(name))
         about[name] = described(name)["about"]
     caption = "Means over seeds, a row a point (its folder) and algorithm. A heading sorts."
+    fewer = [name for name in about if any(_is_of_fewer(line, name) for line in lines)]
+    if fewer:
+        titles = ", ".join(described(name)["title"] for name in fewer)
+        caption += f" Not every run has these measures, whose means are over fewer seeds: {titles}."
     return Shown([Panel(Columns(columns, caption, about=about), table)])
+
+
+def _is_of_fewer(line: PointResult, name: str) -> bool:
+    """Return whether a mean is over fewer seeds than the row says."""
+    return name in line.estimates and line.estimates[name].seeds < line.seeds

@@ -55,9 +55,12 @@ def of_sweep(sweep: SweepTables) -> Shown | None:
             value,
             0,
             top=value.scale * max(known),
-            missing="no run has ended",
+            missing="no number: no run has ended, or one diverged",
             ticks=(ticks[0], ticks[1]),
             low=value.scale * min(known),
         )
         panels.append(Panel(mark, table, names.method(algorithm)))
-    return Shown(panels, "mean over seeds; all maps have the same colours") if panels else None
+    counts = sorted({m.estimates[measure].seeds for m in lines if measure in m.estimates})
+    over = " to ".join(map(str, dict.fromkeys((*counts[:1], *counts[-1:]))))
+    about = "one seed" if counts[-1:] == [1] else f"mean over {over} seeds"
+    return Shown(panels, f"{about}; all maps have the same colours") if panels else None

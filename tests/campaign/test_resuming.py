@@ -16,13 +16,13 @@ from netsim import engine, world
 from netsim.campaign import resume as resuming
 from netsim.engine.checkpoints import writing
 from netsim.engine.checkpoints.command import Command
-from netsim.engine.checkpoints.journal import Journal
+from netsim.engine.checkpoints.journal import Journal, Kept
 from netsim.engine.interruption import Interrupted
 from netsim.errors import AlteredError, NetsimError, ScenarioError
 from netsim.recording import run_folder
 from netsim.recording.recorder import Recorder
 from netsim.recording.summary import load
-from netsim.scenario import algorithm_files, component_files, from_dict
+from netsim.scenario import algorithm_files, component_files, from_dict, to_toml
 
 SOURCE = '''"""Trains for as long as its loss says, mixes what comes."""
 import os
@@ -436,3 +436,29 @@ def test_the_journal_names_what_the_run_was_made_with(play, folder):
         play("cut", "3 3")
     checkpoint = Journal(folder / "cut").read().checkpoint
     assert {"netsim", "torch", "numpy", "python", "algorithm"} <= set(checkpoint.made_with)
+
+
+def test_edits_of_two_resumptions_at_one_instant_add_up(tmp_path):
+    """Killed before its next checkpoint, a run goes on from the same one with one edit more."""
+    tables = {
+        "name": "s",
+        "horizon_s": 10.0,
+        "nodes": {"count": 2},
+        "exchange": {"schedule": "rounds", "interval_s": 1.0},
+        "link": {"latency_s": 0.1},
+        "data": {"kind": "digits"},
+        "model": {"kind": "mlp"},
+        "algorithm": {"kind": "local"},
+    }
+    path, modules = tmp_path / "scenario.toml", algorithm_files.algorithms()
+    path.write_text(to_toml(from_dict(tables)))
+    found = []
+    for edits in ({"link.latency_s": (0.1, 0.2)}, {"link.loss": (0.0, 0.5)}):
+        begun = Kept(path.read_text(), (), run_folder.scenario_tables(tmp_path))
+        scenario = resuming._changed_at(path, begun, edits, 5.0, modules)
+        path.write_text(to_toml(scenario))
+        found.append({change.at_s: change.set for change in scenario.changes})
+    assert found == [
+        {5.0: {"link.latency_s": 0.2}},
+        {5.0: {"link.latency_s": 0.2, "link.loss": 0.5}},
+    ]

@@ -13,6 +13,7 @@ from netsim.campaign.sweep_results import best_trials
 from netsim.errors import ScenarioError
 from netsim.scenario import algorithm_files, check
 from netsim.scenario.draft import Draft
+from netsim.scenario.sweep import Draw
 
 pytest.importorskip("optuna", reason="Optuna is not installed: pip install 'netsim-dfl[optuna]'")
 
@@ -80,6 +81,24 @@ def test_each_trial_plays_its_seeds_and_is_judged_by_their_mean(begun, play, tmp
         sweep_results.played_points(tmp_path), (0, 1), ("local",), "accuracy_validation", tmp_path
     )
     assert best["local"]["score"] == pytest.approx(max(t["score"] for t in recorded))
+
+
+def test_the_best_point_is_not_one_whose_lucky_seeds_were_good(write_run, tmp_path):
+    """A run that diverged has no score: the mean over the other seeds tells nothing."""
+    points = {"diverged": {RATE: 9.0}, "sound": {RATE: 0.1}}
+    write_run(tmp_path / "diverged" / "seed-0" / "local", accuracy={"mean": 0.9})
+    write_run(tmp_path / "diverged" / "seed-1" / "local", accuracy={"mean": None})
+    for seed in (0, 1):
+        write_run(tmp_path / "sound" / f"seed-{seed}" / "local", accuracy={"mean": 0.6})
+    best = best_trials(points, (0, 1), ("local",), "accuracy", tmp_path)
+    assert best["local"]["point"] == "sound"
+    assert best["local"]["seeds"] == 2
+
+
+def test_long_values_of_a_list_are_told_apart():
+    tables = [{"kind": "x" * 50, "alpha": 1.0, "samples": k} for k in range(3)]
+    choices = search._choices(Draw(values=tuple(tables)))
+    assert list(choices.values()) == tables
 
 
 @pytest.mark.slow

@@ -57,6 +57,17 @@ def test_another_sweep_is_refused_by_what_differs(tmp_path, changes, expected):
     assert expected in str(found.value)
 
 
+@pytest.mark.parametrize("table", ["over", "draw"])
+def test_the_same_keys_in_another_order_are_another_sweep(tmp_path, table):
+    """Their folders have other names, so one of both orders would never be found again."""
+    keys = {"training.batch_size": [4, 8], "training.learning_rate": [0.1, 0.2]}
+    others = {**({"trials": 2} if table == "draw" else {}), "seeds": [0]}
+    define(tmp_path, *said(sweep={table: keys, **others}))
+    with pytest.raises(ScenarioError, match=f"sweep.{table} has training.batch_size, training.lea"):
+        define(tmp_path, *said(sweep={table: dict(reversed(keys.items())), **others}))
+    assert not define(tmp_path, *said(sweep={table: keys, **others}))
+
+
 def test_other_options_and_files_are_refused_too(tmp_path):
     scenario, options = said()
     define(tmp_path, scenario, options)

@@ -111,6 +111,23 @@ def test_a_fork_of_a_fork_has_both_changes(call, original):
     ]
 
 
+@pytest.mark.parametrize("said", ["link.latency_s=0.4", "link={latency_s = 0.4}"])
+def test_a_key_that_changed_before_is_compared_from_its_last_change_on(call, said):
+    """By table or by key: up to the fork's own instant, not to that of the first change of it."""
+    text = SCENARIO + '[[changes]]\nat_s = 2.0\nset = { "link.latency_s" = 0.2 }\n'
+    Path("changed.toml").write_text(text)
+    call("run", "changed.toml", "--out", "a", "--timing-only", "--no-figures", "-q")
+    told = fork(call, "--at", "8", "--set", said, "--out", "b")
+    assert "up to 8 s" in told
+    assert "Before 8 s all rows are equal" in told
+    changes = run_folder.scenario_tables(Path("b"))["changes"]
+    assert [(c["at_s"], c["set"]) for c in changes] == [
+        (2.0, {"link.latency_s": 0.2}),
+        (8.0, {"link.latency_s": 0.4}),
+    ]
+    assert json.loads(Path("b/fork.json").read_text())["at_s"] == 8.0
+
+
 def test_a_change_of_nothing_differs_in_nothing(call, original):
     fork(call, "--at", "5", "--set", "link.ttl_s=1e6", "--out", "b", "-q")
     told = json.loads(Path("b/fork.json").read_text())

@@ -47,6 +47,21 @@ def test_table_and_csv_show_the_summaries(runs, tmp_path):
     assert float(first["delivered_share"]) == pytest.approx(found["messages"]["delivered"] / 300)
 
 
+def test_runs_of_other_seeds_or_other_main_metrics_are_told_apart(runs):
+    """Numbers in one column are not of one kind: each row says of which."""
+    rows = compare.rows_of(runs)
+    assert list(compare.printed(rows).names) == ["run"]
+    rows = [
+        rows[0] | {"seed": 3, "metric": "mean_absolute_error", "main_metric": 2.0},
+        rows[1] | {"seed": 5, "metric": "perplexity", "main_metric": 9.0},
+    ]
+    assert compare.printed(rows).names == {
+        "run": ["kd_pdfl", "fedavg"],
+        "seed": ["3", "5"],
+        "judged by": ["mean absolute error", "perplexity"],
+    }
+
+
 @pytest.mark.parametrize("width", [40, 80, 120])
 def test_nothing_is_cut_off_in_a_narrow_terminal(runs, width):
     text = printed(compare.table(runs), width)

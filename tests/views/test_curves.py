@@ -87,6 +87,19 @@ def test_a_band_is_what_is_asked_for(three_seeds):
     assert "band: ± standard deviation over seeds" in told.get_text().replace("\n", " ")
 
 
+def test_a_run_is_no_pair_of_several_points_at_once(three_seeds):
+    """A mean over points that nobody names would be no difference of two settings."""
+    one, other = three_seeds["kd_pdfl"][0], three_seeds["fedavg"][0]
+    here = [RunFolder(one, {"seed": 0, "algorithm": "kd_pdfl"})]
+    there = [
+        RunFolder(other, {"link.loss": x, "seed": 0, "algorithm": "fedavg"}) for x in (0.1, 0.2)
+    ]
+    with pytest.raises(ScenarioError, match=r"2 runs there .* differ in link\.loss"):
+        frames.compare(here, there)
+    assert len(frames.compare(there, here).by_algorithm) == 2
+    assert len(frames.compare(here, there[:1]).by_algorithm) == 1
+
+
 def test_paired_differences_are_those_that_a_comparison_of_runs_finds(three_seeds):
     found = drawn(every(three_seeds), paired_to="fedavg")
     rows = pd.DataFrame(found.rows)

@@ -74,6 +74,20 @@ def test_a_missing_run_leaves_its_pair_out_and_is_told(tmp_path):
     assert "no run has ended of p0.9" in text
 
 
+def test_a_difference_says_over_how_many_pairs_it_is(tmp_path):
+    """The second point has three seeds, the first one two of them."""
+    for seed in (0, 1):
+        put(tmp_path, "p0.0", seed, energy_j=float(seed))
+    for seed in (0, 1, 2):
+        put(tmp_path, "p0.5", seed, energy_j=seed + 5.0)
+    asked = swept(0.0, 0.5)
+    lines = comparison.compare_points(tmp_path, asked)
+    text = printed(differences.printed(lines, ["energy_j"], asked))
+    assert "+5.00 ± 0.00 (2 of 3)" in " ".join(text.split())
+    rows = [r for r in comparison.tidy_rows(lines) if r["metric"] == "energy_j"]
+    assert [(r["seeds"], r["diff_seeds"]) for r in rows] == [(2, 0), (3, 2)]
+
+
 def test_what_only_some_seeds_say_is_over_those(tmp_path):
     """Of three runs two deliver: the mean delay is over the two, and the table says so."""
     for seed, delay in enumerate([{"mean_s": 1.0}, {}, {"mean_s": 3.0}]):
@@ -96,7 +110,7 @@ def test_rows_are_tidy(tmp_path):
     rows = [r for r in every if r["metric"] == "energy_j"]
     assert list(rows[0]) == [
         "point", "link.loss", "algorithm", "metric", "mean", "low", "high", "seeds", "std_seeds",
-        "diff", "diff_low", "diff_high",
+        "diff", "diff_low", "diff_high", "diff_seeds",
     ]  # fmt: skip
     assert [r["link.loss"] for r in rows] == [0.0, 0.5]
     assert rows[1]["mean"] - rows[1]["low"] == pytest.approx(rows[1]["high"] - rows[1]["mean"])

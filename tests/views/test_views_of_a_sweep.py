@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from netsim.views import differences, multiples, parallel, points
+from netsim.views import differences, multiples, parallel, points, response_map
 from netsim.views.gathering import swept
 from netsim.views.gathering.comparison import SweepDesign
 from netsim.views.gathering.sweep_tables import SweepTables
@@ -74,6 +74,34 @@ def test_axes_of_parallel_coordinates(sweep):
     assert axes["Kind"]["words"] == ["one", "two"]
     assert axes["Kind"]["values"] == [0, 0, 1, 1]
     assert axes["accuracy [%]"]["values"] == [55, 42, 59, 42]
+
+
+def test_tables_of_one_kind_have_places_of_their_own(sweep):
+    """They differ in a number alone; a third one would look like them as an error shortens it."""
+    long = [{"kind": "x", "name": "n" * 70, "alpha": alpha} for alpha in (1.0, 5.0)]
+    values = {
+        point: {"x": x, "kind": table} for point, x, table in zip("ab", (1, 2), long, strict=True)
+    }
+    tables = SweepTables(sweep.folder, SweepDesign(values, (0, 1)))
+    axes = {axis["title"]: axis for axis in parallel.gather(tables)["axes"]}
+    assert axes["Kind"]["values"] == [0, 0, 1, 1]
+    found = points.of_sweep(tables).panels[0].table["kind"]
+    assert len(set(found)) == 2
+    assert [run.labels["kind"] for run in tables.runs].count(tables.runs[0].labels["kind"]) == 4
+
+
+def test_means_over_fewer_seeds_are_said_to_be(sweep):
+    """Of two runs one does not say how long it took; then it is not there at all."""
+    path = sweep.folder / "b" / "seed-1" / "dpsgd" / "summary.json"
+    told = json.loads(path.read_text())
+    path.write_text(json.dumps({k: v for k, v in told.items() if k != "wall_s"}))
+    panel = points.of_sweep(sweep).panels[0]
+    assert "over fewer seeds: wall." in panel.mark.caption
+    assert response_map.of_sweep(sweep).about.startswith("mean over 2 seeds")
+    path.unlink()
+    ended = SweepTables(sweep.folder, sweep.design)
+    assert response_map.of_sweep(ended).about.startswith("mean over 1 to 2 seeds")
+    assert "fewer" not in points.of_sweep(ended).panels[0].mark.caption
 
 
 def test_one_swept_key_has_no_parallel_coordinates(sweep):

@@ -552,8 +552,9 @@ def tidy_rows(found: Sequence[PointResult]) -> list[Row]:
     -------
     list of dict
         `point`, the swept keys, `algorithm metric mean low high seeds std_seeds diff diff_low
-        diff_high`: mean over `seeds` with its interval, standard deviation over seeds, and mean
-        difference to the first point over the seeds that both have, with its interval.
+        diff_high diff_seeds`: mean over `seeds` with its interval, standard deviation over seeds,
+        and mean difference to the first point, with its interval, over the `diff_seeds` seeds that
+        both have.
     """
     return [
         {
@@ -567,6 +568,7 @@ def tidy_rows(found: Sequence[PointResult]) -> list[Row]:
             "std_seeds": cell.std_seeds,
             "diff": cell.diff,
             **_ends("diff_", cell.diff, cell.diff_half_width),
+            "diff_seeds": cell.pairs,
         }
         for line in found
         for name, cell in line.estimates.items()

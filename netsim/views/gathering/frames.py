@@ -224,9 +224,18 @@ def compare(
     Raises
     ------
     ScenarioError
-        If no two runs are a pair, or a pair has not measured the metric of the same nodes.
+        If no two runs are a pair, a run is in several, or a pair has not measured the metric of the
+        same nodes.
     """
     pairs = list(_pairs(runs, others))
+    for run in runs:
+        beside = [there for here, there in pairs if here is run]
+        if len(beside) > 1:
+            differ = [key for key in labels_of(beside) if _differ(beside, key)]
+            raise ScenarioError(
+                f"compare: {len(beside)} runs there are pairs of one here, as they differ in "
+                f"{', '.join(differ) or 'nothing'}; open the folder of one of them"
+            )
     if not pairs:
         raise ScenarioError(
             f"compare: no two runs have the same {', '.join(_keys(runs, others))}: here "
