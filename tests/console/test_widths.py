@@ -73,8 +73,9 @@ PLAYED = [
     ],
 ]  # fmt: skip
 """Commands that play, and show times of this machine; a sweep shows its tables again."""
-PROGRESS = "loading PyTorch placing the nodes laying out the links first evaluation summing up "
-PROGRESS += "left of which are done counting the work of"
+MEANWHILE = re.compile(r'\b(?:doing|tell|waiting)\(\s*f?"([^"]+)"')
+SOURCES = [path.read_text(encoding="utf-8") for path in (ROOT / "netsim").rglob("*.py")]
+PROGRESS = " ".join(["left of which are done", *MEANWHILE.findall("\n".join(SOURCES))])
 """Words of waiting, that one machine has the time to show and another not."""
 DRAWN = "[─│╭╮╰╯\u2800-\u28ff]+"
 """Rules, boxes and the turning dots of waiting, that are no words."""
