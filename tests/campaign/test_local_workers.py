@@ -107,7 +107,7 @@ def test_nothing_is_imported_from_the_working_folder(sweep, tmp_path):
 
 
 def test_a_killed_worker_costs_no_run_and_is_named(sweep, status, tmp_path):
-    process = sweep(300)
+    process = sweep(1500)  # so long that none ends before its worker is killed
     pids = two_pids(status)
     wait_for(lambda: len(list(tmp_path.glob("out/base/*/dpsgd/status.json"))) == 2)
     os.kill(pids[0], signal.SIGKILL)
