@@ -89,9 +89,8 @@ class Slab:
         if spill is not None:
             self._grow(min(SPILLED_ROWS_PER_NODE * nodes, MOST_FILE_BYTES // row_bytes))
         elif device.type == "cpu":  # physical memory is taken only where it is written
-            with suppress(
-                torch.OutOfMemoryError
-            ):  # a limit of address space: it grows when it must
+            # where address space is limited, it grows when it must
+            with suppress(torch.OutOfMemoryError):
                 self._grow(min(ROWS_PER_NODE * nodes, RESERVED_BYTES // row_bytes))
 
     def take(self, count: int) -> list[int]:

@@ -143,7 +143,7 @@ def _marked(difference: Difference) -> str:
 
 
 def limited(study: Study) -> Iterator[str]:
-    """What an age limit of three mean intervals changes, for the methods that have one."""
+    """Changes of accuracy by an age limit of three mean intervals, of the methods that have one."""
     late = study.values(LIMIT)
     heads = ["method", *(f"{title}, {x} s" for title in DATA.values() for x in late)]
 
@@ -157,10 +157,10 @@ def limited(study: Study) -> Iterator[str]:
             ),
         ]
 
-    return _table(heads, map(line, ages_limited()))
+    return _table(heads, map(line, limited_methods()))
 
 
-def ages_limited() -> list[str]:
+def limited_methods() -> list[str]:
     """The methods to which `limit.toml` gives an age limit."""
     entries = netsim.load(scenario_of(LIMIT)).stated["algorithm"]
     return [entry["kind"] for entry in entries if entry.get("max_age_s", 1e9) < 1e9]
@@ -183,7 +183,7 @@ def networks(study: Study) -> Iterator[str]:
 
 
 def links(study: Study) -> Iterator[str]:
-    """Of each network: what arrived, what was used, how old it was."""
+    """Shares delivered and used, and age at use, by network."""
     heads = ["method"]
     for network in NETWORKS:
         heads += [f"{NAMES[network]}: delivered, used [%]", "age at use [wake-ups]"]
@@ -212,7 +212,7 @@ def _digits(value: float) -> str:
 
 
 def against_global(study: Study) -> Iterator[str]:
-    """Which methods are ahead of FedAvg, by place and data set."""
+    """Methods that are ahead of FedAvg, by place and data set."""
     places = [("wires", LATENCY, "0"), *((NAMES[n], n, "") for n in NETWORKS)]
     for data, title in DATA.items():
         for name, sweep, value in places:
@@ -232,7 +232,7 @@ def against_global(study: Study) -> Iterator[str]:
 
 
 def foretold_errors(study: Study) -> Iterator[str]:
-    """How far the foretold leads are from those found, by network and dial."""
+    """Distances of the foretold leads from those found, by network and dial."""
     told = list(foretold(study))
 
     def line(network: str) -> list[str]:

@@ -12,7 +12,7 @@ from types import ModuleType
 import netsim
 
 ROOT = Path(__file__).resolve().parents[2]
-ROOMS = ("algorithms", "benchmarks", "examples", "netsim", "tests", "tools")
+ROOMS = ("algorithms", "benchmarks", "examples", "netsim", "papers", "tests", "tools")
 CLAUSE = re.compile(
     r"\W*((by|in|for|from|with|at|on|of|since|until|up to|to|under|after|before|as) )?"
     r"(what|how|whether|when|where|who|whom|whose|which)\b",
