@@ -47,6 +47,7 @@ def netsim(*words):
     return result
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("number", range(3))
 def test_a_broken_folder_is_read_or_refused(good, readers, number):
     _, told, wrong = played_case(readers, good, number)

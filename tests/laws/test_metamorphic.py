@@ -59,7 +59,7 @@ TO_WHOM = {
 }
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(8)
 @many(MEDIA)
 @pytest.mark.parametrize(
     ("to", "keys"),
