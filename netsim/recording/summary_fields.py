@@ -148,6 +148,7 @@ _DELIVERED = "payload of messages that arrived whole, once a receiver"
 _USED = "of messages handed to algorithms, but for those that max_age_s discards"
 _MAIN = "that of [task], or [metrics] main, where it is not accuracy"
 _OF_MODELS = "of messages with models or other values that arrived, those that a job read"
+_FIRST_USED = "from sending to the first job that read it"
 _LEAD = "in the main metric over the algorithm of `against`, at as many local steps of each node"
 _BROKE = "models that became nan, infinite or huge by the node's own training"
 _CAUGHT = "models that became so by what another node had sent"
@@ -197,6 +198,7 @@ MEASURES: dict[str, Measure] = {
     "lost_share": Measure("lost", "%", _share("messages.lost", "messages.sent")),
     "expired_share": Measure("expired", "%", _share("messages.expired", "messages.sent")),
     "used_share": Measure("used", "%", _share("uses.used", "uses.arrived"), about=_OF_MODELS),
+    "age_at_use_s": Measure("age at first use", "s", _at("uses.mean_age_s"), about=_FIRST_USED),
     "delay_s": Measure("message delay", "s", _at("delay.mean_s")),
     "delay_p50_s": Measure("median delay", "s", _at("delay.p50_s")),
     "delay_p95_s": Measure("delay, 95 %", "s", _at("delay.p95_s")),

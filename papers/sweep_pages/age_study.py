@@ -3,7 +3,9 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, takewhile
+
+from scipy import stats
 
 from netsim import spread
 from papers.results.leads import Difference
@@ -72,7 +74,7 @@ class Study:
         ----------
         sweep, data, value, method : str
         """
-        found = mean(self.runs(sweep, data, value, method), "staleness_s")
+        found = mean(self.runs(sweep, data, value, method), "age_at_use_s")
         return found / WAKING_S.get(sweep, 10.0)
 
 
@@ -85,6 +87,22 @@ def mean(runs: Runs, measure: str) -> float:
 def lead(runs: Runs) -> Difference:
     """Return the lead over training alone for as many steps."""
     return Difference(*spread([one["lead"] for one in runs.values()]))
+
+
+def holding_together(each: Sequence[Runs]) -> list[bool]:
+    """Return which leads differ from zero by Holm's test of all of them at 5 %.
+
+    Source: Holm, Scand. J. Statist. 6, 1979; each by Student's t over the seeds.
+
+    Parameters
+    ----------
+    each : sequence of Runs
+    """
+    found = [stats.ttest_1samp([one["lead"] for one in runs.values()], 0.0).pvalue for runs in each]
+    rising = sorted(range(len(found)), key=found.__getitem__)
+    held = takewhile(lambda k: found[rising[k]] <= 0.05 / (len(found) - k), range(len(found)))
+    which = {rising[k] for k in held}
+    return [number in which for number in range(len(found))]
 
 
 def change(here: Runs, there: Runs, measure: str = "accuracy") -> Difference:

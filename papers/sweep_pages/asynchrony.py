@@ -24,6 +24,7 @@ from papers.sweep_pages.age_study import (
     best_rates,
     change,
     foretold,
+    holding_together,
     lead,
     mean,
 )
@@ -58,6 +59,7 @@ def write() -> None:
 def text(study: Study) -> str:
     """The page: the written text, with a table or sentence wherever a line names one."""
     parts = {
+        "answer": answer(study),
         "rates": rates(study),
         "ideal": ideal(study),
         "latency": dial(study, LATENCY, "{} s"),
@@ -67,6 +69,7 @@ def text(study: Study) -> str:
         "global": against_global(study),
         "foretold": foretold_errors(study),
         "limited": limited(study),
+        "corrected": corrected(study),
         "played": [" ".join(["-", name, played_line(s)]) for name, s in study.sweeps.items()],
     }
     lines: list[str] = []
@@ -115,8 +118,51 @@ def ideal(study: Study) -> Iterator[str]:
     return _table(heads, map(line, [ALONE, *study.methods]))
 
 
+SIGNS: dict[Word, str] = {"holds": "+", "behind": "-", "not clear": "o"}
+
+
+def answer(study: Study) -> Iterator[str]:
+    """Whether each method leads, at each place: a sign for each data set."""
+    places = {
+        **{f"{x} s late": (LATENCY, x) for x in study.values(LATENCY)[1:]},
+        **{f"{float(x):.0%} lost": (LOSS, x) for x in study.values(LOSS)[1:]},
+        **{NAMES[network]: (network, "") for network in NETWORKS},
+    }
+
+    def line(method: str) -> list[str]:
+        cells = [method, " ".join(SIGNS[word(lead(study.ideal(d, method)))] for d in DATA)]
+        for sweep, value in places.values():
+            each = [study.runs(sweep, data, value, method) for data in DATA]
+            cells.append(" ".join(SIGNS[word(lead(runs))] for runs in each))
+        return cells
+
+    return _table(["method", "wires", *places], map(line, study.methods))
+
+
+def corrected(study: Study) -> Iterator[str]:
+    """Count the leads that hold one by one, and those that hold all together."""
+    tables = {"age": [LATENCY], "loss": [LOSS], "networks": NETWORKS}
+
+    def line(title: str) -> list[str]:
+        each = [
+            study.runs(sweep, data, value, method)
+            for sweep in tables[title]
+            for value in study.values(sweep)
+            if (sweep, value) != (LOSS, "0")
+            for data in DATA
+            for method in study.methods
+        ]
+        single, whole = [word(lead(runs)) for runs in each], holding_together(each)
+        words: list[Word] = ["holds", "behind"]
+        kept = {w: [ok for one, ok in zip(single, whole, strict=True) if one == w] for w in words}
+        return [title, str(len(each)), *(f"{len(k)}, {sum(k)}" for k in kept.values())]
+
+    heads = ["leads", "in all", "above zero: each, together", "below zero: each, together"]
+    return _table(heads, map(line, tables))
+
+
 def dial(study: Study, sweep: str, name: str) -> Iterator[str]:
-    """The lead at each value of a dial, then the first at which none is left.
+    """The lead at each value of a dial.
 
     Parameters
     ----------
