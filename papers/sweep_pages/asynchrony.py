@@ -13,6 +13,7 @@ from papers.sweep_pages.age_study import (
     ALONE,
     DATA,
     GLOBAL,
+    LATE_RATES,
     LATENCY,
     LIMIT,
     LOSS,
@@ -70,6 +71,7 @@ def text(study: Study) -> str:
         "foretold": foretold_errors(study),
         "limited": limited(study),
         "corrected": corrected(study),
+        "late_rates": rates(study, LATE_RATES),
         "played": [" ".join(["-", name, played_line(s)]) for name, s in study.sweeps.items()],
     }
     lines: list[str] = []
@@ -79,13 +81,20 @@ def text(study: Study) -> str:
     return "\n".join(lines) + "\n"
 
 
-def rates(study: Study) -> Iterator[str]:
-    """Accuracy on validation samples by learning rate, mean over both data sets."""
-    tried = study.values(RATES)
+def rates(study: Study, name: str = RATES) -> Iterator[str]:
+    """Accuracy on validation samples by learning rate, mean over both data sets.
+
+    Parameters
+    ----------
+    study : Study
+    name : str
+        The search.
+    """
+    tried = study.values(name)
     yield row(["method", *tried])
     yield row(["---"] * (1 + len(tried)))
     for method in [ALONE, *study.methods]:
-        found = best_rates(study)[method]
+        found = best_rates(study, name)[method]
         cells = [f"{100 * x:.1f}" for x in found.values()]
         top = max(found, key=lambda rate: found[rate])
         marked = [f"**{c}**" if rate == top else c for rate, c in zip(tried, cells, strict=True)]
