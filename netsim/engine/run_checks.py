@@ -144,7 +144,8 @@ class RunChecks:
             self._run.recorder.warnings.once(subject, text)
         shards = self._run.world.shards
         learners = [parts for parts in self._run.parts if shards.train_size(parts.id)]
-        if learners and not any(parts.publishing.published for parts in learners):
+        silent = [parts.id for parts in learners if not parts.publishing.published]
+        if silent and len(silent) == len(learners):
             why = "an algorithm shows its model by node.publish(theta, stage)"
             if all(parts.id in self._run.availability.off for parts in learners):
                 why = "all were off at the end"
@@ -159,5 +160,11 @@ class RunChecks:
                 "never published",
                 f"none of {len(learners)} nodes with data has published a model in "
                 f"{horizon_s:g} s, so none was measured; {why}",
+            )
+        elif silent:
+            self._run.recorder.warnings.once(
+                "some never published",
+                f"{len(silent)} of {len(learners)} nodes with data published no model in "
+                f"{horizon_s:g} s (node {silent[0]} is one): means over nodes are without them",
             )
         return self._run.recorder.warnings.all()

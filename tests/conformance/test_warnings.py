@@ -56,6 +56,20 @@ def test_listeners_beside_processes_that_have_ended_are_no_reason_to_warn(play_s
     assert found.summary["warnings"] == []
 
 
+def test_nodes_that_show_no_model_are_left_out_of_means_and_told_of(play_source):
+    found = play_source(
+        "def processes(node, params):\n    return [on_start(node)]\n\n"
+        "def on_start(node):\n"
+        "    yield node.sleep(0.5)\n"
+        "    if node.id not in (1, 3):\n"
+        "        node.publish(node.initial(), 'mixed')\n"
+    ).summary["warnings"]
+    assert any(
+        re.match(r"2 of 5 nodes with data published no model in [\d.]+ s \(node 1 is one\): ", one)
+        for one in found
+    ), found
+
+
 def test_a_process_that_is_no_generator_is_refused(play_source):
     source = (
         "def processes(node, params):\n    return [on_start(node)]\n\n"

@@ -297,7 +297,8 @@ def _lines(panel: Panel, on: Axes, entries: Entries, places: Mapping[str, int]) 
         look = plot_style.curve_style(places[name], len(x))
         if name in mark.looks:
             colour, dash = mark.looks[name]
-            look |= {"color": plot_style.COLOURS[colour % 7], "marker": ""}
+            look["color"] = plot_style.COLOURS[colour % 7]
+            look["marker"] = "" if len(x) > 1 else look["marker"]  # a point alone has no line
             look["linestyle"] = plot_style.LINES[dash % len(plot_style.LINES)]
         told = f"{name}: {mark.told[name]}" if name in mark.told else str(name)
         if mark.silent and x.max() < _SILENT * end:

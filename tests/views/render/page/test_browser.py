@@ -2,9 +2,14 @@
 
 import json
 import re
+from base64 import b64decode
+from io import BytesIO
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from PIL import Image, ImageColor
 
 from netsim.recording.reader import begun_folders
 from netsim.views.gathering.comparison import SweepDesign
@@ -36,7 +41,8 @@ CanvasRenderingContext2D.prototype.fillText = function (text, x, y, ...rest) {
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory, write_run):
-    """Files of pages by name: one run, several algorithms, one that failed, a sweep."""
+    """Files of pages by name: one run, several algorithms, of which one is measured once, one that
+    failed, a sweep."""
     top = tmp_path_factory.mktemp("pages")
     draws = np.random.default_rng(0)
     messages = [
@@ -51,6 +57,13 @@ def pages(tmp_path_factory, write_run):
     for name in ("dpsgd", "local"):
         write_run(top / "two" / name, algorithm=name, messages=messages)
     report(begun_folders(top / "two"), top / "two.html")
+    for name in ("dpsgd", "local"):
+        late = write_run(top / "late" / name, algorithm=name, messages=messages)
+    path = late / "metrics" / "part-00000.parquet"
+    measured = pq.read_table(path, filters=[("t_s", ">", 5.0)])
+    values = pa.array(np.array([0.3, 0.4, 0.5]))
+    pq.write_table(measured.set_column(4, "value", values), path)
+    report(begun_folders(top / "late"), top / "late.html")
     failed = write_run(
         top / "failed", summary=False, weights=(), wakes=(),
         state={"state": "failed", "virtual_s": 5.0, "error": "disk full"},
@@ -126,6 +139,20 @@ def test_a_page_is_drawn_without_errors(opened, name, theme):
     assert not page.evaluate("document.documentElement.scrollWidth > innerWidth")
     for section in page.locator("main section").all():
         assert section.bounding_box()["height"] > 40
+
+
+def test_a_curve_of_one_point_is_drawn(opened):
+    page = opened("late")
+    colours = page.evaluate("[0, 1].map(report.colour)")
+    for title in ("Accuracy over time", "Accuracy over what was transmitted"):
+        section = page.locator("section", has=page.get_by_role("heading", name=title, exact=True))
+        settled(page)
+        charts = section.locator("canvas").evaluate_all("all => all.map(one => one.toDataURL())")
+        for chart in charts:
+            with Image.open(BytesIO(b64decode(chart.partition(",")[2]))) as image:
+                drawn = np.asarray(image.convert("RGB")).reshape(-1, 3)
+            for colour in colours:
+                assert (drawn == ImageColor.getrgb(colour)).all(axis=1).sum() > 20, (title, colour)
 
 
 @pytest.mark.slow

@@ -29,8 +29,11 @@ const charts = (() => {
       box[k ? "before" : "after"](element("div", { class: k ? "muted" : "muted below" }, one.label));
       delete one.label;
     });
+    // A curve of one point has no line; it is drawn as a dot.
+    const single = (row) => row.filter((value) => value !== null && value !== undefined).length === 1;
+    const series = options.series.map((one, k) => (k && !one.points ? { ...one, points: { show: single(data[k]), size: 4 + 2 * one.width, fill: one.stroke } } : one));
     const plot = new uPlot({
-      width: Math.max(box.clientWidth, 240), height, legend: { show: false }, ...options,
+      width: Math.max(box.clientWidth, 240), height, legend: { show: false }, ...options, series,
       padding: options.padding || [10, 26, 0, 4],
       cursor: { drag: { x: true, y: false }, points: { show: false }, y: false, ...(options.cursor || {}) },
     }, data, box);

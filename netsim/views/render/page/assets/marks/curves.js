@@ -77,11 +77,11 @@ report.mark("curves", (body, data) => {
     const series = [{}];
     for (let k = 0; k < many; k++) {
       series.push({
-        width: 1, spanGaps: true, points: { show: false },
+        width: 1, spanGaps: true,
         stroke: () => { const place = page.picked.indexOf(metric.nodes[k]); return place < 0 ? css("thin") : colour(place); },
       });
     }
-    series.push({ width: 3, spanGaps: true, points: { show: x.length === 1 }, stroke: () => css("mean") });
+    series.push({ width: 3, spanGaps: true, stroke: () => css("mean") });
     plot = charts.chart(space, `${spelled(metric)} of every node and their mean against ${AXES[against]}`, {
       height: 340, series,
       scales: { x: { time: false }, y: { range: (_, low, high) => range(low, high) } },

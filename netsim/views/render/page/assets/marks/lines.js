@@ -20,7 +20,7 @@ report.mark("lines", (body, data) => {
       line.y = x.values.map(() => level);
     } else if (line.each) {
       line.each.forEach((row) => {
-        series.push({ width: 1, stroke: () => colour(k) + "99", spanGaps: true, points: { show: x.values.length === 1, size: 4 } });
+        series.push({ width: 1, stroke: () => colour(k) + "99", spanGaps: true });
         rows.push(row);
       });
     } else if (line.low) {
@@ -31,7 +31,7 @@ report.mark("lines", (body, data) => {
       bands.push({ series: [rows.length - 1, rows.length], fill: () => colour(k) + "33" });
     }
     series.push({
-      width: 2.2, stroke: () => colour(k), spanGaps: true, points: { show: x.values.length === 1 },
+      width: 2.2, stroke: () => colour(k), spanGaps: true,
       dash: line.silent ? [4, 4] : k >= 4 ? [[6, 4], [2, 3]][(k >> 2) - 1] || [8, 3, 2, 3] : undefined,
     });
     rows.push(line.y);

@@ -31,7 +31,7 @@ report.mark("multiples", (body, data) => {
       const at = new Map(line.t_s.map((t, j) => [t, j]));
       const row = (made) => x.map((t) => (at.has(t) ? made(at.get(t)) * scale : null));
       (line.each || []).forEach((seed) => {
-        series.push({ width: 1, stroke: () => colour(k) + "99", spanGaps: true, points: { show: false } });
+        series.push({ width: 1, stroke: () => colour(k) + "99", spanGaps: true });
         rows.push(row((j) => seed[j]));
       });
       if (line.std) {
@@ -41,7 +41,7 @@ report.mark("multiples", (body, data) => {
         }
         bands.push({ series: [rows.length - 1, rows.length], fill: () => colour(k) + "33" });
       }
-      series.push({ width: 2, stroke: () => colour(k), spanGaps: true, points: { show: line.t_s.length < 2 } });
+      series.push({ width: 2, stroke: () => colour(k), spanGaps: true });
       rows.push(row((j) => line.mean[j]));
     });
     charts.chart(figure, `${label} over virtual time at ${one.point}`, {
