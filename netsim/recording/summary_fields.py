@@ -145,9 +145,7 @@ def _outside(summary: Summary) -> None:
 _OFFERED = "payload of messages that have ended, sent or not, once a receiver"
 _TRANSMITTED = "every attempt on the air or through wires, with headers, a broadcast counted once"
 _DELIVERED = "payload of messages that arrived whole, once a receiver"
-_USED = (
-    "of messages when algorithms get them or mix them again, but for those too late or too old"
-)
+_USED = "of messages when algorithms get them or mix them again, but for those too late or too old"
 _MAIN = "that of [task], or [metrics] main, where it is not accuracy"
 _OF_MODELS = "of messages with models or other values that arrived, those that a job read"
 _LEAD = "in the main metric over the algorithm of `against`, at as many local steps of each node"
