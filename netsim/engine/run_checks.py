@@ -160,4 +160,38 @@ class RunChecks:
                 f"none of {len(learners)} nodes with data has published a model in "
                 f"{horizon_s:g} s, so none was measured; {why}",
             )
+        self._warn_of_single_steps()
+        if ended or in_flight:
+            self._warn_of_probes()
         return self._run.recorder.warnings.all()
+
+    def _warn_of_probes(self) -> None:
+        """Warn where nodes that would have to probe have never asked whom they reach."""
+        radio = self._run.world.scenario.radio
+        asked = any(parts.neighbourhood.has_asked for parts in self._run.parts)
+        if radio is not None and radio.discovery == "probe" and not asked:
+            self._run.recorder.warnings.once(
+                "no probes",
+                '[radio] discovery = "probe" has had no effect: the method has never asked whom a '
+                "node reaches (node.reachable); it sends to neighbours, in reach or not",
+            )
+
+    def _warn_of_single_steps(self) -> None:
+        """Warn of an optimizer's memory where each training is one step, before it has any."""
+        trained = [p.training for p in self._run.parts if p.training.single_steps is not None]
+        if not trained or not all(training.single_steps for training in trained):
+            return
+        constants, without = trained[0].optimizer, None
+        if constants.kind == "adam":
+            without = (
+                'optimizer = "adam" has moved each parameter by learning_rate in the direction of '
+                "its gradient's sign, about, whatever beta1 and beta2"
+            )
+        elif constants.momentum > 0.0:
+            without = f"momentum = {constants.momentum:g} has had no effect"
+        if without is not None:
+            self._run.recorder.warnings.once(
+                "single steps",
+                f"[training] {without}: each training was one local step, and its optimizer starts "
+                "anew; it needs more local steps in one training",
+            )
