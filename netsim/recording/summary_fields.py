@@ -153,6 +153,7 @@ _BROKE = "models that became nan, infinite or huge by the node's own training"
 _CAUGHT = "models that became so by what another node had sent"
 _SPILLED = "energy harvested that full batteries could not hold"
 _OUT = "how often nodes went off for want of energy"
+_WHOLE = "whole ones that fit into messages' bits: parts and compressed models count as none"
 _SENT = "payload of messages that were begun, once a receiver"
 
 
@@ -213,7 +214,7 @@ MEASURES: dict[str, Measure] = {
     "sent_megabytes": Measure(
         "sent once", "MB", _at("messages.bits_sent", BITS_PER_MEGABYTE), about=_SENT
     ),
-    "models_sent": Measure("models sent", "#", _at("models_sent")),
+    "models_sent": Measure("models sent", "#", _at("models_sent"), about=_WHOLE),
     "airtime_s": Measure("airtime", "s", _at("messages.airtime_s")),
     "energy_j": Measure("energy", "J", _at("energy_j")),
     "harvested_j": Measure("harvested", "J", _total("energy.harvested_j")),
