@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from netsim.channels.packet_error import PacketError
 from netsim.engine import deadlock
 from netsim.engine.invariants import Checks, Observed
 from netsim.learning.global_draws import GlobalGenerators
@@ -162,14 +163,24 @@ class RunChecks:
             )
         self._warn_of_single_steps()
         if ended or in_flight:
-            self._warn_of_probes()
+            self._warn_of_reach()
         return self._run.recorder.warnings.all()
 
-    def _warn_of_probes(self) -> None:
-        """Warn where nodes that would have to probe have never asked whom they reach."""
+    def _warn_of_reach(self) -> None:
+        """Warn where it matters to nothing whom nodes reach, and the scenario says how they do."""
         radio = self._run.world.scenario.radio
-        asked = any(parts.neighbourhood.has_asked for parts in self._run.parts)
-        if radio is not None and radio.discovery == "probe" and not asked:
+        if radio is None or any(parts.neighbourhood.has_asked for parts in self._run.parts):
+            return
+        sets_threshold = radio.reachable is not None and radio.calibrate == "threshold"
+        if sets_threshold and not radio.routing.relays and not _reads_threshold(radio.packet_error):
+            self._run.recorder.warnings.once(
+                "reach matters to nothing",
+                f"[radio] reachable = {radio.reachable:g} has kept no message from any node: the "
+                "method has never asked whom a node reaches (node.reachable), it sends to "
+                f'neighbours, in reach or not; and packet_error "{radio.packet_error.kind}" goes '
+                "by no threshold",
+            )
+        if radio.discovery == "probe":
             self._run.recorder.warnings.once(
                 "no probes",
                 '[radio] discovery = "probe" has had no effect: the method has never asked whom a '
@@ -195,3 +206,8 @@ class RunChecks:
                 f"[training] {without}: each training was one local step, and its optimizer starts "
                 "anew; it needs more local steps in one training",
             )
+
+
+def _reads_threshold(rule: PacketError) -> bool:
+    """Return whether a threshold of the SNR matters to a rule of packet errors."""
+    return rule.by_rate or rule.probability(1.0, 1000, 0.1) != rule.probability(1.0, 1000, 10.0)

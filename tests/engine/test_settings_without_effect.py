@@ -76,3 +76,21 @@ def test_probes_that_no_method_asks_for_are_told(kind, is_told):
     found = played(**POISSON, algorithm={"kind": kind}, radio=radio, data=data)
     assert bool(told(found, "never asked whom a node reaches")) == is_told
     assert ("Probe" in found["outcomes"]) != is_told
+
+
+@pytest.mark.parametrize(
+    ("kind", "packet_error", "is_told"),
+    [
+        ("dpsgd", "exponential_snr", True),
+        ("dpsgd", "outage", False),
+        ("dpsgd", "logistic", False),
+        ("dpfl", "exponential_snr", False),
+    ],
+)
+def test_a_number_of_reachable_nodes_that_keeps_no_message_back_is_told(
+    kind, packet_error, is_told
+):
+    data = {**BASE["data"], "validation": 0.2}
+    radio = {"reachable": 1.0, "packet_error": {"kind": packet_error}}
+    found = played(**POISSON, algorithm={"kind": kind}, radio=radio, data=data)
+    assert bool(told(found, "reachable = 1 has kept no message")) == is_told
