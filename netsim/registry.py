@@ -207,6 +207,13 @@ class Table(BaseModel):
             if getattr(self, key) != known[key].get_default(call_default_factory=True)
         )
 
+    def unread(self) -> Mapping[str, str]:
+        """Keys that nothing reads, as the others of this table are, and why.
+
+        Those that do not have their default are remarked on before the run and on its page.
+        """
+        return {}
+
 
 def renamed(table: type[BaseModel]) -> Iterator[Renamed]:
     """The keys of a table that have had other names."""

@@ -25,6 +25,7 @@ from netsim.node.publishing_verbs import LoggedWeights, Publication
 from netsim.recording.recorder import Recorder
 from netsim.recording.schema import RECORDED, REPORTED
 from netsim.registry import Table
+from netsim.scenario.labels import shown
 
 SAMPLES_AT_ONCE = 1 << 18
 """Outputs are kept for so many samples at most, those of all models together."""
@@ -193,11 +194,23 @@ class Evaluator:
 
     def without_main(self) -> list[str]:
         """Warn if no node has recorded the main metric that the scenario names."""
-        if self._reported is None or self._last_reported or not self._names:
+        if self._reported is None or self._last_reported:
+            return []
+        if not self._names and not self._scheduler.computes:
             return []
         return [
             f'[metrics] main = "{self._reported}": no node has recorded that; what was recorded is '
-            + ", ".join(sorted(self._names))
+            + (", ".join(sorted(self._names)) or "nothing")
+        ]
+
+    def without_stages(self) -> list[str]:
+        """Warn if no node has published a model of the stages that the scenario measures."""
+        published = {stage for node in self._nodes for stage in node.publishing.published}
+        if not self._stages or not published or not published.isdisjoint(self._stages):
+            return []
+        return [
+            f"stages = {shown(list(self._stages))}: no node has published such a model, so none is "
+            f"measured; what was published is {', '.join(sorted(published))}"
         ]
 
     def cost(self, run_wall_s: float) -> dict[str, float]:

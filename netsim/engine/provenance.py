@@ -155,7 +155,8 @@ def node_table(world: World, devices: Devices) -> dict[str, list[Any]]:
 
     A task without one class a sample has no class counts.
 
-    `step_s` is the mean virtual time of a local step without straggling.
+    `step_s` is the mean virtual time of a local step, `delay_s`, where there is any, that of a
+    training beside its steps.
 
     Classes are as the node sees them: flipped, under that attack, where it is `malicious`.
     """
@@ -175,6 +176,8 @@ def node_table(world: World, devices: Devices) -> dict[str, list[Any]]:
         "class_counts": [[int((labels[r.train] == c).sum()) for c in classes] for r in rows],
         "parameters": [a.num_parameters for a in world.architectures],
     }
+    if delay_s := devices.speed.mean_delay_s():
+        table["delay_s"] = [delay_s / factor for factor in devices.speed_factor]
     if not world.shards.task.has_classes:
         del table["class_counts"]
     if world.positions_m is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from netsim.channels.packet_error import PacketError
 from netsim.engine import deadlock
 from netsim.engine.invariants import Checks, Observed
 from netsim.learning.global_draws import GlobalGenerators
@@ -167,4 +168,53 @@ class RunChecks:
                 f"{len(silent)} of {len(learners)} nodes with data published no model in "
                 f"{horizon_s:g} s (node {silent[0]} is one): means over nodes are without them",
             )
+        self._warn_of_single_steps()
+        if ended or in_flight:
+            self._warn_of_reach()
         return self._run.recorder.warnings.all()
+
+    def _warn_of_reach(self) -> None:
+        """Warn where it matters to nothing whom nodes reach, and the scenario says how they do."""
+        radio = self._run.world.scenario.radio
+        if radio is None or any(parts.neighbourhood.has_asked for parts in self._run.parts):
+            return
+        sets_threshold = radio.reachable is not None and radio.calibrate == "threshold"
+        if sets_threshold and not radio.routing.relays and not _reads_threshold(radio.packet_error):
+            self._run.recorder.warnings.once(
+                "reach matters to nothing",
+                f"[radio] reachable = {radio.reachable:g} has kept no message from any node: the "
+                "method has never asked whom a node reaches (node.reachable), it sends to "
+                f'neighbours, in reach or not; and packet_error "{radio.packet_error.kind}" goes '
+                "by no threshold",
+            )
+        if radio.discovery == "probe":
+            self._run.recorder.warnings.once(
+                "no probes",
+                '[radio] discovery = "probe" has had no effect: the method has never asked whom a '
+                "node reaches (node.reachable); it sends to neighbours, in reach or not",
+            )
+
+    def _warn_of_single_steps(self) -> None:
+        """Warn of an optimizer's memory where each training is one step, before it has any."""
+        trained = [p.training for p in self._run.parts if p.training.single_steps is not None]
+        if not trained or not all(training.single_steps for training in trained):
+            return
+        constants, without = trained[0].optimizer, None
+        if constants.kind == "adam":
+            without = (
+                'optimizer = "adam" has moved each parameter by learning_rate in the direction of '
+                "its gradient's sign, about, whatever beta1 and beta2"
+            )
+        elif constants.momentum > 0.0:
+            without = f"momentum = {constants.momentum:g} has had no effect"
+        if without is not None:
+            self._run.recorder.warnings.once(
+                "single steps",
+                f"[training] {without}: each training was one local step, and its optimizer starts "
+                "anew; it needs more local steps in one training",
+            )
+
+
+def _reads_threshold(rule: PacketError) -> bool:
+    """Return whether a threshold of the SNR matters to a rule of packet errors."""
+    return rule.by_rate or rule.probability(1.0, 1000, 0.1) != rule.probability(1.0, 1000, 10.0)

@@ -447,6 +447,7 @@ class Simulation:
             "warnings": [
                 *self.checks.warnings(totals, self.link.in_flight),
                 *self.evaluator.without_main(),
+                *self.evaluator.without_stages(),
             ],
             "parameters_sha256": parameters_sha256(self.parts, scheduler),
         }

@@ -382,9 +382,7 @@ class Envelope:
         fates, sent_ns = self.fates, self.sent_ns
         age_ns = now_ns - sent_ns
         if fates is not None:
-            fates.uses.ages.of_kind[fates.kind].append(age_ns)
-            if node in fates.open:
-                fates.handed_ns.setdefault(node, now_ns)
+            fates.handed(node, now_ns)
         return _received((
             handed_to(self.message, node, fates), self.src, sent_ns / NS_PER_S, age_ns / NS_PER_S,
             self.round, self.arrived,

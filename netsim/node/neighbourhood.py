@@ -30,6 +30,11 @@ class Neighbourhood:
         Knows who is in reach.
     probe : callable
         (peers, window_s) -> event, for links on which a node has to ask who is there.
+
+    Attributes
+    ----------
+    has_asked : bool
+        Whether the node has ever asked whom it reaches.
     """
 
     def __init__(
@@ -48,6 +53,7 @@ class Neighbourhood:
         self.neighbours, self.servers, self.far_servers = neighbours, servers, far_servers
         self._meetings, self._left_out = meetings, left_out
         self._link, self._probe = link, probe
+        self.has_asked = False
 
     def peers(self) -> tuple[int, ...]:
         """See `Node.peers`."""
@@ -58,6 +64,7 @@ class Neighbourhood:
 
     def reachable(self) -> simpy.Event:
         """See `Node.reachable`."""
+        self.has_asked = True
         link, peers = self._link, self.peers()
         if link.discovery == "probe":
             return self._probe(peers, link.probe_window_s)

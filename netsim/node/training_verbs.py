@@ -80,6 +80,12 @@ class TrainingVerbs:
         Is told of every model that training starts from.
     guard : TaskGuard
         Is asked about losses of the algorithm's own.
+
+    Attributes
+    ----------
+    single_steps : bool or None
+        Whether each training was one local step of an optimizer that starts anew; None: there was
+        none.
     """
 
     def __init__(
@@ -101,6 +107,7 @@ class TrainingVerbs:
         self._scheduler, self._processor = scheduler, processor
         self._shards, self.optimizer = shards, optimizer
         self.schedule, self._clock = schedule, clock
+        self.single_steps: bool | None = None
         self._batches_drawn: dict[tuple[int, str], int] = {}
         self._state_sizes: dict[tuple[Architecture, str | None, str], int] = {}
 
@@ -143,6 +150,8 @@ class TrainingVerbs:
                 f"node {self._id} has no training data" + (remedy if self._role == "server" else "")
             )
         total = steps or self._shards.batches_per_epoch(shard) * (epochs or 0)
+        if self.single_steps is not False:
+            self.single_steps = total == 1 and optimizer is None
         constants = self.optimizer
         if not self.schedule.is_constant and (factor := self.rate_factor()) != 1.0:
             base = constants.learning_rate if learning_rate is None else learning_rate

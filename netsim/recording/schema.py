@@ -306,6 +306,7 @@ NODE_COLUMNS = (
     Column("malicious", "flag", is_later=True),
     Column("speed", "real", is_later=True),
     Column("step_s", "real", is_later=True),
+    Column("delay_s", "real", is_later=True),
     Column("train_samples", "count", is_later=True),
     Column("validation_samples", "count", is_later=True),
     Column("test_samples", "count", is_later=True),

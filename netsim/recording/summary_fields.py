@@ -145,7 +145,7 @@ def _outside(summary: Summary) -> None:
 _OFFERED = "payload of messages that have ended, sent or not, once a receiver"
 _TRANSMITTED = "every attempt on the air or through wires, with headers, a broadcast counted once"
 _DELIVERED = "payload of messages that arrived whole, once a receiver"
-_USED = "of messages handed to algorithms, but for those that max_age_s discards"
+_USED = "of messages when algorithms get them or mix them again, but for those too late or too old"
 _MAIN = "that of [task], or [metrics] main, where it is not accuracy"
 _OF_MODELS = "of messages with models or other values that arrived, those that a job read"
 _FIRST_USED = "from sending to the first job that read it"
@@ -154,6 +154,7 @@ _BROKE = "models that became nan, infinite or huge by the node's own training"
 _CAUGHT = "models that became so by what another node had sent"
 _SPILLED = "energy harvested that full batteries could not hold"
 _OUT = "how often nodes went off for want of energy"
+_WHOLE = "whole ones that fit into messages' bits: parts and compressed models count as none"
 _SENT = "payload of messages that were begun, once a receiver"
 
 
@@ -215,7 +216,7 @@ MEASURES: dict[str, Measure] = {
     "sent_megabytes": Measure(
         "sent once", "MB", _at("messages.bits_sent", BITS_PER_MEGABYTE), about=_SENT
     ),
-    "models_sent": Measure("models sent", "#", _at("models_sent")),
+    "models_sent": Measure("models sent", "#", _at("models_sent"), about=_WHOLE),
     "airtime_s": Measure("airtime", "s", _at("messages.airtime_s")),
     "energy_j": Measure("energy", "J", _at("energy_j")),
     "harvested_j": Measure("harvested", "J", _total("energy.harvested_j")),

@@ -20,6 +20,11 @@ from netsim.recording.parquet_parts import Parts
 from netsim.recording.schema import FATES
 from netsim.units import NS_PER_S, to_s
 
+MIX = "mix"
+"""Name of the jobs that mix values, as `Mix.describe` gives it."""
+HANDED = -1
+"""In place of an instant: the age was counted when the algorithm got the message."""
+
 
 class Brought(Protocol):
     """A value that a message may have brought."""
@@ -50,15 +55,27 @@ class Fates:
         By such a receiver, when its algorithm first got the message.
     late : set of int
         Receivers that it reached after what waited for it there had ended.
+    aged_ns : dict of int to int
+        By receiver, the instant at which its age was counted last [ns]; `HANDED` from when the
+        algorithm gets it, where its age counts, until it is mixed.
     """
 
-    __slots__ = ("handed_ns", "kind", "late", "open", "sent_ns", "src", "uses")
+    __slots__ = ("aged_ns", "handed_ns", "kind", "late", "open", "sent_ns", "src", "uses")
 
     def __init__(self, uses: Uses, src: int, kind: str, sent_ns: int) -> None:
         self.uses, self.src, self.kind, self.sent_ns = uses, src, kind, sent_ns
         self.open: dict[int, tuple[int, int]] = {}
         self.handed_ns: dict[int, int] = {}
         self.late: Collection[int] = ()
+        self.aged_ns: dict[int, int] = {}
+
+    def handed(self, node: int, now_ns: int) -> None:
+        """Note that the algorithm of `node` gets it, which is a use unless it came late."""
+        if node in self.open:
+            self.handed_ns.setdefault(node, now_ns)
+        if node not in self.late:
+            self.uses.ages.of_kind[self.kind].append(now_ns - self.sent_ns)
+            self.aged_ns[node] = HANDED
 
     def arrive(self, receivers: Iterable[int], row: int, now_ns: int) -> None:
         """Note receivers that it reaches now.
@@ -148,7 +165,7 @@ class Uses:
     ) -> None:
         """Note that something at a node reads values, some of which messages brought.
 
-        The first use of a message counts; weight 0 is no use.
+        The first use of a message counts; of its ages, that of each mixture. Weight 0 is no use.
 
         Parameters
         ----------
@@ -165,10 +182,13 @@ class Uses:
         rows, used, total_ns = self.parts.values, 0, 0
         for place, value in enumerate(values):
             fates = value.bringer
-            if fates is None or node not in fates.open:
+            if fates is None or not (by == MIX or node in fates.open):
                 continue
             weight = weights[place] if place < len(weights) else None
             if weight == 0:
+                continue
+            self.ages.read(fates, node, now_ns, by)
+            if node not in fates.open:
                 continue
             row, arrived_ns = fates.open.pop(node)
             if not fates.open:
@@ -312,12 +332,13 @@ def _remedy(counts: Counter[str]) -> str:
 
 
 class Ages:
-    """Ages of messages when algorithms used them.
+    """Ages of messages when algorithms get them.
 
-    The age is the virtual time from sending to use: transmission, waiting in the mailbox, and,
-    where an exchange gives each peer's freshest message, all the time since. A message that is
-    used again is counted again, with the age it has then. A message that is older than the
-    algorithm takes is handed to it, but not used, and does not count.
+    The age is the virtual time from sending to then: transmission, waiting in the mailbox, and,
+    where an exchange gives each peer's freshest message, all the time since. A message that an
+    algorithm gets again, or has kept and mixes again, is counted again, with the age it has then.
+    One that came late counts only where a job reads it, with the age it has then. A message that is
+    older than the algorithm takes is handed to it, but not used, and does not count.
 
     Attributes
     ----------
@@ -332,6 +353,25 @@ class Ages:
         self.of_kind: defaultdict[str, array[int]] = defaultdict(partial(array, "q"))
         # By kind: uses, and sum, sum of squares and largest of the ages in ns, as exact integers.
         self._by_kind: dict[str, tuple[int, int, int, int]] = {}
+
+    def read(self, fates: Fates, node: int, now_ns: int, by: str) -> None:
+        """Count the age of a message whose value a job reads, unless it has been counted.
+
+        Parameters
+        ----------
+        fates : Fates
+            Of the message.
+        node : int
+        now_ns : int
+        by : str
+            What reads it.
+        """
+        counted_ns = fates.aged_ns.get(node)
+        if counted_ns == now_ns:
+            return
+        if counted_ns != HANDED:
+            self.of_kind[fates.kind].append(now_ns - fates.sent_ns)
+        fates.aged_ns[node] = now_ns if by == MIX else HANDED
 
     def count(self) -> None:
         """Count the ages in `of_kind` and empty it."""

@@ -5,6 +5,7 @@ states only what no component owns. Scenarios are read and checked by `netsim.sc
 """
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -164,6 +165,14 @@ class Run(Table):
     tf32: bool = False
     log_messages: bool = True
     routes: dict[str, Route] = {}
+
+    def unread(self) -> Mapping[str, str]:
+        found = {}
+        if self.engine == "local":
+            found["actors"] = 'there are actors with engine = "ray"'
+        if not self.spill_dir:
+            found["spill_above_gb"] = "it is read with spill_dir"
+        return found
 
     @field_validator("device")
     @classmethod

@@ -142,6 +142,22 @@ def note_remark(text: str) -> None:
         notes.said[text] = None
 
 
+def note_none(where: str, share: float, nodes: int, what: str) -> None:
+    """Note that a share of the nodes is rounded to none of them.
+
+    Parameters
+    ----------
+    where : str
+        `[table] key`.
+    share : float
+    nodes : int
+        How many it is a share of.
+    what : str
+        What none of them is.
+    """
+    note_remark(f"{where} = {share:g}: of {nodes} nodes that is less than one: none is {what}")
+
+
 def note_ids(table: str, ids: Sequence[str]) -> None:
     """Note what a table's file calls the nodes 0, 1, ..."""
     notes = _notes.get()

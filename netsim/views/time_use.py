@@ -23,7 +23,7 @@ RECORDED = (
     "to more than the run."
 )
 WORKED_OUT = (
-    "Worked out from messages and training jobs, at the mean time of a step; of what happens at "
+    "Worked out from messages and training jobs, at their mean time; of what happens at "
     "the same time the first counts: off, train, transmit (waiting for the medium included), "
     "receive, asleep, wait."
 )
@@ -68,7 +68,7 @@ def of_run(run: RunFolder) -> Shown | None:
 def worked_out(run: RunFolder) -> dict[str, Floats]:
     """Seconds of each node in states that exclude each other, the first that applies.
 
-    Off; training, for the mean time of so many steps, one job after another, standing still while
+    Off; training, for the mean time of such a job, one job after another, standing still while
     the node is off; own messages under way, their waiting included; messages to it under way that
     arrived; asleep, the share of the rest for which its radio sleeps by its schedule; waiting.
     """
@@ -134,13 +134,15 @@ def union(node: NDArray[Any], begin: Floats, end: Floats, end_s: float) -> Spans
 
 
 def _training(run: RunFolder, off: Spans) -> Spans:
-    """Return the training times of nodes: jobs in turn, each of its steps' average length."""
+    """Return the training times of nodes: jobs in turn, each of its average length."""
     nothing = np.zeros(0)
     if "what" not in run.wakes or "step_s" not in run.nodes:
         return nothing.astype(np.int64), nothing, nothing
     jobs = run.wakes["what"].among(("job",))
     node, asked = run.wakes["node"][jobs].astype(np.int64), run.wakes["t_s"][jobs]
     lasts = run.wakes["count"][jobs] * np.asarray(run.nodes["step_s"], dtype=np.float64)[node]
+    if "delay_s" in run.nodes:
+        lasts = lasts + np.asarray(run.nodes["delay_s"], dtype=np.float64)[node]
     order = np.lexsort((asked, node))
     node, asked, lasts = node[order], asked[order], lasts[order]
     # of each node end_k = max(asked_k, end_k-1) + lasts_k: a running maximum of asked - work before

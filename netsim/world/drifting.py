@@ -11,6 +11,7 @@ from netsim.data.partitions import Shard
 from netsim.errors import ScenarioError
 from netsim.rng import Streams
 from netsim.scenario.tables import Scenario
+from netsim.traces.remarks import note_none
 from netsim.units import to_ns
 
 Rows = NDArray[np.int64]
@@ -119,6 +120,9 @@ def course_of(
         for drift, table, again in drifts:
             _require_possible(drift, at_s, scenario)
             who = drift.affected(learners, Streams(streams.key("drift", table)))
+            if drift.fraction and not who:
+                where = f'[[data.drift]] kind = "{_kind(drift)}", fraction'
+                note_none(where, drift.fraction, len(learners), "changed")
             now = drift.change(now, who, pool, Streams(streams.key("drift", table, again + 1)))
         moved = {}
         for node, part, labels in zip(learners, now.parts, now.labels, strict=True):

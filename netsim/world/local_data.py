@@ -19,6 +19,7 @@ from netsim.learning.tasks import Examples
 from netsim.rng import Streams
 from netsim.scenario.nodes import SERVER
 from netsim.scenario.tables import Scenario
+from netsim.traces.remarks import note_none
 from netsim.world.drifting import Course, DataChange, course_of
 from netsim.world.relabelling import Copies, with_labels
 
@@ -49,6 +50,8 @@ def malicious_nodes(scenario: Scenario, roles: tuple[str, ...], streams: Streams
             f"[attack] fraction = {scenario.attack.fraction:g}: all {len(learners)} nodes with "
             "data are malicious; none is left to measure"
         )
+    if scenario.attack.fraction and not malicious:
+        note_none("[attack] fraction", scenario.attack.fraction, len(learners), "malicious")
     return malicious
 
 

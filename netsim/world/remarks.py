@@ -6,7 +6,7 @@ import math
 
 from netsim.errors import one_line
 from netsim.links.radio.table import Radio
-from netsim.scenario import plausibility
+from netsim.scenario import plausibility, unread_keys
 from netsim.units import linear_to_db
 from netsim.world.builder import World
 
@@ -32,6 +32,7 @@ def remarks(world: World) -> list[str]:
     found = [
         *world.scenario.former_names,
         *plausibility.remarks(world.scenario),
+        *unread_keys.remarks(world.scenario),
         *_of_preset(world),
         *(world.fidelity.remarks() if world.fidelity else ()),
         *_of_path_loss(world),

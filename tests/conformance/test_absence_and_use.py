@@ -173,6 +173,44 @@ def test_the_age_at_use_over_an_ideal_network_is_the_time_that_messages_wait(tmp
     assert ages.max() <= 10.0 + 1e-6
 
 
+ROUNDS = {
+    "horizon_s": 5.5,
+    "nodes": {"count": 2},
+    "exchange": {"schedule": "rounds", "interval_s": 1.0},
+    "link": {"latency_s": 0.25},
+}
+
+
+def test_a_last_model_that_is_mixed_again_counts_with_its_age_then(tmp_path):
+    """Three rounds of two messages, .25 s old. Node 1 then leaves; node 0 learns so at 3.25, 4.25
+    and 5.25 s, and mixes what came at 2.25 s, which node 1 had sent at 2 s."""
+    path = tmp_path / "off.csv"
+    path.write_text("node,on_s,off_s\n1,0,2.5\n")
+    off = {"churn": {"kind": "trace", "path": str(path)}}
+    ages_s = [0.25] * 6
+    for absent, again_s in (("self", []), ("last", [1.25, 2.25, 3.25])):
+        found = play(tmp_path / absent, {"kind": "dpsgd", "absent": absent}, **ROUNDS, **off)
+        told = found["staleness"]
+        assert told["used"] == len(ages_s + again_s)
+        assert told["mean_s"] == pytest.approx(np.mean(ages_s + again_s))
+        assert told["max_s"] == max(ages_s + again_s)
+
+
+def test_what_came_late_has_an_age_at_use_only_where_it_is_used(tmp_path):
+    """All comes .15 s after its round has ended: nobody uses it, or all in the next round.
+
+    A round ends at .1 s, and models are mixed then: those sent a second before, but for those that
+    both nodes sent at 5 s.
+    """
+    late = ROUNDS | {"exchange": ROUNDS["exchange"] | {"deadline_s": 0.1}}
+    found = play(tmp_path / "self", {"kind": "dpsgd"}, **late)
+    assert (found["uses"]["late"], found["staleness"]) == (12, {})
+    found = play(tmp_path / "last", {"kind": "dpsgd", "absent": "last"}, **late)
+    assert found["staleness"]["used"] == found["uses"]["used"] == 10
+    assert found["staleness"]["mean_s"] == pytest.approx(1.1)
+    assert found["staleness"]["mean_s"] == pytest.approx(found["uses"]["mean_age_s"])
+
+
 @pytest.mark.slow
 def test_learned_and_applied_weights_are_told_apart(tmp_path):
     """With every message lost a node mixes with itself alone, whatever it believes of others."""

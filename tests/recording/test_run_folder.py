@@ -28,8 +28,9 @@ def run(tmp_path):
     recorder.nodes(
         {
             "node": range(3), "role": ["node"] * 3, "malicious": [False] * 3, "speed": [1.0] * 3,
-            "step_s": [0.1] * 3, "train_samples": [4] * 3, "validation_samples": [1] * 3,
-            "test_samples": [1] * 3, "class_counts": [[1, 3]] * 3, "parameters": [7] * 3,
+            "step_s": [0.1] * 3, "delay_s": [0.5] * 3, "train_samples": [4] * 3,
+            "validation_samples": [1] * 3, "test_samples": [1] * 3, "class_counts": [[1, 3]] * 3,
+            "parameters": [7] * 3,
             "x_m": [0.0, -1.0, 2.0], "y_m": [0.0] * 3, "z_m": [1.5] * 3, "tx_power_dbm": [-3.0] * 3,
             "battery_j": [None, 2.0, 3.0], "sleep_period_s": [None, 1.0, 1.0],
             "sleep_awake_s": [None, 0.5, 0.5], "sleep_offset_s": [None, 0.0, 0.0],

@@ -101,3 +101,19 @@ def test_a_file_that_moves_a_node_faster_than_sound_is_told(tmp_path, end_m, is_
     tables = {**NEAR, "radio": {}, "mobility": {"kind": "trace", "path": str(path)}}
     found = remarks(world.build(scenario.from_dict(tables)))
     assert any("faster than sound" in text for text in found) == is_told
+
+
+DRIFT = {"kind": "permute_labels", "at_s": 5.0}
+
+
+@pytest.mark.parametrize("share", [0.2, 0.0])
+def test_a_share_of_the_nodes_that_is_none_of_them_is_told(share):
+    """A fifth of two nodes is none of them; where none is asked for nothing is said."""
+    tables = {
+        "malicious": {"attack": {"kind": "gauss", "fraction": share}},
+        "slow": {"compute": {"kind": "stragglers", "step_s": 1.0, "share": share}},
+        "changed": {"data": {"kind": "digits", "drift": [{**DRIFT, "fraction": share}]}},
+    }
+    for word, own in tables.items():
+        found = remarks(world.build(scenario.from_dict({**NEAR, "radio": {}, **own})))
+        assert any(f"none is {word}" in one for one in found) == (share > 0)

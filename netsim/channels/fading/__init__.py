@@ -18,6 +18,7 @@ steps of 0.05 / fD.
 
 import math
 from abc import abstractmethod
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -97,6 +98,14 @@ class Fading(Component):
                     'use process = "blocks"'
                 )
         return self
+
+    def unread(self) -> Mapping[str, str]:
+        found = {}
+        if self.process == "blocks":
+            found["tones"] = 'it is read with process = "sum_of_sinusoids"'
+        if self.hold == "exchange":
+            found["coherence_s"] = 'with hold = "exchange" a gain lasts from wake-up to wake-up'
+        return found
 
     def open_file(self, folder: Path | None) -> None:
         """Read the file that the model is made of, if it is; it lies there, or in `folder`."""

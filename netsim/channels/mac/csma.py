@@ -31,6 +31,7 @@ Modeling Approaches", IEEE Trans. Veh. Technol. 2010: the slot after a success c
 sender alone, which does so with probability 1/W. ns-3 checks its 802.11 against their form.
 """
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Annotated, ClassVar, Literal, Self, cast
 
@@ -136,6 +137,11 @@ class Csma(Mac):
     stages: Annotated[int, Field(ge=0, le=30)] = 6
     anomalous_slots: bool = True
     carrier_sense_m: Positive | None = None
+
+    def unread(self) -> Mapping[str, str]:
+        if self.rts_threshold_bits is not None:
+            return {}
+        return dict.fromkeys(("rts_s", "cts_s"), "RTS and CTS are sent with rts_threshold_bits")
 
     @model_validator(mode="after")
     def _collisions_end(self) -> Self:

@@ -5,6 +5,7 @@ total cost, hop by hop (`netsim.links.radio.relaying`). Broadcasts go to those w
 """
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import ClassVar, NamedTuple
 
 from netsim.registry import Component, Count, Positive
@@ -43,6 +44,9 @@ class Routing(Component):
     relays: ClassVar[bool] = True
     update_s: Positive = 1.0
     max_hops: Count = 32
+
+    def unread(self) -> Mapping[str, str]:
+        return {} if self.relays else dict.fromkeys(("update_s", "max_hops"), "nothing is relayed")
 
     @abstractmethod
     def cost(self, link: LinkQuality) -> float:

@@ -23,6 +23,10 @@ class Speed(Component):
     def mean_step_s(self) -> float:
         """Mean duration [s] of one local step on a node of speed 1."""
 
+    def mean_delay_s(self) -> float:
+        """Mean duration [s] of a training job on a node of speed 1, beside that of its steps."""
+        return 0.0
+
     @abstractmethod
     def train_s(self, steps: int, factor: float, streams: Streams, node: int, job: int) -> float:
         """Virtual duration of one training job.

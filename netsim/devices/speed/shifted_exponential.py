@@ -25,6 +25,9 @@ class ShiftedExponential(Speed):
     def mean_step_s(self) -> float:
         return self.step_s
 
+    def mean_delay_s(self) -> float:
+        return self.straggle_s
+
     def train_s(self, steps: int, factor: float, streams: Streams, node: int, job: int) -> float:
         straggle_s = self.straggle_s * streams.exponential("straggle", node, job)
         return (steps * self.step_s + straggle_s) / factor

@@ -9,6 +9,7 @@ from pydantic import Field
 from netsim.devices.speed.fixed import Fixed
 from netsim.registry import Fraction
 from netsim.rng import Streams
+from netsim.traces.remarks import note_none
 
 
 class Stragglers(Fixed):
@@ -31,4 +32,6 @@ class Stragglers(Fixed):
     ) -> tuple[float, ...]:
         order = streams.permutation("stragglers", n=len(given)).tolist()
         slow = set(order[: round(self.share * len(given))])
+        if self.share and not slow:
+            note_none("[compute] share", self.share, len(given), "slow")
         return tuple(v / self.slowdown if i in slow else v for i, v in enumerate(given))

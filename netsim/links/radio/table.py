@@ -298,6 +298,16 @@ class Radio(Table):
             )
         return self
 
+    def unread(self) -> Mapping[str, str]:
+        found = {}
+        if self.reachable is None:
+            found["calibrate"] = "it says what reachable sets, which is absent"
+        elif self.calibrate == "threshold":
+            found["threshold_db"] = "reachable sets it"
+        if self.discovery != "probe":
+            found["probe_window_s"] = 'it is read with discovery = "probe"'
+        return found
+
     @property
     def noise_dbm(self) -> float:
         """Thermal noise over the bandwidth, noise figure included."""

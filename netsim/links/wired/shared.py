@@ -25,6 +25,7 @@ from netsim.links.link import (
     transmissions,
 )
 from netsim.links.wired.bottleneck import FifoService, Flow, MaxMinService, Service
+from netsim.links.wired.busy import BusyTime
 from netsim.links.wired.plan import Route, Wiring
 from netsim.links.wired.slow_start import SEGMENT_BYTES, Windows
 from netsim.links.wired.wire import WiredLink
@@ -119,6 +120,7 @@ class SharedWiredLink(WiredLink):
         super().__init__(wiring.wire, nodes, env, recorder, streams, off, meetings)
         self._sent: dict[tuple[int, int], int] = {}
         self._live: dict[Transmission, _Trip] = {}
+        self._busy = BusyTime()
         self._service = self._new_service(wiring)
         self._set_wiring(wiring)
 
@@ -305,11 +307,21 @@ class SharedWiredLink(WiredLink):
         self.env.after(wait_ns, self._arrived_at_next, trip)
 
     def _count_airtime(self, trip: _Trip) -> None:
-        """Count the time for which the first bottleneck has been busy with a message."""
+        """Count the time for which a message, and no other of its sender, was at the first line."""
         flow = trip.flow
         if flow is not None and flow.start_ns is not None and trip.stage == len(flow.path):
             end_ns = min(self.env.now, flow.ends_ns.get(0, self.env.now))
-            self.recorder.airtime_ns += end_ns - flow.start_ns
+            line = flow.path[0], trip.tx.src
+            self.recorder.airtime_ns += self._busy.more_ns(
+                line, flow.start_ns, end_ns, self._oldest_start_ns
+            )
+
+    def _oldest_start_ns(self) -> int:
+        """The earliest begin [ns] of a message that is at a line."""
+        flows = (trip.flow for trip in self._live.values())
+        return min(
+            (f.start_ns for f in flows if f and f.start_ns is not None), default=self.env.now
+        )
 
     def _arrived_at_next(self, trip: _Trip) -> None:
         if trip.tx in self._live:

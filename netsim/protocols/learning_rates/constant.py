@@ -1,5 +1,6 @@
 """A learning rate that stays."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 from netsim.protocols.learning_rates import Rate
@@ -10,6 +11,9 @@ class ConstantRate(Rate):
 
     kind: Literal["constant"] = "constant"
     is_constant = True
+
+    def unread(self) -> Mapping[str, str]:
+        return {"by": "the rate stays as it is"}
 
     def factor(self, progress: float) -> float:
         """1."""

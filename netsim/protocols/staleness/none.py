@@ -1,5 +1,6 @@
 """No weights by staleness."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 from netsim.protocols.staleness import Staleness
@@ -9,6 +10,9 @@ class NoStaleness(Staleness):
     """A message counts what its method gives it, whatever its age."""
 
     kind: Literal["none"] = "none"
+
+    def unread(self) -> Mapping[str, str]:
+        return {"unit": "every age counts alike"}
 
     def factor(self, age: float) -> float:
         """1."""

@@ -41,6 +41,10 @@ summary = json.loads((run / "summary.json").read_text())
 in_flight = summary["counts"]["messages_in_flight"]
 diverged, caught = summary["diverged"], summary.get("diverged_by_message", [])
 """
+_DELAYS = """\
+jobs = wakes[wakes.what == "job"].groupby("node")["count"]
+nodes["step_s"] += (nodes.delay_s * jobs.size() / jobs.sum()).fillna(0.0)  # of a training's delay
+"""
 _STARTS = 'starts = wakes[wakes.what == "woke"].groupby("count").t_s.min()  # of rounds\n'
 _PATH = """\
 from netsim.views.explaining.critical_path import critical_path, work_ends
@@ -66,7 +70,8 @@ class Evidence:
         How far it came [s]; `T` in queries.
     scenario : dict
     nodes, messages, wakes, metrics, traffic, uses : pandas.DataFrame
-        Tables of the run, `nodes` by node; without rows where they were not written.
+        Tables of the run, `nodes` by node; without rows where they were not written. In `step_s`
+        is what a step has on average of the delays of trainings.
     intervals : pandas.DataFrame or None
         Where it was recorded.
     in_flight : int
@@ -104,6 +109,11 @@ class Evidence:
                 raise ScenarioError(f"{folder / run_folder.NODES}: has no column {column}")
         self.nodes: Any = nodes.set_index("node")
         self.wakes: Any = frames.table([self.run], "wakes")
+        if "delay_s" in nodes:
+            jobs = self.wakes[self.wakes.what == "job"].groupby("node")["count"]
+            delay_s = self.nodes.delay_s * jobs.size() / jobs.sum()  # of a step
+            self.nodes["step_s"] += delay_s.fillna(0.0)
+            self.loading += _DELAYS
         self.messages, self.metrics, self.traffic, self.uses = map(self._frame, _COLUMNS)
         summary = self.run.summary
         self.in_flight = int(summary.get("counts", {}).get("messages_in_flight", 0))

@@ -8,6 +8,7 @@ import pytest
 
 from netsim.clock import Clock
 from netsim.links.link import Transmission
+from netsim.links.wired.busy import BusyTime
 from netsim.links.wired.max_min import max_min
 from netsim.links.wired.wire import Wire, WiredLink
 from netsim.messaging.message import Envelope, Message
@@ -230,6 +231,39 @@ def test_airtime_is_that_of_messages_that_have_ended():
     link.unicast(parcel())
     env.run(until=9 * S)
     assert recorder.airtime_ns == 8 * S
+
+
+@pytest.mark.parametrize("slow_start", [{}, {"slow_start": {"handshake": False}}])
+@pytest.mark.parametrize("sharing", ["max_min", "fifo"])
+def test_airtime_is_the_time_for_which_a_line_is_busy(wires, sharing, slow_start):
+    """Three messages of 1 s share a line for 3 s, whatever the way; later one has it alone."""
+    w = wires(4, {"sharing": sharing, **slow_start}, up_bps=[1000.0, None, None, None])
+    for dst in (1, 2, 3):
+        w.send(0.0, 0, dst, 1000)
+    w.send(10.0, 0, 1, 1000)
+    w.run()
+    assert w.link.recorder.airtime_ns == pytest.approx(4 * S, abs=100)
+
+
+def test_airtime_of_two_senders_that_share_a_downlink_is_that_of_both(wires):
+    """Half the rate each, for 2 s."""
+    w = wires(3, {}, up_bps=[1000.0, 1000.0, None], down_bps=[None, None, 1000.0])
+    for src in (0, 1):
+        w.send(0.0, src, 2, 1000)
+    w.run()
+    assert w.link.recorder.airtime_ns == pytest.approx(4 * S, abs=100)
+
+
+def test_spans_that_overlap_are_busy_time_once():
+    """Random spans in the order of their ends, against the nanoseconds that they cover."""
+    rng, covered, busy, total = np.random.default_rng(0), np.zeros(6000, bool), BusyTime(), 0
+    ends = np.sort(rng.integers(40, 6000, 300))
+    begins = ends - rng.integers(1, 40, 300)
+    for k, (begin, end) in enumerate(zip(begins.tolist(), ends.tolist(), strict=True)):
+        total += busy.more_ns("line", begin, end, lambda k=k: int(begins[k:].min()))
+        covered[begin:end] = True
+        assert total == covered.sum()
+    assert total < (ends - begins).sum()
 
 
 def test_jitter_is_uniform_and_every_messages_own(wires):

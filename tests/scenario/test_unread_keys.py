@@ -1,0 +1,144 @@
+"""Keys that are stated and that nothing reads are remarked on, and it is true of them."""
+
+import copy
+
+import pytest
+
+from netsim import engine, scenario, world
+from netsim.scenario import unread_keys
+from netsim.scenario.file import shipped
+from netsim.world.remarks import remarks
+
+RADIO = {
+    "ttl_s": 1.0,
+    "rate": {"kind": "fixed", "rate_bps": 1e5},
+    "fading": {"kind": "rayleigh", "coherence_s": 0.05},
+    "packet_error": {"kind": "exponential_snr"},
+    "mean_snr_db": 5.0,
+}
+BASE = {
+    "horizon_s": 2.0,
+    "nodes": {"count": 3},
+    "exchange": {"schedule": "star", "slot_s": 0.1, "slots_per_exchange": 4},
+    "data": {"kind": "digits", "partition": {"kind": "iid", "train_samples": 20}},
+    "model": {"kind": "mlp", "hidden": [2]},
+    "metrics": {"every_s": 1.0, "common_test_samples": 5},
+    "training": {"learning_rate": 0.1},
+    "run": {"device": "cpu"},
+    "algorithm": {"kind": "kd_pdfl"},
+}
+PLACED = {"nodes": {"count": 3, "placement": "disc", "radius_m": 20.0}}
+ADAM = {"training": {"optimizer": "adam", "learning_rate": 0.1}}
+CASES = {
+    "radio.mean_snr_db": (PLACED | {"radio": {**RADIO, "mean_snr_db": 20.0}}, 40.0),
+    "radio.path_loss.exponent": ({}, 4.0),
+    "radio.carrier_hz": ({}, 9e8),
+    "radio.noise_figure_db": ({}, 12.0),
+    "radio.noise_temperature_k": ({}, 400.0),
+    "radio.tx_power_dbm": ({}, 3.0),
+    "radio.calibrate": ({}, "power"),
+    "radio.threshold_db": ({"radio": {**RADIO, "reachable": 1.0}}, 9.0),
+    "radio.probe_window_s": ({}, 0.2),
+    "radio.fading.tones": ({}, 128),
+    "radio.fading.coherence_s": ({"radio": {**RADIO, "fading": {"hold": "exchange"}}}, 0.7),
+    "radio.routing.update_s": ({}, 0.1),
+    "radio.routing.max_hops": ({}, 1),
+    "radio.mac.rts_s": ({"radio": {**RADIO, "mac": {"kind": "csma"}}}, 1e-3),
+    "radio.mac.cts_s": ({"radio": {**RADIO, "mac": {"kind": "csma"}}}, 1e-3),
+    "nodes.radius_m": ({}, 3.0),
+    "link.sharing": ({"link": {"rate_bps": 1e5}}, "fifo"),
+    "link.forwarding": ({"link": {"rate_bps": 1e5}}, "stored"),
+    "training.momentum": (ADAM, 0.9),
+    "training.beta1": ({}, 0.5),
+    "training.beta2": ({}, 0.5),
+    "training.learning_rate_schedule.by": ({}, "time"),
+    "algorithm.staleness.unit": ({}, "seconds"),
+    "algorithm.training.momentum": (ADAM, 0.9),
+    "algorithm.training.beta1": ({}, 0.5),
+    "run.actors": ({}, 3),
+    "run.spill_above_gb": ({}, 1.0),
+}
+"""By key a scenario that does not read it, and a value for it."""
+KINDS = {"fading": "rayleigh", "path_loss": "log_distance", "learning_rate_schedule": "constant"}
+KINDS |= {"routing": "none", "staleness": "none"}
+
+
+def tables(key, beside, value=None):
+    found = copy.deepcopy({**BASE, **beside})
+    if "link" not in found:
+        found.setdefault("radio", copy.deepcopy(RADIO))
+    *path, last = key.split(".")
+    table = found
+    for name in path:
+        table = table.setdefault(name, {"kind": KINDS[name]} if name in KINDS else {})
+        if name in KINDS:
+            table.setdefault("kind", KINDS[name])
+    if value is not None:
+        table[last] = value
+    return found
+
+
+def told(found):
+    return unread_keys.remarks(scenario.from_dict(found))
+
+
+def hashes(found):
+    made = scenario.from_dict(found)
+    played = engine.play(world.build(made), made.algorithm[0])
+    return played["event_log_sha256"], played["parameters_sha256"]
+
+
+@pytest.mark.parametrize("key", CASES)
+def test_a_key_that_nothing_reads_is_told_where_it_is_stated(key):
+    beside, value = CASES[key]
+    assert not any(key.split(".")[-1] in text for text in told(tables(key, beside)))
+    (text,) = told(tables(key, beside, value))
+    assert " has no effect: " in text
+    assert "kind = " in text or f"] {key.split('.')[-1]} = " in text
+
+
+@pytest.mark.thinned(4)
+@pytest.mark.parametrize("key", CASES)
+def test_what_is_said_to_have_no_effect_has_none(key):
+    beside, value = CASES[key]
+    assert hashes(tables(key, beside)) == hashes(tables(key, beside, value))
+
+
+LOUD = {"nodes": {"count": 3, "groups": [{"name": "a", "count": 1, "tx_power_dbm": 0.0}]}}
+DOPPLER = {"kind": "rayleigh", "speed_m_per_s": 3.0}
+TONES = {"kind": "rayleigh", "doppler_hz": 9.0, "tones": 128, "process": "sum_of_sinusoids"}
+READ = {
+    "SNR of all": ({}, {"mean_snr_db": 7.0}),
+    "power, in a disc": (PLACED, {"tx_power_dbm": 3.0}),
+    "power, beside that of a group": (LOUD, {"tx_power_dbm": 3.0}),
+    "noise, for a sensitivity": ({}, {"noise_figure_db": 12.0, "sensitivity_dbm": -95.0}),
+    "carrier, for a Doppler shift": ({}, {"carrier_hz": 9e8, "fading": DOPPLER}),
+    "tones": ({}, {"fading": TONES}),
+    "preset": ({}, {"preset": {"kind": "lora"}}),
+    "probes": ({}, {"discovery": "probe", "probe_window_s": 0.2}),
+}
+
+
+@pytest.mark.parametrize("case", READ)
+def test_what_is_read_is_not_remarked_on(case):
+    beside, radio = READ[case]
+    assert told({**BASE, **beside, "radio": {**RADIO, "mean_snr_db": 20.0, **radio}}) == []
+
+
+def test_a_key_that_a_change_or_an_algorithm_reads_is_not_remarked_on():
+    found = tables("radio.probe_window_s", {}, 0.2)
+    assert len(told(found)) == 1
+    assert told({**found, "changes": [{"at_s": 1.0, "set": {"radio.discovery": "probe"}}]}) == []
+    probing = {"kind": "kd_pdfl", "name": "probing", "set": {"radio.discovery": "probe"}}
+    assert told({**found, "algorithm": [{"kind": "kd_pdfl"}, probing]}) == []
+
+
+def test_the_remark_is_among_those_of_the_world():
+    made = world.build(scenario.from_dict(tables("radio.tx_power_dbm", {}, 3.0)))
+    assert any("tx_power_dbm = 3.0 has no effect" in text for text in remarks(made))
+
+
+@pytest.mark.slow
+def test_no_scenario_that_ships_states_what_nothing_reads():
+    for name in shipped():
+        assert unread_keys.remarks(scenario.load(name)) == [], name
