@@ -22,6 +22,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from netsim.campaign import made_of
 from netsim.engine import runner
 from netsim.engine.checkpoints import command
 from netsim.errors import FolderBusyError, ScenarioError
@@ -337,7 +338,26 @@ def define(top: Path, scenario: Scenario, said: Mapping[str, Any]) -> bool:
             f"--out {top}: holds another sweep: {text}. To go on with it, say the same again; else "
             "choose another folder"
         )
+    _require_same_inputs(top)
     return False
+
+
+def _require_same_inputs(top: Path) -> None:
+    """Refuse a sweep of which done runs have read an input file that is another one now.
+
+    Raises
+    ------
+    ScenarioError
+    """
+    changes = made_of.Changes()
+    for path in sorted(top.glob("*/seed-*/*/environment.json")):
+        run = path.parent
+        changed = [] if UNFINISHED in run.parent.name else changes.since(run, "inputs")
+        if changed and state(run) == "done":
+            raise ScenarioError(
+                f"--out {top}: {changed[0]} has changed since {run.relative_to(top)} was played, "
+                "and its points would be of different files. Put it back, or choose another folder"
+            )
 
 
 def said_there(top: Path) -> dict[str, Any]:

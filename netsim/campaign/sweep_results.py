@@ -229,9 +229,9 @@ def require_number(summary: dict[str, Any], select: str, run: Path) -> None:
     known = [name for name, block in summary.items() if isinstance(block, dict) and "mean" in block]
     raise RunFailedError(
         f'[sweep] select = "{one_line(select)}": {run} has no such number'
-        f"{did_you_mean(select, known) or '.'} Its metrics are {', '.join(known) or 'none'}; a path "
-        "into its summary.json may stand there, too, such as delay.mean_s. Search with another "
-        "select, in another folder"
+        f"{did_you_mean(select, known) or '.'} Its metrics are {', '.join(known) or 'none'}; a "
+        "path into its summary.json may stand there, too, such as delay.mean_s. Search with "
+        "another select, in another folder"
     )
 
 
