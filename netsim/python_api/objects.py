@@ -22,6 +22,7 @@ from pydantic import create_model
 
 from netsim.errors import ScenarioError
 from netsim.registry import TAGS, Component, family_of, shipped_family, tag_of
+from netsim.scenario import forgotten_yields
 from netsim.scenario.algorithm_contract import contract_problems, with_own_params
 from netsim.scenario.draft import LISTS, KeyPath
 
@@ -213,7 +214,7 @@ def algorithm_module(thing: Any, name: str) -> ModuleType:
         )
     module = _module_of(thing, name) if inspect.isclass(thing) else thing
     where = f"algorithm {name}"
-    problems = contract_problems(where, module)
+    problems = contract_problems(where, module) or forgotten_yields.problems(where, thing)
     if problems:
         raise ScenarioError("\n".join(problems))
     return with_own_params(module)
