@@ -82,6 +82,11 @@ def _pass(where: str, module: nn.Module, x: Tensor) -> tuple[Tensor, bool]:
             f"{where}: gives a {type(outputs).__name__}; it must give one tensor, with a row for "
             "each sample: wrap it in a module whose forward returns that"
         )
+    if outputs.dtype not in (torch.float32, torch.float64):
+        raise ScenarioError(
+            f"{where}: gives outputs of {outputs.dtype}; losses and metrics take float32 or "
+            "float64: write .float() behind them"
+        )
     return outputs, torch_state() != state
 
 

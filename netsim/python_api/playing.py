@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from importlib import import_module
+from numbers import Integral
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal
@@ -20,7 +21,7 @@ from netsim.errors import AlteredError, FolderBusyError, ScenarioError
 from netsim.node.decisions import Decision
 from netsim.python_api.objects import Naming
 from netsim.python_api.runs import Run, Sweep, opened_run, opened_sweep
-from netsim.python_api.scenario import Scenario, as_scenario, changed, kinds_for, parts
+from netsim.python_api.scenario import Scenario, as_path, as_scenario, changed, kinds_for, parts
 from netsim.recording import folder_lock, run_folder, status
 from netsim.recording.observers import EvaluationEvent, MessageEvent, Observers, WakeupEvent
 from netsim.recording.summary import run_folders
@@ -191,7 +192,7 @@ def _found_there(
     """
     if out is None:
         raise ScenarioError(f"{RUN}: resume=True: needs out=, the folder to go on with")
-    folder = Path(out)
+    folder = as_path(out)
     if not runner.has_begun(folder):
         return None
     with kinds_for(scenario) as kinds:
@@ -312,9 +313,9 @@ def sweep(
     RunFailedError
         If a run failed; the others' results are there.
     """
-    if only is not None and not 1 <= only[0] <= only[1]:
+    if only is not None and not _is_part(only):
         told = "is no part; say which, from 1, of how many, such as (3, 8)"
-        raise ScenarioError(f"{SWEEP}: only = {only}: {told}")
+        raise ScenarioError(f"{SWEEP}: only = {only!r}: {told}")
     chosen = _with_sweep(as_scenario(scenario, algorithms), {"over": over, "seeds": seeds, **table})
     draft, objects, folders = parts(chosen)
     if objects:  # what they were when a folder was begun is not known
@@ -361,7 +362,7 @@ def resume(
     NetsimError
         If it failed on its way.
     """
-    path = Path(folder)
+    path = as_path(folder)
     if campaign_resume.has_ended(path):
         return opened_run(path, run_folders(path), scenario)
     told = tell or _say_nothing
@@ -388,11 +389,12 @@ def _with_sweep(scenario: Scenario, stated: Mapping[str, Any]) -> Scenario:
     draft, objects, folders = parts(scenario)
     own, naming = draft.copy(), Naming()
     table = {key: value for key, value in stated.items() if value is not None}
-    for key in ("over", "draw"):
-        if key in table:
-            table[key] = naming.swept(table[key])
+    if "over" in table:
+        table["over"] = naming.swept(table["over"])
+    if "draw" in table:
+        table["draw"] = naming.swept(table["draw"], ranges=True)
     if "seeds" in table:
-        table["seeds"] = [int(seed) for seed in table["seeds"]]
+        table["seeds"] = _seeds(table["seeds"])
     objects = objects.or_those_of(naming.found)
     if objects and table.setdefault("jobs", 1) != 1:
         raise ScenarioError(
@@ -408,6 +410,33 @@ def _with_sweep(scenario: Scenario, stated: Mapping[str, Any]) -> Scenario:
     return found
 
 
+def _is_part(only: Any) -> bool:
+    """Return whether something says which part of how many."""
+    is_pair = isinstance(only, list | tuple) and len(only) == 2
+    return is_pair and all(map(_is_whole, only)) and 1 <= only[0] <= only[1]
+
+
+def _seeds(given: Any) -> list[int]:
+    """The seeds of a sweep.
+
+    Raises
+    ------
+    ScenarioError
+        If they are no whole numbers.
+    """
+    is_list = isinstance(given, Iterable) and not isinstance(given, str | bytes)
+    seeds = list(given) if is_list else [given]
+    if not is_list or not all(map(_is_whole, seeds)):
+        raise ScenarioError(
+            f"{SWEEP}: seeds = {given!r}: must be whole numbers, such as range(5) or [0, 3, 7]"
+        )
+    return [int(seed) for seed in seeds]
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
 def _require(problems: list[str], out: str | Path | None) -> None:
     """Refuse what this machine or the folder can't do, before anything is written.
 
@@ -416,9 +445,10 @@ def _require(problems: list[str], out: str | Path | None) -> None:
     ScenarioError
         A `FolderBusyError` where nothing is wrong but that a process writes into the folder.
     """
-    taken = None if out is None else runner.out_problem(Path(out), "out")
-    if taken is not None:
-        if not problems and folder_lock.holder(Path(str(out))) is not None:
+    folder = _path(out)
+    taken = None if folder is None else runner.out_problem(folder, "out")
+    if folder is not None and taken is not None:
+        if not problems and folder_lock.holder(folder) is not None:
             raise FolderBusyError(taken)
         problems = [taken, *problems]
     if problems:
@@ -426,7 +456,7 @@ def _require(problems: list[str], out: str | Path | None) -> None:
 
 
 def _path(out: str | Path | None) -> Path | None:
-    return None if out is None else Path(out)
+    return None if out is None else as_path(out)
 
 
 def _say_nothing(text: str) -> None:
