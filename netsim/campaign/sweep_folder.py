@@ -31,6 +31,7 @@ from netsim.recording.whole_files import write_text
 from netsim.scenario import Scenario, to_toml
 from netsim.scenario.file import ORDERED
 from netsim.scenario.kinds import as_kinds
+from netsim.scenario.shipped import CHECKOUT_NAME, INSTALLED_NAME
 
 PARTS, UNFINISHED = ".parts", ".unfinished-"
 
@@ -293,9 +294,16 @@ def arguments(
 
 
 def _digest(module: ModuleType) -> str:
+    """A hash of a module's file and, of the user's own, of the helpers beside it."""
     if getattr(module, "__file__", None) is None:
         return "an object"
-    return hashlib.sha256(Path(str(module.__file__)).read_bytes()).hexdigest()[:16]
+    path = Path(str(module.__file__))
+    is_shipped = module.__name__.startswith((f"{CHECKOUT_NAME}.", f"{INSTALLED_NAME}.", "netsim."))
+    helpers = [] if is_shipped else sorted(path.parent.glob("_[!_]*.py"))
+    digest = hashlib.sha256(path.read_bytes())
+    for helper in helpers:
+        digest.update(helper.name.encode() + helper.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def define(top: Path, scenario: Scenario, said: Mapping[str, Any]) -> bool:

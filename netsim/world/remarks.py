@@ -60,6 +60,9 @@ def _of_classes(world: World) -> list[str]:
         np.bincount(samples.y[rows], minlength=samples.num_classes)
         for rows in (samples.train, samples.test)
     )
+    if np.count_nonzero(trained) == 1:
+        only = samples.class_names[int(trained.argmax())]
+        return [f"[data]: every training sample is of class {only}: there is nothing to tell apart"]
     lacking = [samples.class_names[c] for c in np.flatnonzero(trained == 0)]
     if not lacking:
         return []

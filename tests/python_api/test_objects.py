@@ -545,6 +545,7 @@ def test_what_becomes_of_arrays_and_modules_later_changes_no_scenario(small, as_
         (lambda y: y + 2, r"2 of 5 classes have no training sample \(0, 1\): are classes numbered"),
         (lambda y: 20 * y, r"38 of 41 .*\(1, 2, 3, 4, 5 and 33 more\)"),
         (lambda y: y, None),
+        (lambda y: 0 * y, "every training sample is of class 0"),
     ],
 )
 def test_classes_that_no_training_sample_has_are_remarked_on(small, change, said):
