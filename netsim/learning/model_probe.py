@@ -47,6 +47,7 @@ def probe(where: str, module: nn.Module, x: Tensor) -> tuple[Traits, Tensor]:
         module.eval()
         outputs, draws_in_evaluation = _pass(where, module, x)
         writes = any(t is not table.get(key) or not _same(t, v) for table, key, t, v in held)
+        _require_rows(where, module, x, outputs)
         module.train()
         for layer in module.modules():
             if isinstance(layer, DROPOUT):  # these are seeded in any case
@@ -63,6 +64,25 @@ def probe(where: str, module: nn.Module, x: Tensor) -> tuple[Traits, Tensor]:
             "which no seed of a run sets; draw by torch.rand or torch.randn"
         )
     return Traits(any(drew), draws_in_evaluation, writes, tuple(changed)), outputs
+
+
+def _require_rows(where: str, module: nn.Module, x: Tensor, outputs: Tensor) -> None:
+    """Refuse a model that gives a sample alone another shape than among others.
+
+    Raises
+    ------
+    ScenarioError
+    """
+    try:
+        alone, _ = _pass(where, module, x[:1])
+    except ScenarioError:
+        return  # it normalises over several: a run tells, should it have to take one alone
+    if len(outputs) == len(x) and alone.shape != outputs[:1].shape:
+        raise ScenarioError(
+            f"{where}: gives {tuple(alone.shape)} for one sample alone, and {tuple(outputs.shape)} "
+            f"for {len(x)}; a minibatch may have one: name the dimension that squeeze or reshape "
+            "takes, as in squeeze(-1)"
+        )
 
 
 def _pass(where: str, module: nn.Module, x: Tensor) -> tuple[Tensor, bool]:

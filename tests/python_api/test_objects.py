@@ -581,6 +581,29 @@ def test_outputs_that_no_loss_takes_are_refused(small, model):
         world.build(small.replace(model=model).tables)
 
 
+class Squeezed(Net):
+    def forward(self, x):
+        return super().forward(x).squeeze()
+
+
+class OverTheBatch(Net):
+    """Takes no sample alone, which is no fault of a run whose minibatches are larger."""
+
+    def __init__(self, input_shape, num_classes):
+        super().__init__(input_shape, num_classes)
+        self.norm = nn.BatchNorm1d(num_classes, track_running_stats=False)
+
+    def forward(self, x):
+        return self.norm(super().forward(x))
+
+
+def test_a_model_whose_rows_depend_on_their_number_is_refused(small):
+    said = r"gives \(10,\) for one sample alone, and \(2, 10\) for 2; .*squeeze\(-1\)"
+    with pytest.raises(netsim.ScenarioError, match=said):
+        world.build(small.replace(model=Squeezed).tables)
+    world.build(small.replace(model=OverTheBatch).tables)
+
+
 @pytest.mark.parametrize("graph", [np.ones((5, 5)), [[1], [0]], "ring graph"])
 def test_what_is_no_graph_is_told(small, graph):
     with pytest.raises(netsim.ScenarioError, match=r"\[topology\]"):
