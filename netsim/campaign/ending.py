@@ -211,11 +211,10 @@ def conclude_sweep(
         options = " ".join(
             f"--set {shlex.quote(f'{k}={written(v)}')}" for k, v in found["values"].items()
         )
-        n = len(swept.seeds)
-        over = "" if found["seeds"] == n else f" ({found['seeds']} of {n} seeds)"
-        line = f"  {select} {found['score']:.4g}{over} at {found['point']}: {options}"
+        lowest = "lowest " if scenario.main_metric.is_lowest_best(str(select)) else ""
+        line = f"  {lowest}{select} {found['score']:.4g} at {found['point']}: {options}"
         console.print(Text(f"best {algorithm}", style="bold") + Text(line))
     if select and not best:
-        console.print(f"no run has the metric {select}: no best trial")
+        console.print(Text(f"no point has {select} of all its seeds: none is the best"))
     seen = f"; {PAGE} in it shows what happened" if has_page else ""
     console.print(Text("results in ") + Text(str(top), style="bold") + Text(seen))

@@ -24,6 +24,8 @@ from netsim.scenario.kinds import kinds_of
 from netsim.scenario.labels import short_key, short_path, shown
 from netsim.scenario.sweep import Draw, Sweep
 
+_WHOLE = "must be a whole number"
+_NO_RANGE = "; ranges are of numbers with a point: list the values to draw from, as in 4,8,16"
 COMMAND_LINE = "command line"
 """The layer of a draft that the options of `netsim sweep` make."""
 
@@ -199,7 +201,11 @@ def plan(
                 checked = check(own, modules)
                 problems += runner.machine_problems(checked, own.path, modules, timing_only)
             except ScenarioError as error:
-                problems += str(error).splitlines()
+                lines = str(error).splitlines()
+                ranged = any(not sweep.draw[key].values for key in further)
+                problems += [
+                    f"{line}{_NO_RANGE}" if ranged and _WHOLE in line else line for line in lines
+                ]
         if problems:
             continue
         own = at_point(draft, point)
@@ -255,6 +261,7 @@ def seeds(sweep: Sweep, seed: int) -> tuple[int, ...]:
 def _said(draft: Draft, key: str, value: Any) -> str:
     """Describe the origin of a point's value, for errors."""
     for table, option in (("over", "--over"), ("draw", "--draw")):
-        if draft.source(("sweep", table, key)) == COMMAND_LINE:
+        stated = draft.raw.get("sweep", {}).get(table, {})
+        if key in stated and draft.source(("sweep", table, key)) == COMMAND_LINE:
             return f"{option} {key}={shown(value)}"
     return f"{draft.path}: [sweep] {key} = {shown(value)}"

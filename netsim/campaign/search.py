@@ -20,7 +20,7 @@ from typing import Any
 from netsim.campaign import sweep_folder
 from netsim.campaign.grid import Job, Outcome, Point, at_point, with_seed
 from netsim.campaign.play_job import Evaluation
-from netsim.campaign.sweep_results import TRIALS, score
+from netsim.campaign.sweep_results import TRIALS, require_number, score
 from netsim.engine import optional_imports
 from netsim.errors import ScenarioError
 from netsim.recording.summary import load
@@ -155,11 +155,11 @@ class Search:
         grid = [job.point.label] * bool(job.point.values)
         label = ",".join([*grid, *([name] if several else [])])
         pruners = self._optuna.pruners
-        prefers_lower = scenario.main_metric.prefers_lower(self._select)
+        lowest_best = scenario.main_metric.is_lowest_best(self._select)
         study = self._optuna.create_study(
             storage=storage,
             study_name=label or "search",
-            direction="minimize" if prefers_lower else "maximize",
+            direction="minimize" if lowest_best else "maximize",
             pruner=pruners.MedianPruner() if self._sweep.prunes else pruners.NopPruner(),
             load_if_exists=True,
         )
@@ -259,7 +259,18 @@ class Search:
         self._tell(trial, "done", statistics.fmean(trial.scores))
 
     def _score(self, job: Job) -> float | None:
-        return score(load(job.folder / job.names[0]), self._select)
+        """The score of a run that is done.
+
+        Raises
+        ------
+        RunFailedError
+            If it can have none, and no trial has had one: the search would learn nothing.
+        """
+        run = job.folder / job.names[0]
+        summary = load(run)
+        if all(record["score"] is None for record in self._records):
+            require_number(summary, self._select, run)
+        return score(summary, self._select)
 
     def _tell(self, trial: _Trial, word: str, value: float | None = None) -> None:
         states = self._optuna.trial.TrialState

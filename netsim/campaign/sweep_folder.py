@@ -22,6 +22,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from netsim.campaign import made_of
 from netsim.engine import runner
 from netsim.engine.checkpoints import command
 from netsim.errors import FolderBusyError, ScenarioError
@@ -30,6 +31,7 @@ from netsim.recording.whole_files import write_text
 from netsim.scenario import Scenario, to_toml
 from netsim.scenario.file import ORDERED
 from netsim.scenario.kinds import as_kinds
+from netsim.scenario.shipped import CHECKOUT_NAME, INSTALLED_NAME
 
 PARTS, UNFINISHED = ".parts", ".unfinished-"
 
@@ -292,9 +294,16 @@ def arguments(
 
 
 def _digest(module: ModuleType) -> str:
+    """A hash of a module's file and, of the user's own, of the helpers beside it."""
     if getattr(module, "__file__", None) is None:
         return "an object"
-    return hashlib.sha256(Path(str(module.__file__)).read_bytes()).hexdigest()[:16]
+    path = Path(str(module.__file__))
+    is_shipped = module.__name__.startswith((f"{CHECKOUT_NAME}.", f"{INSTALLED_NAME}.", "netsim."))
+    helpers = [] if is_shipped else sorted(path.parent.glob("_[!_]*.py"))
+    digest = hashlib.sha256(path.read_bytes())
+    for helper in helpers:
+        digest.update(helper.name.encode() + helper.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def define(top: Path, scenario: Scenario, said: Mapping[str, Any]) -> bool:
@@ -337,7 +346,26 @@ def define(top: Path, scenario: Scenario, said: Mapping[str, Any]) -> bool:
             f"--out {top}: holds another sweep: {text}. To go on with it, say the same again; else "
             "choose another folder"
         )
+    _require_same_inputs(top)
     return False
+
+
+def _require_same_inputs(top: Path) -> None:
+    """Refuse a sweep of which done runs have read an input file that is another one now.
+
+    Raises
+    ------
+    ScenarioError
+    """
+    changes = made_of.Changes()
+    for path in sorted(top.glob("*/seed-*/*/environment.json")):
+        run = path.parent
+        changed = [] if UNFINISHED in run.parent.name else changes.since(run, "inputs")
+        if changed and state(run) == "done":
+            raise ScenarioError(
+                f"--out {top}: {changed[0]} has changed since {run.relative_to(top)} was played, "
+                "and its points would be of different files. Put it back, or choose another folder"
+            )
 
 
 def said_there(top: Path) -> dict[str, Any]:

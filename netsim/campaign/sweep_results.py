@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from netsim.campaign import grid, sweep_folder
 from netsim.campaign.sweep_folder import definition
+from netsim.engine.runner import RunFailedError
 from netsim.errors import ScenarioError, one_line
 from netsim.recording import run_folder, summary_fields
 from netsim.recording.csv_files import write_csv
@@ -203,12 +204,47 @@ def played_points(top: Path) -> dict[str, dict[str, Any]]:
 
 def score(summary: dict[str, Any], select: str) -> float | None:
     """The number by which a trial is judged: a metric's mean over nodes at its last evaluation."""
+    found = _selected(summary, select)
+    return float(found) if _is_number(found) else None
+
+
+def require_number(summary: dict[str, Any], select: str, run: Path) -> None:
+    """Refuse a `select` that no model of a run could have as a number: null is one that diverged.
+
+    Parameters
+    ----------
+    summary : dict
+        Of the run.
+    select : str
+    run : Path
+        Its folder, for the message.
+
+    Raises
+    ------
+    RunFailedError
+    """
+    found = _selected(summary, select)
+    if found is None or _is_number(found):
+        return
+    known = [name for name, block in summary.items() if isinstance(block, dict) and "mean" in block]
+    raise RunFailedError(
+        f'[sweep] select = "{one_line(select)}": {run} has no such number'
+        f"{did_you_mean(select, known) or '.'} Its metrics are {', '.join(known) or 'none'}; a "
+        "path into its summary.json may stand there, too, such as delay.mean_s. Search with "
+        "another select, in another folder"
+    )
+
+
+def _selected(summary: dict[str, Any], select: str) -> Any:
+    """Value at a path of keys, of a metric its mean; empty text where there is nothing."""
     found: Any = summary
     for key in select.split("."):
-        found = found.get(key) if isinstance(found, dict) else None
-    if isinstance(found, dict):
-        found = found.get("mean")
-    return float(found) if isinstance(found, int | float) else None
+        found = found.get(key, "") if isinstance(found, dict) else ""
+    return found.get("mean", "") if isinstance(found, dict) else found
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def best_trials(
@@ -224,27 +260,29 @@ def best_trials(
     Parameters
     ----------
     points : mapping of str to mapping
-        Values by label, in the sweep's order; left out are points without a run that is done, and
-        those with one that has no score, as it diverged: the others would be the lucky ones.
+        Values by label, in the sweep's order; left out are those of which a seed has no score, as
+        its run failed, diverged, was ended early or is still to come: the others would be the lucky
+        ones.
     seeds : sequence of int
     names : sequence of str
         Of the algorithms.
     select : str
-        The metric: the highest wins, of a loss the lowest.
+        The metric, or a path into the summary: the highest wins, the lowest where
+        `main.is_lowest_best`.
     out : Path
         The sweep's folder.
     main : MainMetric
-        Of the task: says of which metrics the lowest wins.
+        Of the task.
 
     Returns
     -------
     dict
         By algorithm: `point`, `values` (key paths and their values), `score` (mean over seeds),
-        `std_seeds` and `seeds`. Empty where no run has the metric.
+        `std_seeds` and `seeds`. Empty where no point has the metric of all its seeds.
     """
     rows: list[dict[str, Any]] = []
     best: dict[str, dict[str, Any]] = {}
-    sign = -1.0 if main.prefers_lower(select) else 1.0
+    sign = -1.0 if main.is_lowest_best(select) else 1.0
     for label, values in points.items():
         for name in names:
             scores = _scores(out / label, seeds, name, select)
@@ -264,13 +302,12 @@ def best_trials(
 
 
 def _scores(folder: Path, seeds: Sequence[int], name: str, select: str) -> list[float]:
-    """The scores of a point's runs that are done; empty if one of them has none."""
+    """The scores of a point's runs, one a seed; empty if one of them has none."""
     found = []
     for seed in seeds:
         run = folder / f"seed-{seed}" / name
-        if sweep_folder.state(run) == "done":
-            value = score(load(run), select)
-            if value is None:
-                return []
-            found.append(value)
+        value = score(load(run), select) if sweep_folder.state(run) == "done" else None
+        if value is None:
+            return []
+        found.append(value)
     return found

@@ -221,6 +221,9 @@ def play(
             if new and where.only is None:
                 sweep_folder.withdraw(top)
             raise
+        except runner.RunFailedError:
+            played.sum_up("failed")
+            raise
         except KeyboardInterrupt as stop:
             played.sum_up("interrupted")
             raise played.with_what_is_missing(stop) from None

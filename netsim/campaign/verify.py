@@ -2,12 +2,13 @@
 
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from netsim.backends.native.library import why_missing
+from netsim.campaign import made_of
 from netsim.campaign.sweep_folder import ARGUMENTS, UNFINISHED
 from netsim.engine import runner
 from netsim.engine.checkpoints import command
@@ -18,7 +19,6 @@ from netsim.recording.checksums import JOURNAL
 from netsim.scenario import Scenario, check, draft_of
 from netsim.scenario.kinds import Kinds
 from netsim.scenario.shipped import algorithms_package
-from netsim.traces.input_files import InputFile
 
 MOST_BYTES = 1 << 30
 """A larger file is none that a run writes, but for the arrays that it keeps."""
@@ -85,17 +85,17 @@ def verify(
     require_finished(folder)
     report = Report(folder)
     changed = _check_files(folder, report)
-    made_of = _environment(folder)
+    environment = _environment(folder)
     if "environment.json" not in changed:
-        _check_inputs(made_of, report)
-        report.notes += version_notes(made_of, versions())
+        _check_inputs(environment, report)
+        report.notes += version_notes(environment, versions())
     if not rerun:
         return report
     unsure = sorted(changed & _NEEDED)
     if unsure:
         report.notes.append(f"not played again: {' and '.join(unsure)} is not what was played")
         return report
-    timing_only = bool(made_of.get("timing_only"))
+    timing_only = bool(environment.get("timing_only"))
     with tempfile.TemporaryDirectory(prefix="netsim-verify-") as place:
         again = Path(place) / "run"
         scenario, path = _scenario(
@@ -223,12 +223,11 @@ def _check_files(folder: Path, report: Report, runs: Sequence[Path] = ()) -> set
     return set(wrong)
 
 
-def _check_inputs(made_of: dict[str, Any], report: Report) -> None:
+def _check_inputs(environment: dict[str, Any], report: Report) -> None:
     """Compare the files that the run was made of with what they are now."""
     count, found = 0, []
-    made_from = {"inputs": "input file", "algorithm": "algorithm", "components": "component"}
-    for name, kind in made_from.items():
-        for entry in _input_files(made_of, name):
+    for name, kind in made_of.SORTS.items():
+        for entry in made_of.files(environment, name):
             count += 1
             try:
                 if not entry.is_as_it_was():
@@ -240,15 +239,6 @@ def _check_inputs(made_of: dict[str, Any], report: Report) -> None:
     report.differences += found
     if count and not found:
         report.same.append(f"{count} files that it was made of")
-
-
-def _input_files(made_of: dict[str, Any], name: str) -> Iterator[InputFile]:
-    entries = made_of.get(name)
-    for entry in entries if isinstance(entries, list) else []:
-        try:
-            yield InputFile(str(entry["file"]), int(entry["bytes"]), str(entry["sha256"]))
-        except (TypeError, KeyError, ValueError):
-            raise ScenarioError(f"environment.json: {name} is no list of files") from None
 
 
 def _environment(folder: Path) -> dict[str, Any]:
@@ -307,11 +297,11 @@ def _scenario(
 
 def _folders_then(folder: Path) -> str:
     """Describe the folders of the user's components at the time of the run; never read."""
-    made_of, shipped = _environment(folder), Path(algorithms_package().__path__[0])
+    environment, shipped = _environment(folder), Path(algorithms_package().__path__[0])
     files = [
         Path(entry.file)
         for name in ("algorithm", "components")
-        for entry in _input_files(made_of, name)
+        for entry in made_of.files(environment, name)
     ]
     own = dict.fromkeys(str(file.parent) for file in files if file.parent != shipped)
     return f" (then: {', '.join(own)})" if own else ""

@@ -114,6 +114,11 @@ def machine_problems(
 def out_problem(out: Path, option: str = "--out") -> str | None:
     """Why results can't be written to a folder, or None. Writes nothing."""
     said = f"{option} {one_line(out)}"
+    if spelt_out(str(out)) != out:
+        return (
+            f"{said}: names a folder ~ here, and not the home folder, as the shell has not spelt "
+            f"it out; write a space in place of the = before it, or {one_line(out.absolute())}"
+        )
     try:
         existing, kind = out, _kind(out)
         if kind is not None and not stat.S_ISDIR(kind):

@@ -47,6 +47,7 @@ def probe(where: str, module: nn.Module, x: Tensor) -> tuple[Traits, Tensor]:
         module.eval()
         outputs, draws_in_evaluation = _pass(where, module, x)
         writes = any(t is not table.get(key) or not _same(t, v) for table, key, t, v in held)
+        _require_rows(where, module, x, outputs)
         module.train()
         for layer in module.modules():
             if isinstance(layer, DROPOUT):  # these are seeded in any case
@@ -65,6 +66,25 @@ def probe(where: str, module: nn.Module, x: Tensor) -> tuple[Traits, Tensor]:
     return Traits(any(drew), draws_in_evaluation, writes, tuple(changed)), outputs
 
 
+def _require_rows(where: str, module: nn.Module, x: Tensor, outputs: Tensor) -> None:
+    """Refuse a model that gives a sample alone another shape than among others.
+
+    Raises
+    ------
+    ScenarioError
+    """
+    try:
+        alone, _ = _pass(where, module, x[:1])
+    except ScenarioError:
+        return  # it normalises over several: a run tells, should it have to take one alone
+    if len(outputs) == len(x) and alone.shape != outputs[:1].shape:
+        raise ScenarioError(
+            f"{where}: gives {tuple(alone.shape)} for one sample alone, and {tuple(outputs.shape)} "
+            f"for {len(x)}; a minibatch may have one: name the dimension that squeeze or reshape "
+            "takes, as in squeeze(-1)"
+        )
+
+
 def _pass(where: str, module: nn.Module, x: Tensor) -> tuple[Tensor, bool]:
     """Outputs, and whether torch's generator has moved."""
     state = torch_state()
@@ -81,6 +101,11 @@ def _pass(where: str, module: nn.Module, x: Tensor) -> tuple[Tensor, bool]:
         raise ScenarioError(
             f"{where}: gives a {type(outputs).__name__}; it must give one tensor, with a row for "
             "each sample: wrap it in a module whose forward returns that"
+        )
+    if outputs.dtype not in (torch.float32, torch.float64):
+        raise ScenarioError(
+            f"{where}: gives outputs of {outputs.dtype}; losses and metrics take float32 or "
+            "float64: write .float() behind them"
         )
     return outputs, torch_state() != state
 

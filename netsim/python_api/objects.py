@@ -22,8 +22,10 @@ from pydantic import create_model
 
 from netsim.errors import ScenarioError
 from netsim.registry import TAGS, Component, family_of, shipped_family, tag_of
+from netsim.scenario import forgotten_yields
 from netsim.scenario.algorithm_contract import contract_problems, with_own_params
 from netsim.scenario.draft import LISTS, KeyPath
+from netsim.scenario.labels import shown
 
 PREFIX = "netsim_objects_"
 """Prefix of the modules that stand for algorithm classes."""
@@ -115,18 +117,32 @@ class Naming:
             return value.tolist()
         return str(value) if isinstance(value, Path) else value
 
-    def swept(self, over: Mapping[str, Any]) -> dict[str, Any]:
+    def swept(self, over: Mapping[str, Any], ranges: bool = False) -> dict[str, Any]:
         """Lists of values by key path, as `[sweep]` has them.
+
+        Parameters
+        ----------
+        over : mapping of str to iterable
+        ranges : bool
+            Whether a table may stand for a list, such as `{"low": 0.1, "high": 1.0}`.
 
         Raises
         ------
         ScenarioError
             If an object can't be what stands there, or one value stands for a list.
         """
-        found = {}
+        if not isinstance(over, Mapping):
+            raise ScenarioError(
+                f"netsim.sweep: {shown(over)}: is no table of keys and their values; write "
+                '{"key.path": [1, 2]}'
+            )
+        found: dict[str, Any] = {}
         for key, values in over.items():
             dotted = dotted_key(key)
-            if isinstance(values, str) or not isinstance(values, Iterable):
+            if ranges and isinstance(values, Mapping):
+                found[dotted] = self.plain(values, ())
+                continue
+            if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
                 raise ScenarioError(
                     f"netsim.sweep: {dotted} = {values!r}: is one value; put those to play into a "
                     f"list: [{values!r}]"
@@ -213,7 +229,7 @@ def algorithm_module(thing: Any, name: str) -> ModuleType:
         )
     module = _module_of(thing, name) if inspect.isclass(thing) else thing
     where = f"algorithm {name}"
-    problems = contract_problems(where, module)
+    problems = contract_problems(where, module) or forgotten_yields.problems(where, thing)
     if problems:
         raise ScenarioError("\n".join(problems))
     return with_own_params(module)

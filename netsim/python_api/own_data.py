@@ -152,6 +152,7 @@ def _rows(part: Any, name: str) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any
         )
     given = dict(zip(("inputs", "targets", "users"), part, strict=False))
     for what, values in given.items():
+        _require_dense(values, what, where)
         _require_one_shape(values, what, where)
     x, y = _array(part[0]), _array(part[1])
     users = _array(part[2]) if len(part) == 3 else None
@@ -165,7 +166,8 @@ def _rows(part: Any, name: str) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any
         row = int(np.argmax(np.char.strip(users) == ""))
         raise DataError(f"{where}: the user of sample {row} is empty; leave out such samples")
     is_whole = x.dtype.kind in "biu" and x.dtype != np.uint8
-    inputs = np.ascontiguousarray(x, dtype=np.int64 if is_whole else np.float32)
+    # A copy: what becomes of the caller's arrays changes no scenario.
+    inputs = np.array(x, dtype=np.int64 if is_whole else np.float32, order="C")
     return inputs, y.astype(np.int64 if y.dtype.kind in "biu" else np.float64), users
 
 
@@ -205,7 +207,24 @@ def _numbered(parts: list[Any], name: str) -> list[Rows]:
 
 
 def _array(value: Any) -> NDArray[Any]:
-    return value.detach().cpu().numpy() if isinstance(value, torch.Tensor) else np.asarray(value)
+    if not isinstance(value, torch.Tensor):
+        return np.asarray(value)
+    plain = value.detach().cpu()
+    return (plain.float() if plain.dtype == torch.bfloat16 else plain).numpy()
+
+
+def _require_dense(values: Any, what: str, where: str) -> None:
+    """Refuse arrays in which not every entry is a value: sparse ones, and masked entries."""
+    is_tensor = isinstance(values, torch.Tensor)
+    if (is_tensor and values.layout != torch.strided) or hasattr(values, "toarray"):
+        name = "to_dense" if is_tensor else "toarray"
+        raise DataError(f"{where}: {what} are sparse; give {what}.{name}()")
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        row = int(np.argwhere(np.ma.getmaskarray(values))[0][0])
+        raise DataError(
+            f"{where}: {what} have masked entries, the first in sample {row}; leave out such "
+            f"samples, or give {what}.filled(value)"
+        )
 
 
 def _require_one_shape(values: Any, what: str, where: str) -> None:

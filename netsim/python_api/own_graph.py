@@ -9,6 +9,8 @@ from pydantic import create_model
 
 from netsim.errors import ScenarioError, one_line
 from netsim.topology import Site, StatedWire, Topology
+from netsim.traces.files import whole_number
+from netsim.traces.remarks import note_other_ids, note_remark
 
 _STATED = ("rate_bps", "latency_s")
 _CALLED = {
@@ -28,6 +30,8 @@ class OwnGraph(Topology):
     kind: str
     peers: ClassVar[list[tuple[int, ...]]]
     stated: ClassVar[dict[tuple[int, int], StatedWire]]
+    names: ClassVar[tuple[str, ...]]
+    unread: ClassVar[tuple[str, ...]]
 
     def neighbours(self, site: Site) -> list[tuple[int, ...]]:
         """The neighbours of every node; see the base class."""
@@ -36,6 +40,12 @@ class OwnGraph(Topology):
             raise ScenarioError(
                 f'[topology] kind = "{self.kind}": the graph has {len(peers)} nodes, [nodes] count '
                 f"= {site.nodes}; set the count to {len(peers)}"
+            )
+        note_other_ids("topology", type(self).names)
+        if type(self).unread:
+            note_remark(
+                f'[topology] kind = "{self.kind}": of values of edges rate_bps and latency_s are '
+                f"read, not {', '.join(type(self).unread)}"
             )
         return list(peers)
 
@@ -50,21 +60,25 @@ def graph_kind(graph: nx.Graph, name: str) -> type[OwnGraph]:
     Parameters
     ----------
     graph : networkx.Graph
-        Nodes 0 .. n-1 are those of the scenario; of other names the first is node 0 and so on.
-        Edges may have `rate_bps` and `latency_s`, those of a DiGraph for each direction. Links of a
-        node to itself are left out.
+        Nodes are those of the scenario: whole numbers, also as texts, in their numerical order,
+        other names in their order in the graph; `run.nodes` has them as `topology_id`. Edges may
+        have `rate_bps` and `latency_s`, those of a DiGraph for each direction. Links of a node to
+        itself are left out.
     name : str
         Of the kind.
 
     Raises
     ------
     ScenarioError
-        If a DiGraph has an edge in one direction only, parallel edges differ, or a rate or latency
-        is no such number.
+        If a DiGraph has an edge in one direction only, parallel edges differ, a rate or latency is
+        no such number, or two nodes are one number.
     """
-    ids = list(graph.nodes)
-    if set(ids) == set(range(len(ids))):
-        ids.sort()
+    if not isinstance(graph, nx.Graph):
+        raise ScenarioError(
+            f"[topology] is a {type(graph).__name__}, no networkx graph; give one, of a matrix "
+            "networkx.from_numpy_array(matrix)"
+        )
+    ids = _in_order(list(graph.nodes))
     number = {name: i for i, name in enumerate(ids)}
     found: list[set[int]] = [set() for _ in ids]
     stated: dict[tuple[int, int], StatedWire] = {}
@@ -90,8 +104,42 @@ def graph_kind(graph: nx.Graph, name: str) -> type[OwnGraph]:
     kind: Any = (Literal[name], name)
     made: type[OwnGraph] = create_model(name, __base__=OwnGraph, kind=kind)
     made.peers = [tuple(sorted(peers)) for peers in found]
+    made.names = tuple(one_line(name) for name in ids)
+    made.unread = _unread(graph)
     made.stated = {pair: wire for pair, wire in stated.items() if any(v is not None for v in wire)}
     return made
+
+
+def _in_order(ids: list[Any]) -> list[Any]:
+    """Nodes of a graph in the order of the scenario's."""
+    if set(ids) == set(range(len(ids))):
+        return sorted(ids)
+    if any(isinstance(name, bool) or not isinstance(name, int | str) for name in ids):
+        return ids
+    numbers = [whole_number(str(name)) for name in ids]
+    if None in numbers:
+        return ids
+    twice = next((i for i, n in enumerate(numbers) if n in numbers[:i]), None)
+    if twice is not None:
+        one = ids[numbers.index(numbers[twice])]
+        raise ScenarioError(
+            f"[topology]: the graph's nodes {one!r} and {ids[twice]!r} are one number; write a "
+            "node in one way"
+        )
+    return [name for _, name in sorted(zip(numbers, ids, strict=True))]
+
+
+def _unread(graph: nx.Graph) -> tuple[str, ...]:
+    """Names of values of edges that nothing reads; a weight of 1 everywhere says nothing."""
+    values: dict[str, list[Any]] = {}
+    for _, _, data in graph.edges(data=True):
+        for key, value in data.items():
+            values.setdefault(one_line(key)[:40], []).append(value)
+    return tuple(
+        key
+        for key, found in values.items()
+        if key not in _STATED and not (key == "weight" and all(v == 1 for v in found))
+    )
 
 
 def _wire(values: Mapping[Any, Any], told: str) -> StatedWire:

@@ -114,11 +114,11 @@ def _copies(model: nn.Module, name: str) -> Callable[[], nn.Module]:
         if parameter._backward_hooks or getattr(parameter, "_post_accumulate_grad_hooks", None):
             raise ScenarioError(f"{where}: {key} has a hook, which copies of it lose; {remedy}")
     try:
-        copy.deepcopy(model)
+        first = copy.deepcopy(model)  # later training of the module changes no scenario
     except Exception as error:  # whatever a copy may raise
         said = one_line(str(error).partition("\n")[0])
         raise ScenarioError(f"{where}: can't be copied ({said}); {remedy}") from error
-    return lambda: copy.deepcopy(model)
+    return lambda: copy.deepcopy(first)
 
 
 def _in_two_parts(module: nn.Module) -> nn.Module:

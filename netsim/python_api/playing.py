@@ -7,10 +7,12 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from importlib import import_module
+from numbers import Integral
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal
 
-from netsim.campaign import folder_rotation, sweep_folder, sweeping
+from netsim.campaign import folder_rotation, made_of, sweep_folder, sweeping
 from netsim.campaign import resume as campaign_resume
 from netsim.campaign.ending import RunEnding
 from netsim.engine import component_record, runner
@@ -19,8 +21,8 @@ from netsim.errors import AlteredError, FolderBusyError, ScenarioError
 from netsim.node.decisions import Decision
 from netsim.python_api.objects import Naming
 from netsim.python_api.runs import Run, Sweep, opened_run, opened_sweep
-from netsim.python_api.scenario import Scenario, as_scenario, changed, kinds_for, parts
-from netsim.recording import folder_lock, status
+from netsim.python_api.scenario import Scenario, as_path, as_scenario, changed, kinds_for, parts
+from netsim.recording import folder_lock, run_folder, status
 from netsim.recording.observers import EvaluationEvent, MessageEvent, Observers, WakeupEvent
 from netsim.recording.summary import run_folders
 from netsim.scenario import AlgorithmEntry, draft_of, to_toml
@@ -28,6 +30,7 @@ from netsim.scenario import check as check_tables
 from netsim.scenario.kinds import kinds_of
 from netsim.scenario.sweep import Sweep as SweepTable
 from netsim.terminal.progress import score_of, words_of
+from netsim.traces.input_files import InputFile
 
 if TYPE_CHECKING:
     from netsim.engine.progress import Progress
@@ -87,7 +90,8 @@ def run(
     resume : bool
         Take `out` as it is found: open a run of this scenario that has ended, go on with one that
         was broken off; one without a checkpoint, or that failed, moves to `out.1` and is played
-        anew, with a warning. A folder of another scenario is refused, and so are observers.
+        anew, with a warning. A folder of another scenario is refused, also of one whose input files
+        or algorithms have changed since, and so are observers and agents.
     progress : bool
         Show how it goes, in one line.
     on_message : callable, optional
@@ -132,9 +136,10 @@ def run(
         )
     observers = Observers(on_message=on_message, on_wakeup=on_wakeup, on_evaluation=on_evaluation)
     if resume:
-        if observers != Observers():
-            raise ScenarioError(f"{RUN}: resume=True: takes no observers; leave one of both out")
-        there = _found_there(chosen, out, progress)
+        if observers != Observers() or agent is not None:
+            told = "agent" if agent is not None else "observers"
+            raise ScenarioError(f"{RUN}: resume=True: takes no {told}; leave one of both out")
+        there = _found_there(chosen, out, timing_only, progress)
         if there is not None:
             return there
     made: list[Path] = []
@@ -168,8 +173,17 @@ def run(
     return found
 
 
-def _found_there(scenario: Scenario, out: str | Path | None, progress: bool) -> Run | None:
+def _found_there(
+    scenario: Scenario, out: str | Path | None, timing_only: bool, progress: bool
+) -> Run | None:
     """The run that a folder holds, gone on with where need be; None: it is to be played.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    out : str, Path or None
+    timing_only, progress : bool
+        As of `run`.
 
     Raises
     ------
@@ -178,11 +192,12 @@ def _found_there(scenario: Scenario, out: str | Path | None, progress: bool) -> 
     """
     if out is None:
         raise ScenarioError(f"{RUN}: resume=True: needs out=, the folder to go on with")
-    folder = Path(out)
+    folder = as_path(out)
     if not runner.has_begun(folder):
         return None
     with kinds_for(scenario) as kinds:
         found = check_tables(draft_of(str(folder / "scenario.toml"), (), kinds), kinds)
+        modules = {entry.name: kinds[entry.kind] for entry in scenario.tables.algorithm}
     there, here = (tomllib.loads(text) for text in (to_toml(found), scenario.to_toml()))
     differing = [
         key
@@ -193,10 +208,22 @@ def _found_there(scenario: Scenario, out: str | Path | None, progress: bool) -> 
         raise ScenarioError(
             f"{folder}: is a run with other {', '.join(differing)}; choose another folder"
         )
-    if campaign_resume.has_ended(folder):
+    has_ended = campaign_resume.has_ended(folder)
+    has_failed = not has_ended and status.read(folder).get("state") == "failed"
+    changed = [] if has_failed else _changed_since(folder, modules, timing_only)
+    if changed:
+        raise ScenarioError(
+            f"{folder}: is a run of something else: {'; '.join(changed)}; choose another folder"
+        )
+    objects = parts(scenario)[1]
+    if objects and not has_failed:
+        names = ", ".join([*(name for _, name in objects.components), *objects.algorithms])
+        told = f"{folder}: taken as it is: whether {names} was the same object then is not known"
+        warnings.warn(told, RunWarning, stacklevel=3)
+    if has_ended:
         return opened_run(folder, run_folders(folder), scenario)
     why = "it failed"
-    if status.read(folder).get("state") != "failed":
+    if not has_failed:
         try:
             return resume(folder, scenario, progress=progress)
         except FolderBusyError:
@@ -207,6 +234,33 @@ def _found_there(scenario: Scenario, out: str | Path | None, progress: bool) -> 
     told = f"{folder}: moved to {aside} and played anew: {why}"
     warnings.warn(told, RunWarning, stacklevel=3)
     return None
+
+
+def _changed_since(folder: Path, modules: Mapping[str, ModuleType], timing_only: bool) -> list[str]:
+    """Describe what differs, beside its scenario, between the run of a folder and the one wanted.
+
+    Parameters
+    ----------
+    folder : Path
+    modules : mapping of str to module
+        Of the algorithms, by their names in the scenario.
+    timing_only : bool
+    """
+    found, changes = [], made_of.Changes()
+    for run in [folder, *(folder / name for name in modules)]:
+        if not (run / "environment.json").is_file():
+            continue
+        environment = run_folder.environment(run)
+        if environment.get("timing_only", timing_only) != timing_only:
+            found.append(f"it was played {'with' if not timing_only else 'without'} timing_only")
+        found += [f"{what} has changed" for what in changes.since(run, *made_of.SORTS)]
+        name = next(iter(modules)) if run == folder else run.name
+        then = [file.sha256 for file in made_of.files(environment, "algorithm")][:1]
+        file = getattr(modules[name], "__file__", None)
+        now = [InputFile.of(Path(file)).sha256] if file else []
+        if then != now and "algorithm" in environment and not any("algorithm" in f for f in found):
+            found.append(f"algorithm {name} has changed")
+    return list(dict.fromkeys(found))
 
 
 def sweep(
@@ -259,9 +313,9 @@ def sweep(
     RunFailedError
         If a run failed; the others' results are there.
     """
-    if only is not None and not 1 <= only[0] <= only[1]:
+    if only is not None and not _is_part(only):
         told = "is no part; say which, from 1, of how many, such as (3, 8)"
-        raise ScenarioError(f"{SWEEP}: only = {only}: {told}")
+        raise ScenarioError(f"{SWEEP}: only = {only!r}: {told}")
     chosen = _with_sweep(as_scenario(scenario, algorithms), {"over": over, "seeds": seeds, **table})
     draft, objects, folders = parts(chosen)
     if objects:  # what they were when a folder was begun is not known
@@ -308,7 +362,7 @@ def resume(
     NetsimError
         If it failed on its way.
     """
-    path = Path(folder)
+    path = as_path(folder)
     if campaign_resume.has_ended(path):
         return opened_run(path, run_folders(path), scenario)
     told = tell or _say_nothing
@@ -335,11 +389,12 @@ def _with_sweep(scenario: Scenario, stated: Mapping[str, Any]) -> Scenario:
     draft, objects, folders = parts(scenario)
     own, naming = draft.copy(), Naming()
     table = {key: value for key, value in stated.items() if value is not None}
-    for key in ("over", "draw"):
-        if key in table:
-            table[key] = naming.swept(table[key])
+    if "over" in table:
+        table["over"] = naming.swept(table["over"])
+    if "draw" in table:
+        table["draw"] = naming.swept(table["draw"], ranges=True)
     if "seeds" in table:
-        table["seeds"] = [int(seed) for seed in table["seeds"]]
+        table["seeds"] = _seeds(table["seeds"])
     objects = objects.or_those_of(naming.found)
     if objects and table.setdefault("jobs", 1) != 1:
         raise ScenarioError(
@@ -355,6 +410,33 @@ def _with_sweep(scenario: Scenario, stated: Mapping[str, Any]) -> Scenario:
     return found
 
 
+def _is_part(only: Any) -> bool:
+    """Return whether something says which part of how many."""
+    is_pair = isinstance(only, list | tuple) and len(only) == 2
+    return is_pair and all(map(_is_whole, only)) and 1 <= only[0] <= only[1]
+
+
+def _seeds(given: Any) -> list[int]:
+    """The seeds of a sweep.
+
+    Raises
+    ------
+    ScenarioError
+        If they are no whole numbers.
+    """
+    is_list = isinstance(given, Iterable) and not isinstance(given, str | bytes)
+    seeds = list(given) if is_list else [given]
+    if not is_list or not all(map(_is_whole, seeds)):
+        raise ScenarioError(
+            f"{SWEEP}: seeds = {given!r}: must be whole numbers, such as range(5) or [0, 3, 7]"
+        )
+    return [int(seed) for seed in seeds]
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
 def _require(problems: list[str], out: str | Path | None) -> None:
     """Refuse what this machine or the folder can't do, before anything is written.
 
@@ -363,9 +445,10 @@ def _require(problems: list[str], out: str | Path | None) -> None:
     ScenarioError
         A `FolderBusyError` where nothing is wrong but that a process writes into the folder.
     """
-    taken = None if out is None else runner.out_problem(Path(out), "out")
-    if taken is not None:
-        if not problems and folder_lock.holder(Path(str(out))) is not None:
+    folder = _path(out)
+    taken = None if folder is None else runner.out_problem(folder, "out")
+    if folder is not None and taken is not None:
+        if not problems and folder_lock.holder(folder) is not None:
             raise FolderBusyError(taken)
         problems = [taken, *problems]
     if problems:
@@ -373,7 +456,7 @@ def _require(problems: list[str], out: str | Path | None) -> None:
 
 
 def _path(out: str | Path | None) -> Path | None:
-    return None if out is None else Path(out)
+    return None if out is None else as_path(out)
 
 
 def _say_nothing(text: str) -> None:

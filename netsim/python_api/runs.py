@@ -1,5 +1,6 @@
 """Runs and sweeps that have been played, opened by their folders: tables, figures, comparisons."""
 
+import html
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -10,7 +11,7 @@ import pandas as pd
 from netsim.campaign import sweep_results
 from netsim.errors import ScenarioError, one_line
 from netsim.python_api.plots import Plots, SweepPlots
-from netsim.python_api.scenario import Scenario, load
+from netsim.python_api.scenario import Scenario, as_path, load
 from netsim.recording import run_folder
 from netsim.recording.reader import RunFolder
 from netsim.recording.run_warnings import warnings_of
@@ -47,6 +48,7 @@ class Run:
         self.folder = folder
         self._runs = tuple(runs)
         self._scenario = scenario
+        self._place = folder.absolute()  # whatever the working folder is later
 
     @property
     def algorithms(self) -> tuple[str, ...]:
@@ -63,7 +65,7 @@ class Run:
             If it names kinds that are not known here, as those of objects of another session.
         """
         if self._scenario is None:
-            self._scenario = load(run_folder.scenario_file(self.folder))
+            self._scenario = load(run_folder.scenario_file(self._place))
         return self._scenario
 
     def __getitem__(self, algorithm: str) -> "Run":
@@ -77,7 +79,9 @@ class Run:
         return self._of(chosen)
 
     def _of(self, runs: Sequence[RunFolder]) -> "Run":
-        return Run(self.folder, runs, self._scenario)
+        chosen = Run(self.folder, runs, self._scenario)
+        chosen._place = self._place
+        return chosen
 
     def __iter__(self) -> Iterator["Run"]:
         """Yield the runs of each algorithm."""
@@ -173,7 +177,7 @@ class Run:
         """All of `summary.json` by algorithm; of a sweep by the folder of each run."""
         several = len(self.algorithms) < len(self._runs)
         return {
-            str(run.folder.relative_to(self.folder) if several else run.labels["algorithm"]): (
+            str(run.folder.relative_to(self._place) if several else run.labels["algorithm"]): (
                 summary_of(run.folder)
             )
             for run in self._runs
@@ -262,7 +266,10 @@ class Run:
         return f"<{type(self).__name__} {', '.join(self.algorithms)} in {self.folder}>"
 
     def _repr_html_(self) -> str:
-        shown = self.summary
+        try:
+            shown = self.summary
+        except ScenarioError as problem:
+            return f"<p>{html.escape(str(problem))}</p>"
         named = [name for name in SHOWN if name in shown]
         return f"<p>{self.folder}</p>" + str(shown[named]._repr_html_())
 
@@ -293,7 +300,9 @@ class Sweep(Run):
         self.design = design
 
     def _of(self, runs: Sequence[RunFolder]) -> "Sweep":
-        return Sweep(self.folder, runs, self.design, self._scenario)
+        chosen = Sweep(self.folder, runs, self.design, self._scenario)
+        chosen._place = self._place
+        return chosen
 
     @property
     def points(self) -> pd.DataFrame:
@@ -302,7 +311,7 @@ class Sweep(Run):
         `diff` is that to the first point, with `diff_low` and `diff_high`, over the `diff_seeds`
         seeds that both have; the mean is over `seeds`.
         """
-        found = pd.DataFrame(tidy_rows(compare_points(self.folder, self.design)))
+        found = pd.DataFrame(tidy_rows(compare_points(self._place, self.design)))
         return found[found["algorithm"].isin(self.algorithms)].reset_index(drop=True)
 
     @property
@@ -314,7 +323,7 @@ class Sweep(Run):
         """
         rows = [
             {"point": point, "algorithm": algorithm, "seed": seed, **measures}
-            for point, algorithms in run_rows(self.folder, self.design).items()
+            for point, algorithms in run_rows(self._place, self.design).items()
             for algorithm, seeds in algorithms.items()
             for seed, measures in seeds.items()
             if algorithm in self.algorithms
@@ -324,7 +333,7 @@ class Sweep(Run):
     @property
     def plot(self) -> SweepPlots:
         """Figures: those of runs, and `sweep.plot.sweep()`."""
-        return SweepPlots(self._runs, self.folder, self.design)
+        return SweepPlots(self._runs, self._place, self.design)
 
 
 def open_folder(folder: str | Path) -> Run:
@@ -345,7 +354,7 @@ def open_folder(folder: str | Path) -> Run:
     ScenarioError
         If no finished run is there.
     """
-    path = Path(folder)
+    path = as_path(folder)
     if sweep_results.is_sweep(path):
         return opened_sweep(path, None)
     return opened_run(path, run_folders(path), None)
@@ -366,7 +375,9 @@ def opened_run(folder: Path, folders: Sequence[Path], scenario: Scenario | None)
     for path in folders:
         told = summary_of(path)
         name = str(told.get("algorithm", path.name))
-        runs.append(RunFolder(path, {"seed": int(told.get("seed", 0)), "algorithm": name}))
+        runs.append(
+            RunFolder(path.absolute(), {"seed": int(told.get("seed", 0)), "algorithm": name})
+        )
     order = _order(folder)
     runs.sort(key=lambda run: order.get(str(run.labels["algorithm"]), len(order)))
     return Run(folder, runs, scenario)
@@ -393,7 +404,7 @@ def opened_sweep(folder: Path, scenario: Scenario | None) -> Sweep:
         name = str(run.labels["algorithm"])
         return design.seeds.index(int(run.labels["seed"])), order.get(name, len(order))
 
-    tables = SweepTables(folder, design)
+    tables = SweepTables(folder.absolute(), design)
     runs = [run for point in design.points for run in sorted(tables.at(point), key=place)]
     if not runs:
         raise ScenarioError(f"{one_line(folder)}: no run of this sweep has ended")

@@ -18,6 +18,7 @@ from netsim.scenario.kinds import Kinds, keys_on_disk, kinds_of, objects_in_forc
 from netsim.scenario.labels import shown
 from netsim.terminal.progress import headline
 from netsim.traces.bounded_toml import require_plain
+from netsim.traces.files import spelt_out
 
 STATED = "Scenario"
 """Name in errors of a scenario that no file states."""
@@ -184,7 +185,7 @@ def load(scenario: str | Path, /, *, components: Folders = (), **overrides: Any)
     2.0
     """
     folders = _paths(components)
-    draft = draft_of(str(scenario), (), kinds_of(folders))
+    draft = draft_of(str(as_path(scenario)), (), kinds_of(folders))
     return _changed(draft, Objects(), folders, overrides)
 
 
@@ -203,7 +204,13 @@ def as_scenario(scenario: Scenario | str | Path, algorithms: Iterable[Any] | Non
             f"{scenario!r} is no scenario; give one that netsim.load or netsim.Scenario made, a "
             "file, or a shipped scenario's name"
         )
-    return scenario if algorithms is None else scenario.replace(algorithm=list(algorithms))
+    if algorithms is None:
+        return scenario
+    if isinstance(algorithms, str | Mapping) or not isinstance(algorithms, Iterable):
+        raise ScenarioError(
+            f"algorithms = {algorithms!r}: must be a list, also of one algorithm: [{algorithms!r}]"
+        )
+    return scenario.replace(algorithm=list(algorithms))
 
 
 @contextmanager
@@ -238,10 +245,15 @@ def _known(objects: Objects, folders: tuple[Path, ...]) -> Iterator[Kinds]:
         yield kinds_of(folders)
 
 
+def as_path(given: str | Path) -> Path:
+    """A path that was given, with the home folder for `~`."""
+    return spelt_out(str(Path(given)))
+
+
 def _paths(components: Folders) -> tuple[Path, ...]:
     if isinstance(components, str | Path):
         components = (components,)
-    return tuple(Path(folder) for folder in components)
+    return tuple(as_path(folder) for folder in components)
 
 
 def _changed(

@@ -9,6 +9,12 @@ from typing import Any
 SHARES = ("accuracy", "iou")
 """Metrics with such a word in their name are shares, shown in percent."""
 
+COSTS = frozenset(
+    {"s", "j", "bits", "sent", "lost", "expired", "late", "old", "superseded", "ignored", "unread"}
+    | {"skipped", "outages", "std", "variance"}
+)
+"""Words of a last key of a summary: times, energy, what is sent, what gets lost, spreads."""
+
 
 @dataclass(frozen=True)
 class MainMetric:
@@ -58,6 +64,18 @@ class MainMetric:
             or "error" in name
             or any(name == known or name.startswith(f"{known}_") for known in self.lower)
         )
+
+    def is_lowest_best(self, path: str) -> bool:
+        """Return whether the lowest is the best of the numbers at a path into a summary.
+
+        Parameters
+        ----------
+        path : str
+            A metric, or keys such as `delay.mean_s`, `accuracy.std`.
+        """
+        words = set(path.rpartition(".")[2].split("_"))
+        is_cost = bool(words & COSTS) and "delivered" not in words
+        return is_cost or self.prefers_lower(path)
 
     def of_tests(self, metrics: Iterable[str]) -> list[str]:
         """Select the metrics that are this one on test samples."""

@@ -45,7 +45,7 @@ class Column:
     least : float
         No number is less.
     is_unknown : bool
-        Whether numbers may be missing (NaN, empty).
+        Whether numbers may be missing (NaN, empty), or words (which are read as empty texts).
     is_node : bool
         Whether it names nodes.
     words : tuple of str

@@ -1,6 +1,6 @@
 """Warnings of a run: what its user should know before reading its numbers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -143,7 +143,32 @@ def warnings_of(folder: Path, names_assumptions: bool = False) -> list[str]:
         for change in summary.get("changes", ())
         if change.get("unread") and "at_s" in change
     ]
+    found += [f"{algorithm}: {text}" for text in _went_on_with_others(environment)]
     found += [f"{algorithm}: {warning}" for warning in summary.get("warnings", ())]
     if told := divergence(summary):
         found.append(f"{algorithm}: {told}")
     return found
+
+
+_MADE_OF = {
+    "algorithm": "its algorithm's file",
+    "inputs": "an input file",
+    "components": "the file of a component",
+}
+"""Files of `environment.json`, and what one that has changed is called."""
+
+
+def _went_on_with_others(environment: Mapping[str, Any]) -> Iterator[str]:
+    """Name the times at which a run went on with other files than it was begun with."""
+    before = {sort: [file["sha256"] for file in environment.get(sort, ())] for sort in _MADE_OF}
+    for resumed in environment.get("resumed", ()):
+        if not isinstance(resumed, Mapping):
+            continue
+        for sort, what in _MADE_OF.items():
+            now = resumed.get(sort, before[sort])
+            if now != before[sort]:
+                before[sort] = now
+                yield (
+                    f"went on at {resumed.get('virtual_s', 0)} s after {what} had changed: a run "
+                    "played anew gives other numbers"
+                )

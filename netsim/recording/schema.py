@@ -320,6 +320,9 @@ NODE_COLUMNS = (
     Column("sleep_period_s", "real", is_unknown=True, is_later=True),
     Column("sleep_awake_s", "real", is_unknown=True, is_later=True),
     Column("sleep_offset_s", "real", -inf, is_unknown=True, is_later=True),
+    Column("mobility_id", "word", is_unknown=True, is_later=True),
+    Column("contact_id", "word", is_unknown=True, is_later=True),
+    Column("topology_id", "word", is_unknown=True, is_later=True),
 )
 """Of `nodes.parquet`, a row a node in order of id; which there are depends on the scenario."""
 

@@ -106,6 +106,8 @@ class TableCheck:
             row = cells.is_null().to_pylist().index(True)
             raise ScenarioError(f"{place}, row {row}: is empty")
         if column.kind == "word":
+            if column.is_unknown:
+                cells = cells.cast(pa.string()).fill_null("")
             return self._words(place, column, cells)
         if column.kind == "flag":
             return cells.combine_chunks()

@@ -21,6 +21,7 @@ from types import ModuleType
 from netsim.errors import ProtocolError, ScenarioError
 from netsim.protocols.flower import apps
 from netsim.registry import Component, family_of, in_force, shipped_family, tag_of
+from netsim.scenario import forgotten_yields
 from netsim.scenario.algorithm_contract import contract_problems, is_algorithm, with_own_params
 from netsim.scenario.shipped import CHECKOUT_NAME, INSTALLED_NAME, algorithms_package
 
@@ -312,7 +313,7 @@ def _add_algorithm(
             else f"{where}: {other.__file__} is an algorithm of that name, too; rename one of them"
         )
         return
-    problems = contract_problems(where, module)
+    problems = contract_problems(where, module) or forgotten_yields.problems(where, module)
     if len(problems) > 1 and not is_algorithm(module) and not holds_components:
         problems.append(
             f"{where}: is no algorithm, and no class in it has a kind; helpers have names that "

@@ -72,9 +72,11 @@ class Sweep(Table):
         Whether a trial ends early that is worse than half of those before it were by then. Absent:
         true with a search that learns from trials, false with a random one.
     select
-        Metric by which the best trial (or the best point of a grid) of an algorithm is chosen.
-        Absent: of trials the task's main metric on validation samples, such as
-        `accuracy_validation`; of a grid nothing is chosen.
+        Metric by which the best trial (or the best point of a grid) of an algorithm is chosen, or a
+        path into `summary.json` such as `delay.mean_s`; of losses, errors, times, energy, bits
+        sent, messages lost and spreads the lowest wins, else the highest. Absent: of trials the
+        task's main metric on validation samples, such as `accuracy_validation`; of a grid nothing
+        is chosen.
     jobs
         Number of runs that are played at a time. Absent: one a core; `--jobs` comes first.
     show

@@ -8,7 +8,7 @@ from netsim.topology import Site, Topology
 from netsim.traces.files import read_text, shown, whole_number
 from netsim.traces.graphs import Graph, components
 from netsim.traces.graphs.reading import read_graph
-from netsim.traces.remarks import note_remark
+from netsim.traces.remarks import note_other_ids, note_remark
 
 
 class GraphFile(Topology):
@@ -16,7 +16,7 @@ class GraphFile(Topology):
 
     Ids that are whole numbers become nodes in their numerical order (as they are, where they are
     node numbers of an edge list, from 0: then some may be without links), others in their order in
-    the file.
+    the file. Where they are others than the nodes', `nodes.parquet` has them as `topology_id`.
 
     Parameters
     ----------
@@ -64,6 +64,8 @@ class GraphFile(Topology):
                 "rates or latencies, [link.backbone] plays them"
             )
         number = self._numbers(graph, site.nodes)
+        called = {node: name for name, node in number.items()}
+        note_other_ids("topology", [called.get(node, "") for node in range(site.nodes)])
         found: list[set[int]] = [set() for _ in range(site.nodes)]
         for edge in graph.edges:
             a, b = number.get(edge.a), number.get(edge.b)

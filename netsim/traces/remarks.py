@@ -163,3 +163,9 @@ def note_ids(table: str, ids: Sequence[str]) -> None:
     notes = _notes.get()
     if notes is not None:
         notes.ids[table] = tuple(ids)
+
+
+def note_other_ids(table: str, ids: Sequence[str]) -> None:
+    """Note what a table's file calls the nodes, unless it gives each its number or nothing."""
+    if any(name not in ("", str(node)) for node, name in enumerate(ids)):
+        note_ids(table, ids)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from netsim.errors import one_line
 from netsim.links.radio.table import Radio
 from netsim.scenario import plausibility, unread_keys
@@ -18,6 +20,8 @@ FASTEST_M_PER_S = 350.0
 """About the speed of sound."""
 Range = tuple[float, float]
 
+_NAMED = 5
+"""So many classes are named."""
 _LOOKED_AT = 200
 """So many senders are looked at."""
 
@@ -40,8 +44,37 @@ def remarks(world: World) -> list[str]:
         *_of_movement(world),
         *world.notes.remarks(world.scenario.horizon_s),
         *(f"[data] {text}" for text in (columns.told() if columns else ())),
+        *_of_classes(world),
     ]
     return list(dict.fromkeys(map(one_line, found)))
+
+
+def _of_classes(world: World) -> list[str]:
+    """Warn of classes that no training sample has: outputs of a model that learn nothing."""
+    samples = world.samples
+    is_shipped = type(world.scenario.data).__module__.startswith("netsim.data.sets.")
+    if is_shipped and samples.columns is None:
+        return []  # rare classes of a known set are no slip
+    if not world.shards.task.has_classes or samples.y.ndim != 1:
+        return []
+    trained, tested = (
+        np.bincount(samples.y[rows], minlength=samples.num_classes)
+        for rows in (samples.train, samples.test)
+    )
+    if np.count_nonzero(trained) == 1:
+        only = samples.class_names[int(trained.argmax())]
+        return [f"[data]: every training sample is of class {only}: there is nothing to tell apart"]
+    lacking = [samples.class_names[c] for c in np.flatnonzero(trained == 0)]
+    if not lacking:
+        return []
+    more = len(lacking) - _NAMED
+    shown = ", ".join(lacking[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+    lost = int(tested[trained == 0].sum())
+    told = f", and {lost:,} test samples are of them, which no model can learn" if lost else ""
+    return [
+        f"[data]: {len(lacking)} of {samples.num_classes} classes have no training sample "
+        f"({shown}){told}: are classes numbered from 0, without gaps?"
+    ]
 
 
 def _of_movement(world: World) -> list[str]:

@@ -21,6 +21,7 @@ from netsim.engine.interruption import Interrupted
 from netsim.errors import AlteredError, NetsimError, ScenarioError
 from netsim.recording import run_folder
 from netsim.recording.recorder import Recorder
+from netsim.recording.run_warnings import warnings_of
 from netsim.recording.summary import load
 from netsim.scenario import algorithm_files, component_files, from_dict, to_toml
 
@@ -408,6 +409,29 @@ def test_a_change_that_leaves_the_past_as_it_was_is_told_and_noted(play, resume,
     (resumed,) = json.loads((folder / "cut/environment.json").read_text())["resumed"]
     assert resumed["torch"]
     assert 0 < resumed["virtual_s"] < 8
+    then_s = resumed["virtual_s"]
+    assert [w for w in warnings_of(folder / "cut") if "went on" in w] == [
+        f"deciding: went on at {then_s} s after its algorithm's file had changed: a run played "
+        "anew gives other numbers"
+    ]
+
+
+def test_a_run_that_went_on_with_other_files_says_so_where_it_is_read(write_run, tmp_path):
+    write_run(tmp_path, algorithm="mine")
+    files = {"inputs": ["1"], "algorithm": ["a", "b"], "components": []}
+    made_of = {k: [{"file": "f", "bytes": 1, "sha256": x} for x in v] for k, v in files.items()}
+    for change, told in {
+        (): [],
+        ("inputs",): ["an input file"],
+        ("algorithm", "components"): ["its algorithm's file", "the file of a component"],
+    }.items():
+        noted = {"virtual_s": 3.0, **files, **{sort: ["new"] for sort in change}}
+        (tmp_path / "environment.json").write_text(json.dumps({**made_of, "resumed": [noted] * 2}))
+        assert [w for w in warnings_of(tmp_path) if "went on" in w] == [
+            f"mine: went on at 3.0 s after {what} had changed: a run played anew gives other "
+            "numbers"
+            for what in told
+        ]
 
 
 def test_a_second_signal_stops_at_once():

@@ -10,6 +10,7 @@ from netsim.campaign import search, sweep_results
 from netsim.campaign.grid import Outcome
 from netsim.campaign.play_job import Evaluation
 from netsim.campaign.sweep_results import best_trials
+from netsim.engine.runner import RunFailedError
 from netsim.errors import ScenarioError
 from netsim.scenario import algorithm_files, check
 from netsim.scenario.draft import Draft
@@ -95,6 +96,50 @@ def test_the_best_point_is_not_one_whose_lucky_seeds_were_good(write_run, tmp_pa
     assert best["local"]["seeds"] == 2
 
 
+@pytest.mark.parametrize("state", ["failed", "pruned", "running", None])
+def test_the_best_point_has_a_score_of_every_seed(write_run, tmp_path, state):
+    """Whatever kept a seed from ending: the one that did end may be the lucky one."""
+    points = {"partly": {RATE: 9.0}, "whole": {RATE: 0.1}}
+    write_run(tmp_path / "partly" / "seed-0" / "local", accuracy={"mean": 0.9})
+    if state:
+        write_run(tmp_path / "partly" / "seed-1" / "local", state)
+    for seed in (0, 1):
+        write_run(tmp_path / "whole" / f"seed-{seed}" / "local", accuracy={"mean": 0.6})
+    best = best_trials(points, (0, 1), ("local",), "accuracy", tmp_path)
+    assert best["local"]["point"] == "whole"
+    assert (tmp_path / "trials.csv").read_text().count("\n") == 2  # the heading, and one point
+
+
+@pytest.mark.parametrize(
+    ("select", "lowest"),
+    [
+        ("delay.mean_s", True), ("accuracy.std", True), ("energy_j", True), ("loss", True),
+        ("messages.bits_transmitted", True), ("messages.lost", True), ("models_sent", True),
+        ("accuracy", False), ("accuracy.best.mean", False), ("accuracy.worst_10pct", False),
+        ("messages.bits_delivered", False), ("accuracy_validation", False),
+    ],
+)  # fmt: skip
+def test_of_what_is_paid_the_least_is_the_best(begun, write_run, tmp_path, select, lowest):
+    *tables, last = select.split(".")
+    for label, value in {"little": 1.0, "much": 2.0}.items():
+        summary = {last: value}
+        for name in reversed(tables):
+            summary = {name: summary}
+        write_run(tmp_path / label / "seed-0" / "local", **summary)
+    best = best_trials({"little": {}, "much": {}}, (0,), ("local",), select, tmp_path)
+    assert best["local"]["point"] == ("little" if lowest else "much")
+    [study] = begun(select=select)._studies
+    assert (study.study.direction.name == "MINIMIZE") == lowest
+
+
+def test_a_search_by_what_no_run_has_ends_at_its_first_run(begun, write_run):
+    found = begun(9, select="acuracy_validation")
+    job = found.next_job()
+    write_run(job.folder / "local", accuracy_validation={"mean": 0.5})
+    with pytest.raises(RunFailedError, match='did you mean "accuracy_validation"'):
+        found.ended(Outcome(job))
+
+
 def test_long_values_of_a_list_are_told_apart():
     tables = [{"kind": "x" * 50, "alpha": 1.0, "samples": k} for k in range(3)]
     choices = search._choices(Draw(values=tuple(tables)))
@@ -142,7 +187,7 @@ def test_a_trial_that_fails_or_measures_nothing_has_no_score(begun, write_run, t
     found = begun(2, seeds=[0])
     found.ended(Outcome(found.next_job(), problem="crashed"))
     job = found.next_job()
-    write_run(job.folder / "local", accuracy={"mean": 0.5})
+    write_run(job.folder / "local", accuracy_validation={"mean": None})
     found.ended(Outcome(job))
     assert found.next_job() is None
     assert [(t["state"], t["score"]) for t in sweep_results.recorded(tmp_path)] == [

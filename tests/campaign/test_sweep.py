@@ -64,6 +64,19 @@ def test_every_end_of_a_search_is_checked_before_anything_is_played():
     assert "learning_rate = -1" in str(found.value)
 
 
+def test_a_range_of_whole_numbers_is_refused_with_what_to_write(tmp_path):
+    draft = Draft("s", SMALL)
+    draw = {"training.batch_size": {"low": 4, "high": 16}}
+    table = {"trials": 2, "draw": draw, "select": "accuracy"}
+    draft.lay_over({"sweep": table}, sweep.COMMAND_LINE)
+    modules = algorithm_files.algorithms()
+    with pytest.raises(ScenarioError) as found:
+        sweep.plan(draft, check(draft, modules), tmp_path, ())
+    for line in str(found.value).splitlines():
+        assert line.startswith("--draw training.batch_size=")
+        assert "list the values to draw from" in line
+
+
 def test_a_score_is_a_metrics_mean_or_any_number_by_its_path():
     summary = {"accuracy": {"mean": 0.5, "best": {"mean": 0.7}}, "energy_j": 3, "name": "x"}
     assert score(summary, "accuracy") == 0.5

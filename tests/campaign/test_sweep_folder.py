@@ -9,7 +9,8 @@ from netsim.campaign import sweep_folder
 from netsim.campaign.sweep_folder import arguments, define, definition
 from netsim.errors import FolderBusyError, ScenarioError
 from netsim.recording import folder_lock
-from netsim.scenario import algorithm_files, from_dict
+from netsim.scenario import algorithm_files, check, from_dict
+from netsim.scenario.draft import Draft
 
 SMALL = {
     "name": "s",
@@ -78,6 +79,34 @@ def test_other_options_and_files_are_refused_too(tmp_path):
     (tmp_path / "sweep.json").unlink()
     with pytest.raises(ScenarioError, match=r"sweep\.json is missing"):
         define(tmp_path, scenario, options)
+
+
+OWN = """from netsim import api
+from ._shared import STEPS
+
+
+class Params(api.Params):
+    pass
+
+
+def processes(node, params):
+    return []
+"""
+
+
+def test_a_helper_of_ones_own_belongs_to_its_algorithm(tmp_path):
+    own, top = tmp_path / "own", tmp_path / "sweep"
+    own.mkdir()
+    top.mkdir()
+    (own / "mine.py").write_text(OWN)
+    (own / "_shared.py").write_text("STEPS = 1\n")
+    kinds = algorithm_files.algorithms(own)
+    scenario = check(Draft("s", {**SMALL, "algorithm": {"kind": "mine"}}), kinds)
+    define(top, scenario, arguments(scenario, kinds, timing_only=False))
+    assert not define(top, scenario, arguments(scenario, kinds, timing_only=False))
+    (own / "_shared.py").write_text("STEPS = 2\n")
+    with pytest.raises(ScenarioError, match="the algorithm file mine has changed"):
+        define(top, scenario, arguments(scenario, kinds, timing_only=False))
 
 
 def test_a_run_is_done_if_all_of_each_algorithm_is_there(tmp_path, write_run):

@@ -156,7 +156,7 @@ def test_a_value_where_a_model_is_needed(play_source, line):
         ("node.brodcast(Note())", 'did you mean "broadcast"?'),
         ("api.Modell", 'did you mean "Model"?'),
         ("theta.parts", 'did you mean "part"?'),
-        ("node.train(theta, steps=1, part='heads')", "has no part 'heads'"),
+        ("yield node.train(theta, steps=1, part='heads')", "has no part 'heads'"),
     ],
 )
 def test_a_misspelled_name(play_source, line, told):

@@ -414,3 +414,10 @@ def test_a_folder_that_comes_or_goes_between_any_two_looks_is_free(tmp_path, mon
         if len(looks) < turn:
             break
     assert 3 < turn < 29
+
+
+def test_a_tilde_that_no_shell_has_spelt_out_makes_no_folder_of_that_name(netsim, here):
+    result = netsim("run", "s.toml", "--out=~/out", "--quiet")
+    assert result.exit_code == 2
+    assert "--out ~/out: names a folder ~ here, and not the home folder" in result.stderr
+    assert not (here / "~").exists()

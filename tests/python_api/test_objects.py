@@ -1,5 +1,6 @@
 """Python objects where a scenario names a kind."""
 
+import re
 import sys
 import types
 from typing import Literal
@@ -15,6 +16,7 @@ import netsim
 from netsim import api, world
 from netsim.channels.packet_error import PacketError
 from netsim.models.mlp import Mlp
+from netsim.world.remarks import remarks
 
 
 class Net(nn.Module):
@@ -270,6 +272,54 @@ def test_a_graph_says_who_the_neighbours_are(small):
         world.build(small.replace(topology=nx.path_graph(3)).tables)
 
 
+STAR = [(5, 7), (7, 6), (8, 7), (9, 7)]
+"""Node 7 is in the middle; in order of appearance the numbers are others."""
+
+
+@pytest.mark.parametrize("name", [int, str, "node-{}".format])
+def test_numbers_of_a_graph_are_in_their_order_and_names_are_told(small, name, tmp_path):
+    """As texts, too: networkx reads files that way unless it is told otherwise."""
+    graph = nx.Graph([(name(a), name(b)) for a, b in STAR])
+    played = netsim.run(small.replace(topology=graph, algorithm=["dpsgd"]), out=tmp_path / "run")
+    order = [5, 7, 6, 8, 9] if name not in (int, str) else [5, 6, 7, 8, 9]
+    assert played.nodes["topology_id"].tolist() == [str(name(n)) for n in order]
+    middle = order.index(7)
+    ends = played.messages[["src", "dst"]].to_numpy()
+    assert (ends == middle).any(axis=1).all()
+    assert not (ends == middle).all(axis=1).any()
+
+
+def test_numbers_that_are_the_nodes_need_no_names(small, tmp_path):
+    graph = nx.relabel_nodes(nx.star_graph(4), str)
+    graph = nx.Graph(list(graph.edges)[::-1])
+    played = netsim.run(small.replace(topology=graph, algorithm=["dpsgd"]), out=tmp_path / "run")
+    assert "topology_id" not in played.nodes
+    assert (played.messages[["src", "dst"]].to_numpy() == 0).any(axis=1).all()
+
+
+def test_a_node_of_two_spellings_is_refused(small):
+    graph = nx.Graph([("1", "01"), ("0", "2"), ("2", "1")])
+    with pytest.raises(netsim.ScenarioError, match="'1' and '01' are one number"):
+        small.replace(topology=graph)
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ({"weight": 1}, []),
+        ({"weight": 0.5}, ["weight"]),
+        ({"rate_bps": 1e6}, []),
+        ({"loss": 0.1, "weight": 2}, ["loss, weight"]),
+    ],
+)
+def test_values_of_edges_that_nothing_reads_are_told_of(small, values, told):
+    graph = nx.path_graph(5)
+    nx.set_edge_attributes(graph, values=dict.fromkeys(graph.edges, values))
+    made = small.replace(topology=graph)
+    found = [r for r in remarks(world.build(made.tables)) if "values of edges" in r]
+    assert [one.partition("are read, not ")[2] for one in found] == told
+
+
 def test_a_graph_s_rates_and_latencies_are_those_of_its_wires(small):
     graph = nx.DiGraph()
     graph.add_edge(0, 1, rate_bps=1e6, latency_s=0.5)
@@ -430,3 +480,131 @@ def test_runs_with_objects_are_told_of_in_their_folder(small, tmp_path):
     assert 'kind = "Net"' in text
     assert 'kind = "graph"' in text
     assert run.summary["accuracy"].notna().all()
+
+
+def _rows(n=600):
+    draws = np.random.default_rng(0)
+    y = np.arange(n) % 3
+    return draws.normal(size=(n, 4)).astype("float32") + y[:, None].astype("float32"), y
+
+
+def _sparse_rows():
+    import scipy.sparse
+
+    x, y = _rows()
+    return scipy.sparse.csr_matrix(x), y
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda x, y: (torch.from_numpy(x).to_sparse(), y), "inputs are sparse; .*to_dense"),
+        (lambda x, y: _sparse_rows(), "inputs are sparse; .*toarray"),
+        (
+            lambda x, y: (np.ma.masked_where(np.arange(600)[:, None] + 0 * x == 7, x), y),
+            "masked entries, the first in sample 7",
+        ),
+        (lambda x, y: (x, np.ma.masked_equal(y, 1)), "targets have masked .* in sample 1;"),
+    ],
+)
+def test_entries_that_have_no_value_are_none(small, change, said):
+    with pytest.raises(netsim.ScenarioError, match=said):
+        small.replace(data=change(*_rows()))
+
+
+def test_half_precision_of_a_brain_kind_is_exact(small):
+    x, y = _rows()
+    made = small.replace(data=(torch.from_numpy(x).bfloat16(), y))
+    rows = world.build(made.tables).samples.x
+    assert (rows == torch.from_numpy(x).bfloat16().float().numpy()).all()
+
+
+@pytest.mark.parametrize("as_tensor", [False, True])
+def test_what_becomes_of_arrays_and_modules_later_changes_no_scenario(small, as_tensor):
+    """In a notebook, cells scale data and train modules between runs of one scenario."""
+    x, y = _rows()
+    given = (torch.from_numpy(x), torch.from_numpy(y)) if as_tensor else (x, y)
+    module = nn.Sequential(nn.Flatten(), nn.Linear(4, 3))
+    made = small.replace(data=given, model=module)
+    before = world.build(made.tables)
+    kept, initial = before.samples.x.copy(), before.initial[0].clone()
+    labels = before.samples.y.copy()
+    x *= 2.0
+    y[:] = 0
+    with torch.no_grad():
+        module[1].weight.zero_()
+    after = world.build(made.tables)
+    assert (after.samples.x == kept).all()
+    assert (after.samples.y == labels).all()
+    assert torch.equal(after.initial[0], initial)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda y: y + 2, r"2 of 5 classes have no training sample \(0, 1\): are classes numbered"),
+        (lambda y: 20 * y, r"38 of 41 .*\(1, 2, 3, 4, 5 and 33 more\)"),
+        (lambda y: y, None),
+        (lambda y: 0 * y, "every training sample is of class 0"),
+    ],
+)
+def test_classes_that_no_training_sample_has_are_remarked_on(small, change, said):
+    x, y = _rows()
+    found = [
+        r for r in remarks(world.build(small.replace(data=(x, change(y))).tables)) if "[data]" in r
+    ]
+    assert bool(found) == (said is not None)
+    assert all(re.search(said, one) for one in found)
+
+
+def test_test_samples_of_a_class_that_nobody_trains_are_counted(small):
+    (x, y), (xt, yt) = _rows(), _rows(300)
+    made = small.replace(data=((x, y), (xt, yt + 1)))
+    [found] = [r for r in remarks(world.build(made.tables)) if r.startswith("[data]: ")]
+    assert "1 of 4 classes" in found
+    assert "and 100 test samples are of them" in found
+
+
+class HalfOutputs(Net):
+    def forward(self, x):
+        return super().forward(x).half()
+
+
+class WholeOutputs(Net):
+    def forward(self, x):
+        return super().forward(x).long()
+
+
+@pytest.mark.parametrize("model", [HalfOutputs, WholeOutputs])
+def test_outputs_that_no_loss_takes_are_refused(small, model):
+    with pytest.raises(netsim.ScenarioError, match=r"gives outputs of torch\..*write \.float\(\)"):
+        world.build(small.replace(model=model).tables)
+
+
+class Squeezed(Net):
+    def forward(self, x):
+        return super().forward(x).squeeze()
+
+
+class OverTheBatch(Net):
+    """Takes no sample alone, which is no fault of a run whose minibatches are larger."""
+
+    def __init__(self, input_shape, num_classes):
+        super().__init__(input_shape, num_classes)
+        self.norm = nn.BatchNorm1d(num_classes, track_running_stats=False)
+
+    def forward(self, x):
+        return self.norm(super().forward(x))
+
+
+def test_a_model_whose_rows_depend_on_their_number_is_refused(small):
+    said = r"gives \(10,\) for one sample alone, and \(2, 10\) for 2; .*squeeze\(-1\)"
+    with pytest.raises(netsim.ScenarioError, match=said):
+        world.build(small.replace(model=Squeezed).tables)
+    world.build(small.replace(model=OverTheBatch).tables)
+
+
+@pytest.mark.parametrize("graph", [np.ones((5, 5)), [[1], [0]], "ring graph"])
+def test_what_is_no_graph_is_told(small, graph):
+    with pytest.raises(netsim.ScenarioError, match=r"\[topology\]"):
+        small.replace(topology=graph)

@@ -123,3 +123,77 @@ def test_a_run_that_failed_moves_aside_and_is_played_anew(small, tmp_path):
         again = netsim.run(one, out=folder, resume=True)
     assert again.algorithms == ("local",)
     assert (tmp_path / "run.1/scenario.toml").is_file()
+
+
+KEPT = '''"""Trains alone."""
+from netsim import api
+
+
+class Params(api.Params):
+    """None."""
+
+
+def processes(node, params):
+    return [on_wakeup(node)]
+
+
+def on_wakeup(node):
+    theta = node.initial()
+    while True:
+        yield node.wakeup()
+        theta = (yield node.train(theta, steps=1)).theta
+        node.publish(theta, "trained")
+'''
+
+
+@pytest.fixture
+def of_files(small, tmp_path):
+    """A scenario of a table and an algorithm of the user's own, in folders of this test."""
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own/kept.py").write_text(KEPT)
+    (tmp_path / "data").mkdir()
+    rows = "".join(f"{i / 7 % 1},{i * i % 5},{i % 2}\n" for i in range(300))
+    (tmp_path / "data/train.csv").write_text(f"a,b,label\n{rows}")
+
+    def made():
+        tables = {**small.stated, "algorithm": [{"kind": "kept"}]}
+        tables["data"] = {**tables["data"], "kind": "table", "path": str(tmp_path / "data")}
+        return netsim.Scenario(components=tmp_path / "own", **tables)
+
+    return made
+
+
+@pytest.mark.parametrize("name", ["own/kept.py", "data/train.csv"])
+def test_a_folder_of_other_files_is_not_taken_for_that_of_a_scenario(of_files, tmp_path, name):
+    """Whatever a scenario names by its path may be another one the next day."""
+    folder, path = tmp_path / "run", tmp_path / name
+    netsim.run(of_files(), out=folder)
+    netsim.run(of_files(), out=folder, resume=True)
+    swept = {"over": {"training.learning_rate": [0.1]}, "out": tmp_path / "sweep", "jobs": 1}
+    netsim.sweep(of_files(), **swept)
+    before = path.read_text()
+    path.write_text(before + ("0.5,3,1\n" if name.endswith("csv") else "# another\n"))
+    with pytest.raises(ScenarioError, match=rf"run: is a run of something else: .*{path.name}"):
+        netsim.run(of_files(), out=folder, resume=True)
+    with pytest.raises(ScenarioError, match=rf"sweep: .*{path.stem}.* has changed"):
+        netsim.sweep(of_files(), **swept)
+    path.write_text(before)
+    netsim.run(of_files(), out=folder, resume=True)
+    netsim.sweep(of_files(), **swept)
+
+
+def test_what_is_not_in_a_scenario_is_asked_for_too(small, tmp_path):
+    one, folder = small.replace(algorithm=["local"], horizon_s=10.0), tmp_path / "run"
+    netsim.run(one, out=folder, timing_only=True)
+    with pytest.raises(ScenarioError, match="it was played with timing_only"):
+        netsim.run(one, out=folder, resume=True)
+    netsim.run(one, out=folder, resume=True, timing_only=True)
+    with pytest.raises(ScenarioError, match="takes no agent"):
+        netsim.run(one, out=folder, resume=True, agent=lambda decision: None)
+
+
+def test_objects_that_may_be_others_are_told_of(small, tmp_path):
+    one, folder = small.replace(model=Narrow, horizon_s=10.0), tmp_path / "run"
+    netsim.run(one, out=folder)
+    with pytest.warns(netsim.RunWarning, match="whether Narrow was the same object then"):
+        netsim.run(one, out=folder, resume=True)

@@ -1,6 +1,7 @@
 """Results of a run: tables, summaries, figures, comparisons, old folders."""
 
 import math
+import os
 
 import numpy as np
 import pandas as pd
@@ -234,6 +235,85 @@ def test_a_sweep_is_played_compared_and_opened(small, tmp_path):
         netsim.sweep(small, {"link__loss": [0.1]}, out=folder, only=(3, 2))
     with pytest.raises(netsim.ScenarioError, match=r"netsim\.sweep\(scenario\) plays them"):
         netsim.run(again.scenario)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"seeds": [0.5, 1.7]}, r"seeds = \[0.5, 1.7\]: must be whole numbers"),
+        ({"seeds": [True]}, r"seeds = \[True\]: must be whole numbers"),
+        ({"seeds": 3}, r"seeds = 3: must be whole numbers, such as range\(5\)"),
+        ({"seeds": "012"}, "seeds = '012': must be whole numbers"),
+        ({"seeds": "0:2"}, "seeds = '0:2': must be whole numbers"),
+        ({"only": "1/2"}, r"only = '1/2': is no part; .* such as \(3, 8\)"),
+        ({"only": 1}, "only = 1: is no part"),
+        ({"only": (1.5, 2)}, r"only = \(1.5, 2\): is no part"),
+        ({"over": [("link.loss", [0.1])]}, "is no table of keys and their values"),
+        ({"over": {"link": {"loss": 0.1}}}, r"link = {'loss': 0.1}: is one value"),
+        ({"algorithms": "local"}, r"algorithms = 'local': must be a list.*\['local'\]"),
+        ({"algorithms": {"kind": "local"}}, "must be a list, also of one algorithm"),
+        ({"algorithms": netsim}, "must be a list, also of one algorithm"),
+    ],
+)
+def test_odd_arguments_are_refused_by_name_and_value(small, here, given, said):
+    with pytest.raises(netsim.ScenarioError, match=said):
+        netsim.sweep(small, **{"over": {"link__loss": [0.1]}, **given})
+    assert not list(here.iterdir())
+
+
+def test_numbers_of_numpy_are_numbers(small, here):
+    over = {"link__loss": np.array([0.1])}
+    one = small.replace(algorithm=["local"], horizon_s=np.float64(5.0), seed=np.int64(3))
+    swept = netsim.sweep(one, over, seeds=np.arange(2), only=(np.int64(1), 1), out="s", jobs=1)
+    assert swept.design.seeds == (0, 1)
+
+
+def test_a_search_draws_from_ranges_and_lists_in_python_too(small, here):
+    pytest.importorskip("optuna", reason="Optuna is not installed")
+    draw = {
+        "training__learning_rate": {"low": np.float64(0.01), "high": 0.1, "log": True},
+        "training.batch_size": range(4, 6),
+    }
+    one = small.replace(algorithm=["local"], horizon_s=5.0)
+    swept = netsim.sweep(one, draw=draw, trials=2, out="s", jobs=1)
+    for values in swept.design.points.values():
+        assert 0.01 <= values["training.learning_rate"] <= 0.1
+        assert values["training.batch_size"] in (4, 5)
+
+
+def test_the_home_folder_is_where_a_tilde_says(small, here, monkeypatch):
+    monkeypatch.setenv("HOME", str(here / "home"))
+    (here / "home/own").mkdir(parents=True)
+    one = small.replace(algorithm=["local"], horizon_s=5.0)
+    (here / "home/one.toml").write_text(one.to_toml())
+    found = netsim.load("~/one.toml", components="~/own")
+    played = netsim.run(found, out="~/run")
+    assert netsim.open("~/run").folder == played.folder == here / "home/run"
+    assert netsim.resume("~/run").folder == played.folder
+    assert [path.name for path in here.iterdir()] == ["home"]
+
+
+def test_a_run_is_read_wherever_the_process_works_later(small, here):
+    one = small.replace(algorithm=["local"], horizon_s=5.0)
+    played = netsim.run(one, out="run")
+    swept = netsim.sweep(one, {"link__loss": [0.1]}, seeds=[0], out="sweep", jobs=1)
+    (here / "elsewhere").mkdir()
+    os.chdir(here / "elsewhere")
+    for run in (played, swept, swept["local"]):
+        assert len(run.metrics) > 0
+        assert run.summary["accuracy"].notna().all()
+        assert run.summaries
+    assert len(swept.points) > 0
+    assert len(swept.by_seed) == 1
+
+
+def test_a_run_whose_folder_is_gone_has_no_numbers(small, here):
+    played = netsim.run(small.replace(algorithm=["local"], horizon_s=5.0), out="run")
+    (here / "run").rename(here / "moved")
+    for read in (lambda: played.summary, lambda: played.metrics):
+        with pytest.raises(netsim.ScenarioError, match="run: "):
+            read()
+    assert "not the folder of a finished run" in played._repr_html_()
 
 
 def test_a_curve_is_the_mean_over_nodes_at_each_evaluation(played):

@@ -34,6 +34,8 @@ def run(tmp_path):
             "x_m": [0.0, -1.0, 2.0], "y_m": [0.0] * 3, "z_m": [1.5] * 3, "tx_power_dbm": [-3.0] * 3,
             "battery_j": [None, 2.0, 3.0], "sleep_period_s": [None, 1.0, 1.0],
             "sleep_awake_s": [None, 0.5, 0.5], "sleep_offset_s": [None, 0.0, 0.0],
+            "mobility_id": ["a", "b", None], "contact_id": ["c", "", "d"],
+            "topology_id": [None] * 3,
         }
     )  # fmt: skip
     for k in (1, 2):
@@ -72,6 +74,13 @@ def change(path, column, cells):
 COLUMNS = [
     (name, column) for name, some in (*TABLES.items(), ("nodes", NODE_COLUMNS)) for column in some
 ]
+
+
+def test_names_of_nodes_are_read_as_texts_and_missing_ones_as_empty(run):
+    found = run_folder.nodes(run)
+    assert [found[f"{of}_id"].tolist() for of in ("mobility", "contact", "topology")] == [
+        ["a", "b", ""], ["c", "", "d"], [""] * 3
+    ]  # fmt: skip
 
 
 def test_what_a_run_writes_is_read_in_the_types_of_the_schema(run):

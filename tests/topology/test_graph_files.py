@@ -200,3 +200,17 @@ def test_every_graph_of_the_zoo_is_the_one_that_networkx_reads():
                 float(e.values["LinkSpeedRaw"]) for e in found.edges if e.values.get("LinkSpeedRaw")
             )
     assert len(names) > 250
+
+
+def test_what_a_file_calls_the_nodes_is_noted_where_it_is_another_name(write):
+    """Data, places and groups go by number, and a component has an order of its own."""
+    path = write("10 11\n11 12\n12 13\n11 13\n5 6\n")
+    with noting() as notes:
+        found = neighbours(path, 4, nodes="largest_component")
+    names = notes.ids["topology"]
+    assert sorted(names) == ["10", "11", "12", "13"]
+    middle = names.index("11")
+    assert sorted(names[peer] for peer in found[middle]) == ["10", "12", "13"]
+    with noting() as notes:
+        neighbours(write("1 0\n2 1\n"), 3)
+    assert not notes.ids
