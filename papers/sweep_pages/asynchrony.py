@@ -131,7 +131,7 @@ SIGNS: dict[Word, str] = {"holds": "+", "behind": "-", "not clear": "o"}
 
 
 def answer(study: Study) -> Iterator[str]:
-    """Whether each method leads, at each place: a sign for each data set."""
+    """Signs of each method's leads by place, one a data set."""
     places = {
         **{f"{x} s late": (LATENCY, x) for x in study.values(LATENCY)[1:]},
         **{f"{float(x):.0%} lost": (LOSS, x) for x in study.values(LOSS)[1:]},
