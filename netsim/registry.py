@@ -207,7 +207,7 @@ class Table(BaseModel):
             if getattr(self, key) != known[key].get_default(call_default_factory=True)
         )
 
-    def unread(self) -> Mapping[str, str]:
+    def unread_keys(self) -> Mapping[str, str]:
         """Keys that nothing reads, as the others of this table are, and why.
 
         Those that do not have their default are remarked on before the run and on its page.

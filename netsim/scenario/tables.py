@@ -166,7 +166,7 @@ class Run(Table):
     log_messages: bool = True
     routes: dict[str, Route] = {}
 
-    def unread(self) -> Mapping[str, str]:
+    def unread_keys(self) -> Mapping[str, str]:
         found = {}
         if self.engine == "local":
             found["actors"] = 'there are actors with engine = "ray"'

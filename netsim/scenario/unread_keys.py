@@ -1,8 +1,8 @@
 """Keys that a scenario states and that nothing reads, as its others are.
 
-A table says so of its own keys (`Table.unread`); what depends on several tables is said here. None
-is remarked on that has its default, is as the radio's preset has it, or is read after a change or
-for one of the algorithms.
+A table says so of its own keys (`Table.unread_keys`); what depends on several tables is said here.
+None is remarked on that has its default, is as the radio's preset has it, or is read after a change
+or for one of the algorithms.
 """
 
 from collections.abc import Iterator, Mapping
@@ -42,7 +42,7 @@ def _unread(scenario: Scenario) -> dict[tuple[KeyPath, str], str]:
     found = {
         (path, key): f"{_stated(path, key, getattr(table, key))} has no effect: {why}"
         for path, table in _tables(scenario, ())
-        for key, why in {**table.unread(), **across.get(path, {})}.items()
+        for key, why in {**table.unread_keys(), **across.get(path, {})}.items()
         if _is_own(table, key)
     }
     return found | _of_algorithms(scenario)

@@ -99,7 +99,7 @@ class Fading(Component):
                 )
         return self
 
-    def unread(self) -> Mapping[str, str]:
+    def unread_keys(self) -> Mapping[str, str]:
         found = {}
         if self.process == "blocks":
             found["tones"] = 'it is read with process = "sum_of_sinusoids"'

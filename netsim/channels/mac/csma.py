@@ -138,7 +138,7 @@ class Csma(Mac):
     anomalous_slots: bool = True
     carrier_sense_m: Positive | None = None
 
-    def unread(self) -> Mapping[str, str]:
+    def unread_keys(self) -> Mapping[str, str]:
         if self.rts_threshold_bits is not None:
             return {}
         return dict.fromkeys(("rts_s", "cts_s"), "RTS and CTS are sent with rts_threshold_bits")

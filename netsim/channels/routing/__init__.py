@@ -45,7 +45,7 @@ class Routing(Component):
     update_s: Positive = 1.0
     max_hops: Count = 32
 
-    def unread(self) -> Mapping[str, str]:
+    def unread_keys(self) -> Mapping[str, str]:
         return {} if self.relays else dict.fromkeys(("update_s", "max_hops"), "nothing is relayed")
 
     @abstractmethod

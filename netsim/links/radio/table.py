@@ -298,7 +298,7 @@ class Radio(Table):
             )
         return self
 
-    def unread(self) -> Mapping[str, str]:
+    def unread_keys(self) -> Mapping[str, str]:
         found = {}
         if self.reachable is None:
             found["calibrate"] = "it says what reachable sets, which is absent"

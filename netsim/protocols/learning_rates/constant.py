@@ -12,7 +12,7 @@ class ConstantRate(Rate):
     kind: Literal["constant"] = "constant"
     is_constant = True
 
-    def unread(self) -> Mapping[str, str]:
+    def unread_keys(self) -> Mapping[str, str]:
         return {"by": "the rate stays as it is"}
 
     def factor(self, progress: float) -> float:

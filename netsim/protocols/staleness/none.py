@@ -11,7 +11,7 @@ class NoStaleness(Staleness):
 
     kind: Literal["none"] = "none"
 
-    def unread(self) -> Mapping[str, str]:
+    def unread_keys(self) -> Mapping[str, str]:
         return {"unit": "every age counts alike"}
 
     def factor(self, age: float) -> float:
