@@ -70,11 +70,12 @@ class Fates:
         self.aged_ns: dict[int, int] = {}
 
     def handed(self, node: int, now_ns: int) -> None:
-        """Note that the algorithm of `node` gets it, which is a use unless it came late."""
+        """Note that the algorithm of `node` gets it: a use, unless it came late or is too old."""
         if node in self.open:
             self.handed_ns.setdefault(node, now_ns)
-        if node not in self.late:
-            self.uses.ages.of_kind[self.kind].append(now_ns - self.sent_ns)
+        ages, age_ns = self.uses.ages, now_ns - self.sent_ns
+        if node not in self.late and age_ns <= ages.limit_ns:
+            ages.of_kind[self.kind].append(age_ns)
             self.aged_ns[node] = HANDED
 
     def arrive(self, receivers: Iterable[int], row: int, now_ns: int) -> None:
@@ -337,13 +338,13 @@ class Ages:
     The age is the virtual time from sending to then: transmission, waiting in the mailbox, and,
     where an exchange gives each peer's freshest message, all the time since. A message that an
     algorithm gets again, or has kept and mixes again, is counted again, with the age it has then.
-    One that came late counts only where a job reads it, with the age it has then. A message that is
-    older than the algorithm takes is handed to it, but not used, and does not count.
+    One that came late, or is older than `limit_ns`, counts only where a job reads it, with the age
+    it has then.
 
     Attributes
     ----------
     limit_ns : float
-        The oldest that the algorithm uses (its `max_age_s`) [ns].
+        The oldest that an exchange takes (`max_age_s`) [ns].
     of_kind : dict of str to array of int
         By kind, the ages at uses that have not been counted yet [ns]; a caller appends to them.
     """
@@ -376,13 +377,11 @@ class Ages:
     def count(self) -> None:
         """Count the ages in `of_kind` and empty it."""
         for kind, ages in self.of_kind.items():
-            used = [age_ns for age_ns in ages if age_ns <= self.limit_ns]
-            if used:
-                uses, total, squares, oldest = self._by_kind.get(kind, (0, 0, 0, 0))
-                self._by_kind[kind] = (
-                    uses + len(used), total + sum(used), squares + sum(map(mul, used, used)),
-                    max(oldest, *used),
-                )  # fmt: skip
+            uses, total, squares, oldest = self._by_kind.get(kind, (0, 0, 0, 0))
+            self._by_kind[kind] = (
+                uses + len(ages), total + sum(ages), squares + sum(map(mul, ages, ages)),
+                max(oldest, *ages),
+            )  # fmt: skip
         self.of_kind.clear()
 
     def summary(self) -> dict[str, Any]:

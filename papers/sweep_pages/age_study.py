@@ -74,7 +74,7 @@ class Study:
         ----------
         sweep, data, value, method : str
         """
-        found = mean(self.runs(sweep, data, value, method), "age_at_use_s")
+        found = mean(self.runs(sweep, data, value, method), "staleness_s")
         return found / WAKING_S.get(sweep, 10.0)
 
 

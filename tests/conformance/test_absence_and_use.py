@@ -111,6 +111,16 @@ def test_every_message_with_a_model_that_arrived_has_one_fate(tmp_path):
         assert told["mean_age_s"] == pytest.approx(used.age_at_use_s.mean())
 
 
+@pytest.mark.parametrize("latency_s", [0.1, 30.0])
+def test_an_answer_that_is_mixed_counts_however_old_it_is(tmp_path, latency_s):
+    """AD-PSGD has no limit of age, and mixes each answer once, when it comes."""
+    link = {"rate_bps": 1e6, "latency_s": latency_s}
+    summary = play(tmp_path / "run", {"kind": "ad_psgd"}, exchange=CLOCKS["poisson"], link=link)
+    assert summary["uses"]["used"] > 10
+    assert summary["staleness"]["mean_s"] == pytest.approx(summary["uses"]["mean_age_s"])
+    assert summary["staleness"]["mean_s"] > latency_s
+
+
 def test_models_that_come_after_the_time_out_are_late_and_a_warning_says_so(tmp_path):
     """A model takes longer than the time-out, so that not one is ever mixed."""
     link = {"rate_bps": 1e4}
