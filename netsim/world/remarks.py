@@ -61,6 +61,8 @@ def _of_classes(world: World) -> list[str]:
         np.bincount(samples.y[rows], minlength=samples.num_classes)
         for rows in (samples.train, samples.test)
     )
+    if not trained.any():
+        return []
     if np.count_nonzero(trained) == 1:
         only = samples.class_names[int(trained.argmax())]
         return [f"[data]: every training sample is of class {only}: there is nothing to tell apart"]

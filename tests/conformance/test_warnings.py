@@ -73,7 +73,7 @@ def test_nodes_that_show_no_model_are_left_out_of_means_and_told_of(play_source)
 def test_a_process_that_is_no_generator_is_refused(play_source):
     source = (
         "def processes(node, params):\n    return [on_start(node)]\n\n"
-        "def on_start(node):\n    node.sleep(0.5)\n"
+        "def on_start(node):\n    node.publish(node.initial(), 'mixed')\n"
     )
     where = r"^node 0 at 0 s in processes: process 1 of those returned is None, no generator"
     with pytest.raises(ProtocolError, match=where):
