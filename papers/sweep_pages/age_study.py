@@ -13,9 +13,9 @@ from papers.sweep_pages.kept import Sweep
 
 SWEEPS = tuple(
     f"asynchrony_{name}"
-    for name in ("rates", "latency", "loss", "wifi", "vehicles", "leo", "limit", "late_rates")
+    for name in ("rates", "latency", "loss", "wifi", "vehicles", "leo", "limit")
 )
-RATES, LATENCY, LOSS, *NETWORKS, LIMIT, LATE_RATES = SWEEPS
+RATES, LATENCY, LOSS, *NETWORKS, LIMIT = SWEEPS
 DATA = {"digits": "digits", "fashion_mnist": "Fashion-MNIST"}
 NAMES = {"asynchrony_wifi": "Wi-Fi", "asynchrony_vehicles": "vehicles", "asynchrony_leo": "LEO"}
 WAKING_S = {"asynchrony_leo": 200.0}
@@ -116,23 +116,16 @@ def change(here: Runs, there: Runs, measure: str = "accuracy") -> Difference:
     return Difference(*spread([here[seed][measure] - there[seed][measure] for seed in here]))
 
 
-def best_rates(study: Study, name: str = RATES) -> dict[str, dict[str, float]]:
-    """Each method's mean accuracy on validation samples by learning rate.
-
-    Parameters
-    ----------
-    study : Study
-    name : str
-        The search.
-    """
-    sweep = study.sweeps[name]
+def best_rates(study: Study) -> dict[str, dict[str, float]]:
+    """Each method's mean accuracy on validation samples by learning rate."""
+    sweep = study.sweeps[RATES]
 
     def score(method: str, rate: str) -> float:
         each = [sweep.rows[f"data={d},learning_rate={rate}"][method] for d in DATA]
         return math.fsum(mean(runs, "accuracy_validation") for runs in each) / len(each)
 
     return {
-        method: {rate: score(method, rate) for rate in study.values(name)}
+        method: {rate: score(method, rate) for rate in study.values(RATES)}
         for method in [ALONE, *study.methods]
     }
 

@@ -13,7 +13,6 @@ from papers.sweep_pages.age_study import (
     ALONE,
     DATA,
     GLOBAL,
-    LATE_RATES,
     LATENCY,
     LIMIT,
     LOSS,
@@ -71,7 +70,8 @@ def text(study: Study) -> str:
         "foretold": foretold_errors(study),
         "limited": limited(study),
         "corrected": corrected(study),
-        "late_rates": rates(study, LATE_RATES),
+        "seeds": [seeds(study)],
+        "steps": [steps(study)],
         "played": [" ".join(["-", name, played_line(s)]) for name, s in study.sweeps.items()],
     }
     lines: list[str] = []
@@ -81,20 +81,35 @@ def text(study: Study) -> str:
     return "\n".join(lines) + "\n"
 
 
-def rates(study: Study, name: str = RATES) -> Iterator[str]:
-    """Accuracy on validation samples by learning rate, mean over both data sets.
+def seeds(study: Study) -> str:
+    """Sentence on how many seeds each sweep was played with."""
+    played: dict[int, list[str]] = {}
+    for name, sweep in study.sweeps.items():
+        if name != RATES:
+            runs = next(iter(next(iter(sweep.rows.values())).values()))
+            played.setdefault(len(runs), []).append(name.removeprefix("asynchrony_"))
+    told = [f"{count} seeds of {listed(names)}" for count, names in sorted(played.items())[::-1]]
+    return f"Played are {listed(told)}."
 
-    Parameters
-    ----------
-    study : Study
-    name : str
-        The search.
-    """
-    tried = study.values(name)
+
+def steps(study: Study) -> str:
+    """Sentence on the local steps of methods that wait for answers, the later these are."""
+    late, told = study.values(LATENCY), []
+    for method in WAITING:
+        taken = [mean(study.runs(LATENCY, "digits", x, method), "local_steps") for x in late]
+        each = [f"{count / NODES:.0f}" for count in taken]
+        told.append(f"{method} takes {', '.join(each[:-1])} and {each[-1]}")
+    delays = f"{', '.join(late[:-1])} and {late[-1]} s"
+    return f"Local steps a node at delays of {delays} (digits): {'; '.join(told)}."
+
+
+def rates(study: Study) -> Iterator[str]:
+    """Accuracy on validation samples by learning rate, mean over both data sets."""
+    tried = study.values(RATES)
     yield row(["method", *tried])
     yield row(["---"] * (1 + len(tried)))
     for method in [ALONE, *study.methods]:
-        found = best_rates(study, name)[method]
+        found = best_rates(study)[method]
         cells = [f"{100 * x:.1f}" for x in found.values()]
         top = max(found, key=lambda rate: found[rate])
         marked = [f"**{c}**" if rate == top else c for rate, c in zip(tried, cells, strict=True)]
@@ -127,6 +142,7 @@ def ideal(study: Study) -> Iterator[str]:
     return _table(heads, map(line, [ALONE, *study.methods]))
 
 
+WAITING, NODES = ("ad_psgd", "kd_pdfl"), 20
 SIGNS: dict[Word, str] = {"holds": "+", "behind": "-", "not clear": "o"}
 
 

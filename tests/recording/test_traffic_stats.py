@@ -115,12 +115,16 @@ def test_staleness_is_over_uses_of_messages():
     }
 
 
-def test_messages_that_the_algorithm_discards_for_their_age_are_not_used():
-    ages = Ages()
+def test_messages_that_an_exchange_discards_for_their_age_are_used_only_if_a_job_reads_them():
+    uses = Recorder(None).uses
+    ages = uses.ages
     ages.limit_ns = 3 * S
     for age_s in (1, 3, 4, 100):
-        ages.of_kind["Model"].append(age_s * S)
-    assert (ages.summary()["used"], ages.summary()["max_s"]) == (2, 3.0)
+        fates = Fates(uses, 0, "Model", 0)
+        fates.handed(1, age_s * S)
+        if age_s == 100:
+            ages.read(fates, 1, age_s * S, "mix")
+    assert (ages.summary()["used"], ages.summary()["max_s"]) == (3, 100.0)
 
 
 def test_a_message_used_again_is_counted_again_with_its_age_then():
