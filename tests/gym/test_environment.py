@@ -234,6 +234,7 @@ def test_a_wrong_action_is_refused_and_the_decision_waits_for_another(small, act
         assert env.step(scores(1))[4]["time_s"] == 2.5
 
 
+@pytest.mark.filterwarnings("ignore:client_selection. 2 of 3 nodes with data published no model")
 def test_a_method_that_comes_to_its_end_terminates_the_episode(small, tmp_path):
     """Two rounds of 2.5 s; the reward counts until then, also where a run is written to the end."""
     two = small.replace(algorithm={"kind": "client_selection", "per_round": 1, "rounds": 2})
