@@ -49,7 +49,7 @@ def leads_by_age(study: Study) -> Figure:
         panel.set_axis_off()
     for panel in panels[max(0, len(methods) - COLUMNS) : len(methods)]:
         panel.tick_params(labelbottom=True)
-        panel.set_xlabel("age at use [wake-ups]")
+        panel.set_xlabel("age [wake-ups]")
     for panel in panels[::COLUMNS]:
         panel.set_ylabel("lead [pp]")
     shown = [
