@@ -27,7 +27,14 @@ DOCUMENTS = {
     "SECURITY.md": "security.md",
     "benchmarks/README.md": "benchmarks.md",
     "examples/README.md": "examples.md",
-    **{path: path for path in (f"papers/{page.name}" for page in (ROOT / "papers").glob("*.md"))},
+    **{
+        path: path
+        for path in (
+            page.relative_to(ROOT).as_posix()
+            for pattern in ("*.md", "*/README.md")
+            for page in (ROOT / "papers").glob(pattern)
+        )
+    },
     **{
         f"examples/{page.name}": f"notebooks/{page.stem}.md"
         for page in sorted((ROOT / "examples").glob("*.ipynb"))
