@@ -98,9 +98,9 @@ def test_a_loop_in_which_no_time_passes_is_named(play_source, monkeypatch):
     ("source", "where"),
     [
         (START.format(body="while True: pass"), "node 3 at 0.25 s in on_start"),
-        (START.format(body="while True: node.sleep(1.0)"), "node 3 at 0.25 s in on_start"),
+        (START.format(body="while node.now_s < 1.0: pass"), "node 3 at 0.25 s in on_start"),
         (
-            "def processes(node, params):\n    while True: node.sleep(1.0)\n",
+            "def processes(node, params):\n    while node.now_s < 1.0: pass\n",
             "node 0 at 0 s in processes",
         ),
     ],
