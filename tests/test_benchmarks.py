@@ -307,7 +307,7 @@ def test_trips_through_the_code_stay_short(run):
     assert found["scenario to Scenario"]["calls"] < 6_000
     most = {
         "message over a wire": 18,
-        "message over radio": 52,
+        "message over radio": 50,
         "message, CSMA frame by frame": 150,
         "two trainings, a loss, up to the wait": 52,
     }

@@ -380,10 +380,10 @@ class Envelope:
     def handed_to(self, node: int, now_ns: int) -> Received[Any]:
         """The message as the algorithm of `node` gets it at `now_ns`, with its age then."""
         fates, sent_ns = self.fates, self.sent_ns
-        age_ns = now_ns - sent_ns
+        received = _received((
+            handed_to(self.message, node, fates), self.src, sent_ns / NS_PER_S,
+            (now_ns - sent_ns) / NS_PER_S, self.round, self.arrived,
+        ))  # fmt: skip
         if fates is not None:
             fates.handed(node, now_ns)
-        return _received((
-            handed_to(self.message, node, fates), self.src, sent_ns / NS_PER_S, age_ns / NS_PER_S,
-            self.round, self.arrived,
-        ))  # fmt: skip
+        return received

@@ -32,7 +32,7 @@ from netsim.scenario.tables import (
     AlgorithmEntry,
     Scenario,
 )
-from netsim.scenario.validation_model import validation_model
+from netsim.scenario.validation_model import build_parts, validation_model
 from netsim.scenario.workload import workload_problems
 from netsim.traces.bounded_toml import require_plain
 
@@ -309,7 +309,9 @@ def to_toml(scenario: Scenario, entry: AlgorithmEntry | None = None) -> str:
 def _model(state: State) -> type[Scenario]:
     modules, added = state
     kinds = Kinds(dict(modules), {package: dict(members) for package, members in added})
-    return validation_model(kinds, kinds.tables())
+    model = validation_model(kinds, kinds.tables())
+    build_parts(model)
+    return model
 
 
 @lru_cache(maxsize=8)

@@ -40,7 +40,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given.data:
         os.environ["NETSIM_DATA"] = str(given.data.absolute())
     if given.command == "play":
-        return playing.play(given.only or SWEEPS[given.page], given.runs)
+        sweeps = SWEEPS[given.page]
+        if unknown := set(given.only or ()) - set(sweeps):
+            parser.error(f"--only {min(unknown)}: the sweeps of {given.page} are {', '.join(sweeps)}")
+        return playing.play(given.only or sweeps, given.runs)
     if given.runs:
         PAGES[given.page].collect(given.runs)
     PAGES[given.page].write()

@@ -178,6 +178,9 @@ class RadioLink(PhysicalLink):
             self.recorder, meter, self._packets_on_air, self._accounting.to_end,
             self._accounting.transmits, self._adaptation,
         )  # fmt: skip
+        self._plays_all = (
+            mac.plays_all or channel.may_be_silent or self._sampler is self._one_by_one
+        )
         if not mac.exclusive:  # radios are told to do several things at once
             meter.in_one_state(self._oldest_ns)
         self._relaying: Relaying | None = None
@@ -387,10 +390,8 @@ class RadioLink(PhysicalLink):
         begins_ns = now
         if self._takes_turns:
             begins_ns += self._mac.wait_ns(self._slot_of[src], self._slots, now)
-        always, one_by_one = self._mac.plays_all or self._channel.may_be_silent, self._one_by_one
-        played = one_by_one is not None and (
-            packets <= PLAYED or always or self._sampler is one_by_one
-        )
+        one_by_one = self._one_by_one
+        played = one_by_one is not None and (packets <= PLAYED or self._plays_all)
         if one_by_one is not None and not played:
             begins_ns = self._packets_on_air.first_slot_ns(
                 self._channel, group, packet_bits, begins_ns
