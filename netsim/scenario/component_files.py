@@ -15,6 +15,7 @@ import sys
 import traceback
 from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
@@ -69,14 +70,19 @@ def shipped(only: Container[str] | None = None) -> Found:
     only : container of str or None
         The names of those that are wanted.
     """
-    found, package = Found(), algorithms_package()
+    found = Found()
     for name in shipped_names():
-        if only is not None and name not in only:
-            continue
-        module = importlib.import_module(f"{package.__name__}.{name}")
-        found.problems += contract_problems(name, module)
-        found.algorithms[name] = module
+        if only is None or name in only:
+            found.algorithms[name], problems = _shipped_algorithm(name)
+            found.problems += problems
     return found
+
+
+@cache
+def _shipped_algorithm(name: str) -> tuple[ModuleType, list[str]]:
+    """The module of an algorithm that ships with netsim, and its faults."""
+    module = importlib.import_module(f"{algorithms_package().__name__}.{name}")
+    return module, contract_problems(name, module)
 
 
 def shipped_names() -> list[str]:

@@ -594,6 +594,7 @@ def on_page(
     of: Literal["of_run", "of_runs", "of_sweep"], is_requested: bool = False
 ) -> dict[str, View]:
     """Views that a page shows, in their order; `is_requested`: those `ON_REQUEST`, too."""
-    there = [n for n in names() if hasattr(find(n), of) and find(n).PLACE is not None]
-    shown = {n: find(n) for n in there if is_requested or not hasattr(find(n), "ON_REQUEST")}
-    return dict(sorted(shown.items(), key=lambda item: (item[1].PLACE, item[0])))
+    views = ((n, cast(View, importlib.import_module(f"{__name__}.{n}"))) for n in names())
+    there = {n: v for n, v in views if hasattr(v, of) and v.PLACE is not None}
+    shown = [n for n, v in there.items() if is_requested or not hasattr(v, "ON_REQUEST")]
+    return {n: there[n] for n in sorted(shown, key=lambda n: (there[n].PLACE, n))}

@@ -19,6 +19,8 @@ import pytest
 import netsim
 from netsim.registry import Component, family
 
+from .statements import statements
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 ROOT, TESTS = REPOSITORY / "netsim", REPOSITORY / "tests"
 PATHS = {
@@ -71,14 +73,14 @@ REFERENCE = {"netsim.node.node"}
 
 @cache
 def tree(module: str) -> ast.Module:
-    return ast.parse(PATHS[module].read_text())
+    return ast.parse(PATHS[module].read_text(encoding="utf-8"))
 
 
 @cache
 def imports(module: str) -> set[str]:
     """All that a module imports, by full name."""
     found = set()
-    for node in ast.walk(tree(module)):
+    for node in statements(tree(module).body):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -135,8 +137,8 @@ def test_modules_can_be_imported_on_every_system():
     unix = {"fcntl", "grp", "pty", "pwd", "resource", "termios", "tty"}
     found = [
         f"{module}: {name}"
-        for module, path in PATHS.items()
-        for statement in ast.parse(path.read_text(encoding="utf-8")).body
+        for module in PATHS
+        for statement in tree(module).body
         if isinstance(statement, ast.Import | ast.ImportFrom)
         for name in [getattr(statement, "module", None), *(one.name for one in statement.names)]
         if name in unix
@@ -250,7 +252,7 @@ def test_modules_stay_small_and_say_what_they_are():
         lines = len(path.read_text().splitlines())
         if module in REFERENCE:
             lines -= sum(docstring_lines(node) for node in ast.walk(tree(module)))
-        if lines >= LINES:
+        if lines > LINES:
             large[module] = lines
         if not ast.get_docstring(tree(module)):
             silent.append(module)

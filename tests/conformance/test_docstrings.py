@@ -11,6 +11,8 @@ from types import ModuleType
 
 import netsim
 
+from .statements import statements
+
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("algorithms", "benchmarks", "examples", "netsim", "papers", "tests", "tools")
 CLAUSE = re.compile(
@@ -83,12 +85,10 @@ def test_a_function_of_three_arguments_says_what_they_are():
 
 def docstrings(path: Path) -> Iterator[tuple[int, str]]:
     """Line and text of every docstring of a file, those of constants included."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        body = getattr(node, "body", None)
-        for statement in body if isinstance(body, list) else ():
-            value = statement.value if isinstance(statement, ast.Expr) else None
-            if isinstance(value, ast.Constant) and isinstance(value.value, str):
-                yield statement.lineno, value.value
+    for statement in statements(ast.parse(path.read_text(encoding="utf-8")).body):
+        value = statement.value if isinstance(statement, ast.Expr) else None
+        if isinstance(value, ast.Constant) and isinstance(value.value, str):
+            yield statement.lineno, value.value
 
 
 def test_no_docstring_begins_with_a_clause():

@@ -178,9 +178,8 @@ class RadioLink(PhysicalLink):
             self.recorder, meter, self._packets_on_air, self._accounting.to_end,
             self._accounting.transmits, self._adaptation,
         )  # fmt: skip
-        self._plays_all = (
-            mac.plays_all or channel.may_be_silent or self._sampler is self._one_by_one
-        )
+        always = mac.plays_all or channel.may_be_silent
+        self._plays_all = always or self._sampler is self._one_by_one
         if not mac.exclusive:  # radios are told to do several things at once
             meter.in_one_state(self._oldest_ns)
         self._relaying: Relaying | None = None
