@@ -112,6 +112,7 @@ def test_whole_runs_are_alike_with_each_backend(run):
     assert plain["local_steps"] == auto["local_steps"] > 0
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(
     ("model", "parameters"), [("a", 9_610), ("b", 39_769), ("c", 62_006), ("d", 970_847)]
 )
@@ -269,6 +270,7 @@ def test_networks_in_which_nodes_hear_as_many_cost_something_at_every_size(run):
     assert found["ratio"] > 0.0
 
 
+@pytest.mark.slow
 def test_the_table_of_methods_has_all_of_them_in_both_worlds(monkeypatch):
     monkeypatch.syspath_prepend(BENCHMARKS)
     methods = importlib.import_module("_methods")

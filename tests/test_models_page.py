@@ -24,6 +24,7 @@ LEARNING = {"data.sets", "data.partitions", "data.drift", "tasks", "models", "at
 """Families that are no models of the network; other pages have them."""
 
 
+@pytest.mark.slow
 def test_the_page_is_up_to_date():
     assert models_page.page() == PAGE, "run: python tools/models_page.py"
 

@@ -115,6 +115,7 @@ def stranger(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_the_wheel_installs_one_package_with_all_that_ships(wheel: Path):
     names = set(contents(wheel))
     tops = {name.partition("/")[0] for name in names}
@@ -135,6 +136,7 @@ def test_the_wheel_built_from_the_source_distribution_is_the_same(wheel: Path, t
 IN_NO_DISTRIBUTION = {".ci/run", ".gitignore", ".pre-commit-config.yaml"}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="no checkout: what git tracks is unknown")
 def test_the_source_distribution_is_the_checkout(tmp_path: Path):
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, check=True)
@@ -254,7 +256,7 @@ def test_a_folder_of_ones_own_imports_the_api_and_its_siblings(
     assert list((here / "out").rglob("summary.json"))
 
 
-@pytest.mark.thinned(6)
+@pytest.mark.thinned(12)
 @pytest.mark.parametrize("installed", [True, False])
 @pytest.mark.parametrize("where", ["working folder", "path"])
 def test_somebody_elses_package_called_algorithms_is_not_taken(

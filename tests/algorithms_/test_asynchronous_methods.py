@@ -401,6 +401,7 @@ def test_dispfl(play, tmp_path, world):
     assert set(log.bits) == {32 * (sum(kept for *_, kept in layers) + whole) + 768 + 120}
 
 
+@pytest.mark.slow
 @pytest.mark.thinned(6)
 @pytest.mark.parametrize("world", [RING, STACKED])
 def test_divshare(play, tmp_path, world):

@@ -63,6 +63,7 @@ def played(out, algorithm, schedule="poisson", **more):
     return engine.play(world.build(made), made.algorithm[0], out, check=True)
 
 
+@pytest.mark.slow
 @pytest.mark.thinned(22)
 @pytest.mark.parametrize(
     ("kind", "schedule"),

@@ -278,6 +278,7 @@ def test_the_runs_above_meet_what_they_are_to_show(play, tmp_path):
     assert by_size == {True, False}
 
 
+@pytest.mark.slow
 @pytest.mark.thinned(6)
 @pytest.mark.parametrize("network", [IDEAL, FADING], ids=["ideal", "fading"])
 @pytest.mark.parametrize("broadcast", ["overwrite", "cache"])

@@ -45,7 +45,7 @@ def expected(w, x, known, classes, softmax=False, plain=False):
     return torch.stack(rows)
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(12)
 @pytest.mark.parametrize("world", WORLDS)
 @pytest.mark.parametrize("kernel", ["per_feature", "plain"])
 @pytest.mark.parametrize("votes", ["normalised", "softmax"])

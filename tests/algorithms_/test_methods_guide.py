@@ -146,7 +146,7 @@ def test_every_field_is_a_sentence(kind):
         assert 5 < len(value) < 400, name
 
 
-@pytest.mark.thinned(8)
+@pytest.mark.thinned(16)
 @pytest.mark.parametrize("kind", in_rounds())
 def test_bits_and_steps_of_a_round_among_peers(play, tmp_path, kind):
     run = play(algorithm_of(kind), tmp_path, **WORLD)

@@ -421,7 +421,7 @@ PLAYED = {}
 """Results of runs; several parameters of a method are changed from the same one."""
 
 
-@pytest.mark.thinned(64)
+@pytest.mark.thinned(256)
 @pytest.mark.parametrize(("kind", "field"), CASES, ids=lambda case: str(case))
 def test_another_value_changes_a_run_or_is_refused(play, tmp_path, kind, field):
     change, where, base = change_of(kind, field)

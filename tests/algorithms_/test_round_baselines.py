@@ -319,6 +319,7 @@ def log_of_sums(z, y, temperature):
     return total / len(z)
 
 
+@pytest.mark.slow
 @pytest.mark.thinned(3)
 @pytest.mark.parametrize(
     ("world", "contrast"), [(WORLD, "code"), (SERVER, "code"), (WORLD, "mapl")]

@@ -77,6 +77,7 @@ def amplifying(build):
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["native", "stacked"])
 def test_a_backend_is_kept_where_the_model_amplifies_rounding(build, play, backend):
     made = amplifying(build)

@@ -149,6 +149,7 @@ def test_every_shipped_rule_can_be_read_and_the_last_ones_hold_for_any_model():
         assert (last.layers, last.largest, last.largest_batch, last.most_nodes) == (None,) * 4
 
 
+@pytest.mark.slow
 def test_a_run_tells_where_its_routes_come_from(netsim, table, signature):
     environment, resolved, _ = run(netsim, "a", "s.toml")
     assert environment["routes"][signature]["source"] == "shipped rules"

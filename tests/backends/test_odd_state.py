@@ -34,7 +34,7 @@ def own_loss(model, batch, learned):
     return batch.loss(model(batch.x) + learned["shift"])
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(15)
 @pytest.mark.parametrize("backend", ["sequential", "stacked"])
 @pytest.mark.parametrize("training", [SGD, ADAM, SGD | {"clip_norm": 0.5}])
 @pytest.mark.parametrize("part", [None, "features", "not head", "trained"])

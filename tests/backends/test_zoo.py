@@ -162,7 +162,7 @@ def draws_as_they_were():
         yield
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(8)
 @pytest.mark.parametrize("name", sorted(FAST))
 def test_a_model_is_trained_as_in_a_plain_loop(name):
     worst = {backend: compared(name, "float64", backend) for backend in BACKENDS[:2]}
@@ -177,7 +177,7 @@ def test_a_model_is_trained_as_in_a_plain_loop_on_every_backend(name, dtype):
     assert max(worst.values()) < TOLERANCE[dtype], worst
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(15)
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_cant_be_played_right_is_refused_in_words(name):
     with pytest.raises(ScenarioError, match=zoo.ZOO[name].refused):

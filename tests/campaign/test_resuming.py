@@ -169,6 +169,7 @@ def require_same(one, other):
         assert all(np.array_equal(kept[name], others[name]) for name in kept)
 
 
+@pytest.mark.slow
 @pytest.mark.thinned(3)
 @pytest.mark.parametrize(("at", "kind"), [("0 1", "SIGINT"), ("3 3", "SIGTERM"), ("1 4", "error")])
 def test_a_run_that_was_broken_off_goes_on_as_if_it_had_not_been(
@@ -336,6 +337,7 @@ def test_a_part_that_the_run_did_not_write_is_no_row_of_it(folder, play, monkeyp
         play("run")
 
 
+@pytest.mark.slow
 def test_a_run_killed_before_its_first_checkpoint_is_played_anew(play, resume, folder):
     play("whole")
     with pytest.raises(Exception, match="on purpose"):

@@ -85,7 +85,7 @@ CASES = [  # packets [s], y and z of both, e, by how much throughput may be off
 ]
 
 
-@pytest.mark.thinned(4)
+@pytest.mark.thinned(12)
 @pytest.mark.parametrize(("frames_s", "y", "z", "error", "within"), CASES)
 def test_two_hidden_senders(frames_s, y, z, error, within):
     """Attempts and throughput of both, and losses at each stage."""
@@ -198,6 +198,7 @@ def test_what_it_says_can_be_whatever_the_senders(seed):
             assert all(0 <= one <= 1 for one in access.by_attempt)
 
 
+@pytest.mark.slow
 def test_without_a_limit_there_is_no_last_attempt():
     problem = apart((0.5e-3, 0.5e-3), (1.0, 1.0), (1.0, 1.0))
     endless = tuple(one._replace(limit=None) for one in problem.senders)

@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 K7 = "traces/link_quality/grenoble_iotlab_802154.k7.gz"
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_a_measured_network_is_read(tmp_path):
     found = Path(os.environ.get("NETSIM_DATA", "")) / K7

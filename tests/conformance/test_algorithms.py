@@ -75,7 +75,7 @@ def test_an_algorithm_plays_thirty_seconds_under_each_of_its_schedules(name, sch
     algorithms.plays(CASES[name], schedule, where)
 
 
-@pytest.mark.thinned(16)
+@pytest.mark.thinned(32)
 @pytest.mark.parametrize(
     ("name", "schedule"), [(n, s) for n in LEARNING for s in CASES[n].schedules]
 )
@@ -89,13 +89,13 @@ def test_an_algorithm_takes_the_same_course_without_learning(name):
     algorithms.plays_without_learning(CASES[name])
 
 
-@pytest.mark.thinned(32)
+@pytest.mark.thinned(64)
 @pytest.mark.parametrize("name", LEARNING)
 def test_an_algorithm_learns_alike_on_two_backends(name):
     algorithms.learns_alike_on_two_backends(CASES[name])
 
 
-@pytest.mark.thinned(16)
+@pytest.mark.thinned(64)
 @pytest.mark.parametrize("name", LEARNING)
 def test_an_algorithm_goes_on_after_an_interrupt(name):
     algorithms.goes_on_after_an_interrupt(CASES[name])

@@ -61,6 +61,7 @@ def test_other_peoples_random_draws_change_nothing(play_source, schedule):
     assert quiet.log.equals(noisy.log)
 
 
+@pytest.mark.slow
 def test_a_dropout_model_draws_its_masks_from_the_scenario(play_source):
     dropping = (
         NOISY.replace("steps=2", "steps=2, loss=dropping")

@@ -106,7 +106,7 @@ def test_a_toy_has_under_forty_lines(name):
     assert sum(bool(line.strip()) for line in lines) < 40
 
 
-@pytest.mark.thinned(12)
+@pytest.mark.thinned(36)
 @pytest.mark.parametrize("link", LINKS)
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("name", NAMES)
@@ -139,7 +139,7 @@ def test_nothing_deadlocks_and_no_message_is_lost_silently(play, name, schedule,
     assert np.allclose(log.age_s[arrived], (log.t_done_s - log.t_sent_s)[arrived], atol=1e-9)
 
 
-@pytest.mark.thinned(12)
+@pytest.mark.thinned(36)
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("name", NAMES)
 def test_timing_only_plays_the_same_events(play, name, schedule):

@@ -271,6 +271,7 @@ def test_installed_packages_are_listed_and_named_in_errors(site, netsim, monkeyp
     assert 'did you mean "even"?' in result.output
 
 
+@pytest.mark.slow
 def test_a_folder_comes_before_an_installed_package(site, netsim, mine, monkeypatch):
     monkeypatch.syspath_prepend(str(site))
     (mine / "even.py").write_text(EVEN.replace("depth", "spread"))

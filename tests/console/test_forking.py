@@ -111,6 +111,7 @@ def test_a_fork_of_a_fork_has_both_changes(call, original):
     ]
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("said", ["link.latency_s=0.4", "link={latency_s = 0.4}"])
 def test_a_key_that_changed_before_is_compared_from_its_last_change_on(call, said):
     """By table or by key: up to the fork's own instant, not to that of the first change of it."""

@@ -44,6 +44,7 @@ def test_no_sentence_of_a_scenario_is_cut(netsim, narrow):
     assert unended == []
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("columns", ["40", "80"])
 def test_no_name_in_any_list_is_broken(netsim, monkeypatch, columns):
     monkeypatch.setenv("COLUMNS", columns)
@@ -58,6 +59,7 @@ def test_no_name_in_any_list_is_broken(netsim, monkeypatch, columns):
         assert not re.search(r"(?:Table|Appendix|Fig\.)(?:\s{2}|$)", text, re.MULTILINE)
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("what", ["fading", "radio", "algorithms", "scenarios"])
 def test_lists_of_keys_fill_their_columns_and_break_no_word(netsim, monkeypatch, what):
     said = {}

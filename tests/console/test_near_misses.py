@@ -74,6 +74,7 @@ def test_another_word_for_a_command_names_it(told, word, name):
     assert f"Did you mean: netsim {name} x" in told(word, "x")
 
 
+@pytest.mark.slow
 def test_every_figure_and_every_format_is_found(told):
     for name in set(views.names()) - set(NAMES):
         assert f"netsim plot a --as {name}" in told(name, "a")
@@ -101,5 +102,6 @@ def test_an_option_of_another_command_names_it(told, words, said):
     assert said in told(*words.split())
 
 
+@pytest.mark.slow
 def test_a_word_that_nobody_knows_gets_all_commands(told):
     assert all(name in told("zzzzzz") for name in NAMES)

@@ -33,6 +33,7 @@ def numbers(folder):
     return json.loads((folder / "summary.json").read_text())
 
 
+@pytest.mark.slow
 def test_worlds_are_played_side_by_side_and_read_in_words(netsim, here, worlds):
     result = netsim(*RUN[:2], "--no-figures", "--out", "out", algorithms=False)
     assert result.exit_code == 0, result.output

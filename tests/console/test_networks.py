@@ -108,6 +108,7 @@ def test_every_file_beside_the_scenario_is_found_from_anywhere(netsim, here, out
         assert f'path = "{nets}/{name}"' in written
 
 
+@pytest.mark.slow
 def test_files_on_the_command_line_lie_where_it_was_typed(netsim, here, nets, monkeypatch):
     nets.rename(here / "nets")
     how = ("--set", "topology.kind=file", "--set", "topology.path=nets/ring.txt")

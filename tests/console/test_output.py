@@ -84,6 +84,7 @@ def test_the_help_of_every_command_ends_well_over_every_stream(step):
     assert codes(cases) == [0] * len(cases)
 
 
+@pytest.mark.slow
 @every
 def test_what_is_wrong_with_a_command_line_ends_it_with_2_over_every_stream(step):
     lines = (["nosuch"], ["run"], ["run", "--sets=\udcff"])

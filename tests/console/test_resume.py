@@ -60,6 +60,7 @@ def call(netsim, stopping):
     return called
 
 
+@pytest.mark.slow
 @pytest.mark.thinned(2)
 @pytest.mark.parametrize(("by", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
 def test_a_signal_says_how_to_go_on_and_resume_does(call, here, stopping, by, code):
@@ -195,7 +196,7 @@ def test_a_sweep_added_to_a_run_that_was_begun_is_named(call, cut):
     assert contents(cut) == before
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("text", ["/dev/zero", "a = ", "horizon_s = 'x'", "", "a.b = 1\na = 2"])
 def test_a_kept_scenario_that_is_none_is_refused_by_the_name_of_its_file(call, cut, text):
     (cut / "journal" / "scenario.json").write_text(json.dumps({"scenario": text, "instead_of": []}))
@@ -205,7 +206,7 @@ def test_a_kept_scenario_that_is_none_is_refused_by_the_name_of_its_file(call, c
     assert "Traceback" not in result.stderr
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize(
     ("was", "now", "says"),
     [
@@ -348,6 +349,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stage", [(), ("command",), ("command", "tables")])
 def test_of_a_run_that_was_killed_before_it_had_begun_both_commands_say_the_same(
     netsim, here, stage
@@ -381,6 +383,7 @@ def test_figures_and_page_are_drawn_as_the_run_was_begun(call, stopping, here):
     assert not (here / "cut" / "figures").exists()
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("lost", ["report.html", "messages"])
 def test_an_ended_run_that_lacks_a_file_is_not_called_complete(call, here, lost):
     assert call("run", "s.toml", "--out", "whole", "--report").exit_code == 0
@@ -392,6 +395,7 @@ def test_an_ended_run_that_lacks_a_file_is_not_called_complete(call, here, lost)
     assert "is missing" in result.stderr
 
 
+@pytest.mark.slow
 def test_a_run_without_a_status_is_played_anew_and_keeps_what_was_there(call, here):
     assert call("run", "s.toml", "--out", "whole").exit_code == 0
     before = (here / "whole" / "messages" / "part-00000.parquet").read_bytes()

@@ -78,6 +78,7 @@ def test_a_run_that_nobody_touched_is_the_same(run, verify):
     assert "another" not in output
 
 
+@pytest.mark.slow
 def test_a_flipped_byte_in_any_file_is_named(run, verify):
     files = [p for p in sorted(run.rglob("*")) if p.is_file()]
     assert {p.name for p in files} >= {
@@ -163,6 +164,7 @@ def test_another_version_is_named_and_is_no_difference(run, verify, monkeypatch)
     assert "its modules are others" in output
 
 
+@pytest.mark.slow
 def test_a_changed_input_file_is_named_with_what_it_changes(run, verify, here):
     path = here / "ring.txt"
     path.write_text("0 1\n1 2\n2 3\n3 1\n")

@@ -285,7 +285,7 @@ NOTHING = {
 }
 
 
-@pytest.mark.thinned(48)
+@pytest.mark.thinned(96)
 @pytest.mark.parametrize("at_s", [0.0, 2.75, 7.0])
 @pytest.mark.parametrize("base", [name for name in BASES if name != "cells"])
 def test_a_change_that_changes_nothing_leaves_no_trace(base, at_s):
@@ -400,6 +400,7 @@ def test_params_changed_at_time_0_give_the_run_with_these_params(kind, base, key
     assert found["changes"][0]["unread"] == []
 
 
+@pytest.mark.slow
 @pytest.mark.thinned(2)
 @pytest.mark.parametrize(("key", "value"), [("temperature", 1.0), ("augmentation.flip", 0.0)])
 def test_work_that_was_asked_for_before_is_of_the_values_before(key, value):

@@ -73,6 +73,7 @@ def play(folder: Path, backend: str, factor: float = 1e20, **tables: Any) -> dic
     return dict(json.loads((folder / "summary.json").read_text()))
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.filterwarnings("ignore::netsim.python_api.playing.RunWarning")
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_broken_model_spreads_by_one_hop_a_round_and_each_sender_is_named(tmp_path, backend):

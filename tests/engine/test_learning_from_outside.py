@@ -55,6 +55,7 @@ def test_neither_data_nor_model_is_needed(counting, tmp_path):
     assert "accuracy" not in summary.load(run.folder)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("counting")
 def test_a_method_that_waits_for_no_wakeup_needs_no_schedule(tmp_path):
     """With the events that it has under any schedule; one that waits for wake-ups is refused."""
@@ -83,6 +84,7 @@ def test_data_that_are_named_are_there(counting):
     assert counting(data=data, model={"kind": "mlp"}).tables.data.kind == "digits"
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("table", ["data", "model"])
 def test_a_method_that_learns_is_refused_without(counting, table):
     others = {"data": {"kind": "digits"}, "model": {"kind": "mlp"}} | {table: {"kind": "none"}}
@@ -121,6 +123,7 @@ def test_low_values_are_better_where_the_scenario_says_so(counting, tmp_path):
     assert found["reward"]["best"]["t_s"] == 2.5
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize(
     ("metrics", "said"),
     [

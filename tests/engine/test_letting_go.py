@@ -42,7 +42,7 @@ def kept():
     return play
 
 
-@pytest.mark.thinned(24)
+@pytest.mark.thinned(144)
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("name", LEARNING)
 def test_no_value_waits_for_the_collector_of_garbage(kept, name, schedule):

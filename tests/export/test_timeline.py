@@ -128,6 +128,7 @@ def test_it_is_a_chrome_trace(runs, tmp_path, name):
     assert sum(e["ph"] == "f" for e in found["traceEvents"]) == arrived > 0
 
 
+@pytest.mark.slow
 @pytest.mark.thinned(3)
 @pytest.mark.parametrize("name", CASES)
 def test_seconds_by_state_and_node_are_the_summarys(runs, tmp_path, name):

@@ -118,6 +118,7 @@ def scores(*best):
     return found
 
 
+@pytest.mark.slow
 def test_gymnasiums_own_check_holds(small):
     env = netsim.gym.make(small)
     check_env(env, skip_render_check=True)
@@ -210,6 +211,7 @@ def test_an_episode_that_has_ended_is_freed_before_the_next(small):
     assert len(runs()) == len(before)
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(
     ("action", "said"),
     [
@@ -371,6 +373,7 @@ def test_shipped_examples_pass_the_checks_of_both_libraries(name):
     several.close()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_pettingzoos_own_checks_hold(pace):
     env = netsim.gym.aec(pace)
@@ -401,6 +404,7 @@ def test_several_agents_decide_in_the_order_of_virtual_time(pace):
 AT_ONCE = PACE.replace("yield node.wakeup()", "yield node.sleep(1.0)")
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("steps", range(4))
 @pytest.mark.parametrize("ends", ["close", "reset"])
 def test_an_episode_ends_between_decisions_of_one_instant(pace, tmp_path, steps, ends):
@@ -414,6 +418,7 @@ def test_an_episode_ends_between_decisions_of_one_instant(pace, tmp_path, steps,
     assert "netsim episode" not in [thread.name for thread in threading.enumerate()]
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("made", [1, 2])
 def test_the_callers_threads_of_torch_come_back(small, made):
     """Networks of an agent compute in one thread while an episode plays."""

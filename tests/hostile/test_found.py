@@ -508,6 +508,7 @@ def test_a_summary_of_other_things_than_numbers(netsim, tmp_path, changed):
     assert len(lines) == 1
 
 
+@pytest.mark.slow
 def test_flipped_bytes_in_a_runs_metrics(netsim, tmp_path):
     run = finished_run(tmp_path / "run")
     part = run / "metrics" / "part-00000.parquet"

@@ -80,6 +80,7 @@ def test_malformed_inputs_through_the_command_line():
     assert "0 tracebacks, 0 hangs" in ended.stdout
 
 
+@pytest.mark.slow
 def test_a_case_that_takes_too_long_is_ended():
     import time
 

@@ -47,6 +47,7 @@ def netsim(*words):
     return result
 
 
+@pytest.mark.slow
 @pytest.mark.thinned(3)
 @pytest.mark.parametrize("number", range(3))
 def test_a_broken_folder_is_read_or_refused(good, readers, number):
@@ -121,6 +122,7 @@ def test_a_folder_with_a_list_of_its_own_does_not_hide_from_verify(ended):
     assert f"{ended / 'summary.json'}: changed: larger than what a run writes" in found
 
 
+@pytest.mark.slow
 @pytest.mark.thinned(6)
 @pytest.mark.parametrize("what", ["missing", "pipe", "link", "folder", "broken"])
 @pytest.mark.parametrize("name", ["status.json", "summary.json", "environment.json"])
@@ -195,6 +197,7 @@ def test_what_is_shown_is_not_what_is_computed_with(ended):
     assert repr(str(strange)) in line
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("name", ["summary.json", "notes.txt", "pipe", "link"])
 def test_a_page_takes_the_place_of_nothing_but_a_page(ended, name):
     out = ended / name

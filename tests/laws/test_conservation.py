@@ -144,7 +144,7 @@ TOGETHER = [mac for mac in MEDIA if not FAMILY[mac["kind"]].exclusive]
 """Media in which a radio may be told to do several things at once."""
 
 
-@pytest.mark.thinned(6)
+@pytest.mark.thinned(24)
 @many(TOGETHER)
 @pytest.mark.parametrize("fidelity", ["message", "packet"])
 @pytest.mark.parametrize("kind", ["unicasts", "broadcasts"])

@@ -238,6 +238,7 @@ def test_a_sender_whose_link_has_no_rate_holds_nobody_up(ether, fidelity):
     ]  # fmt: skip
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("fidelity", BOTH)
 @pytest.mark.parametrize(
     "mac",
@@ -359,6 +360,7 @@ RANDOM = [
 ]
 
 
+@pytest.mark.thinned(3)
 @many(RANDOM)
 @pytest.mark.parametrize("fidelity", BOTH)
 def test_of_two_that_overlap_the_later_fares_as_the_earlier(ether, mac, fidelity):
@@ -375,6 +377,7 @@ def test_of_two_that_overlap_the_later_fares_as_the_earlier(ether, mac, fidelity
     assert min(lost.values()) > 350
 
 
+@pytest.mark.slow
 @pytest.mark.thinned(4)
 @many(RANDOM)
 @pytest.mark.parametrize("fidelity", BOTH)

@@ -59,7 +59,7 @@ TO_WHOM = {
 }
 
 
-@pytest.mark.thinned(8)
+@pytest.mark.thinned(56)
 @many(MEDIA)
 @pytest.mark.parametrize(
     ("to", "keys"),

@@ -73,6 +73,7 @@ def test_every_pair_that_can_occur_does():
     assert len(rows) < 290
 
 
+@pytest.mark.slow
 def test_some_networks_keep_the_laws():
     wrong, sent = broken(islice(array().rows(), 2), most=1)
     assert wrong == []

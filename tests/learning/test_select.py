@@ -55,6 +55,7 @@ def instance(number):
     return models, sizes, order, coins, lambda w: float(((w - target) ** 2).sum()), budget
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(60))
 def test_both_pure_functions_are_the_pseudocode(number):
     models, sizes, order, coins, loss, budget = instance(number)

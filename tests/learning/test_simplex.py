@@ -42,6 +42,7 @@ def test_rows_are_projected_one_by_one():
     assert torch.equal(together, each)
 
 
+@pytest.mark.slow
 def test_a_point_on_the_simplex_stays():
     v = torch.tensor([0.2, 0.5, 0.3, 0.0], dtype=torch.float64)
     torch.testing.assert_close(project_to_simplex(v), v, rtol=0, atol=1e-15)

@@ -53,6 +53,7 @@ def own_loss(model, batch, learned):
     return F.cross_entropy(model(batch.x), batch.y)
 
 
+@pytest.mark.slow
 @pytest.mark.thinned(30)
 @pytest.mark.parametrize("loss", [None, own_loss])
 @pytest.mark.parametrize("part", ["head", "backbone"])

@@ -193,7 +193,7 @@ def test_what_is_learned_besides_is_trained_jointly(name, learn, fresh_model, ro
     torch.testing.assert_close(found.scale, learned["scale"].detach(), **near)
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_an_optimizer_carried_over_makes_one_long_run(name, learn):
     def at_once(node, found):

@@ -49,7 +49,7 @@ def test_a_table_that_does_not_agree_with_itself_is_refused(
     assert told in error
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize(
     ("change", "told"),
     [
@@ -103,6 +103,7 @@ def test_a_row_of_another_name_leaves_its_numbers_in_the_file(little, played, tm
     assert played.read_text() == text
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(
     ("before", "after"),
     [('path = "accuracy.mean"', 'path = "acuracy.mean"'), ('nodes = "acc', 'nodes = "ac')],
@@ -206,6 +207,7 @@ def test_estimates_that_are_none_are_named(little, played, tmp_path, capsys, tex
     assert played.read_text() == before
 
 
+@pytest.mark.slow
 def test_two_that_add_numbers_wait_for_each_other(little, played, tmp_path):
     with files.alone(tmp_path / "results"):
         other = threading.Thread(target=little, args=("page", "little"))

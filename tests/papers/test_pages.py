@@ -7,6 +7,7 @@ from .little import command, over_radio, table_files, tables
 PAGES = sorted({table_files.load(name).page for name in table_files.names()})
 
 
+@pytest.mark.slow
 @pytest.mark.thinned(2)
 @pytest.mark.parametrize("page", PAGES)
 def test_pages_are_what_the_numbers_give(page):
@@ -16,6 +17,7 @@ def test_pages_are_what_the_numbers_give(page):
     )
 
 
+@pytest.mark.slow
 def test_the_list_of_verdicts_is_what_the_numbers_give():
     text = (tables.RESULTS / "README.md").read_text(encoding="utf-8")
     assert text == command.with_verdicts(text), "run: python -m papers.results page TABLE"

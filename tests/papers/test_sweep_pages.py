@@ -105,12 +105,14 @@ def study():
     return age_study.Study(sweeps)
 
 
+@pytest.mark.slow
 def test_the_study_is_what_its_numbers_say(study):
     assert asynchrony.PAGE.read_text(encoding="utf-8") == asynchrony.text(study)
     for name in ("leads", "foretold"):
         assert (asynchrony.FOLDER / f"{name}.png").is_file()
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("name", [name for name in age_study.SWEEPS if not name.endswith("rates")])
 def test_every_method_of_the_study_trains_at_the_rate_that_was_best(name):
     study = age_study.Study({age_study.RATES: kept.kept(age_study.RATES)})

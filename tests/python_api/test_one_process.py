@@ -44,6 +44,7 @@ def two_threads():
     torch.set_num_threads(2)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("two_threads")
 def test_a_run_leaves_the_process_as_it_was(small, played, tmp_path):
     before = settings()

@@ -204,6 +204,7 @@ def test_a_folder_that_was_removed_or_taken_over_is_no_longer_written_into(tmp_p
         assert names(taken) == [".lock-by", ".lock-held"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("take_over", [False, True])
 def test_of_processes_that_come_at_once_one_gets_the_folder(tmp_path, request, take_over):
     if take_over:

@@ -41,7 +41,7 @@ def test_every_table_and_figure_has_a_scenario_or_a_reason():
     assert all(why for reasons in NOT_PLAYED.values() for why in reasons.values())
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize("name", PLAYING)
 def test_a_scenario_that_plays_one_is_valid_at_every_point(name):
     draft = draft_of(name, (), MODULES)

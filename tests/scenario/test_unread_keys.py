@@ -97,7 +97,7 @@ def test_a_key_that_nothing_reads_is_told_where_it_is_stated(key):
     assert "kind = " in text or f"] {key.split('.')[-1]} = " in text
 
 
-@pytest.mark.thinned(4)
+@pytest.mark.thinned(16)
 @pytest.mark.parametrize("key", CASES)
 def test_what_is_said_to_have_no_effect_has_none(key):
     beside, value = CASES[key]

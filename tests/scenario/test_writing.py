@@ -24,6 +24,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @hypothesis.given(st.dictionaries(KEYS, VALUES, max_size=5), st.dictionaries(KEYS, VALUES))
 @hypothesis.settings(max_examples=150, deadline=None)
 def test_the_keys_of_a_sweep_keep_their_order(over, draw):
@@ -60,6 +61,7 @@ SMALL = {
 }
 
 
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize("keys", list(itertools.permutations(VARIED, 2)), ids=" ".join)
 def test_a_sweep_over_tables_and_numbers_is_found_again(keys, tmp_path):
     """Its folders are called by the keys in their order."""

@@ -132,6 +132,7 @@ def runs(tmp_path, written):
     return play
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(
     ("curves", "seeds", "on_paper", "on_page"),
     [

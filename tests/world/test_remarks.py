@@ -52,6 +52,7 @@ def of_path_loss(kind, heights_m=(), carrier_hz=1.8e9, **keys):
     return [one for one in found if "extrapolation" in one]
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("kind", sorted(family("netsim.channels.path_loss")))
 def test_a_path_loss_outside_of_what_its_source_states_is_remarked_on(kind):
     law = family("netsim.channels.path_loss")[kind]

@@ -165,6 +165,7 @@ def test_operations(kind, build, play, assert_equal_values, by_pytorch):
     assert_equal_values(alone, native, 1e-9)
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("optimizer", ["sgd", "adam"])
 @pytest.mark.parametrize("kind", [of_parameters, held_back, distilled])
 def test_losses_read_parameters_wherever_they_lie(
@@ -260,6 +261,7 @@ def test_bits_depend_neither_on_grouping_nor_on_threads(dtype, build, assert_bit
         assert all(torch.equal(value, other[key]) for other in found)
 
 
+@pytest.mark.slow
 def test_two_views_and_what_is_learned(build, play, assert_equal_values, by_pytorch):
     built = build(Small(), training={"optimizer": "adam", "learning_rate": 1e-3})
     alone, native = (play(built, contrasted, backend) for backend in ("sequential", "native"))

@@ -54,7 +54,7 @@ def played(monkeypatch):
     return play
 
 
-@pytest.mark.thinned(16)
+@pytest.mark.thinned(48)
 @pytest.mark.parametrize("name", LEARNING)
 def test_actors_change_no_bit_of_any_method(played, name):
     case = AlgorithmCase(MODULES, name)
@@ -66,7 +66,7 @@ def test_actors_change_no_bit_of_any_method(played, name):
     assert pool.calls > 2
 
 
-@pytest.mark.thinned(16)
+@pytest.mark.thinned(64)
 @pytest.mark.parametrize("name", LEARNING)
 def test_actors_that_die_are_replaced_and_change_no_bit(played, name):
     case = AlgorithmCase(MODULES, name)
@@ -114,7 +114,7 @@ def test_losses_in_a_row_come_back_from_a_snapshot(played, monkeypatch, name, se
     assert pool.killed >= 2, pool.calls
 
 
-@pytest.mark.thinned(16)
+@pytest.mark.thinned(48)
 @pytest.mark.parametrize("name", LEARNING)
 def test_rows_that_come_in_parts_change_no_bit(played, monkeypatch, name):
     """As of models that are too large to be under way together, also while actors die."""

@@ -193,6 +193,7 @@ def bianchi(n, frame, payload_s, w=16, m=6):
     return one * payload_s / (idle * 9e-6 + one * success_s + (1.0 - idle - one) * collision_s)
 
 
+@pytest.mark.slow
 @pytest.mark.thinned(4)
 @pytest.mark.parametrize("n", [1, 2, 5, 10])
 def test_saturated_senders_have_bianchi_s_throughput(ether, n):

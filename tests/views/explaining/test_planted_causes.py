@@ -90,7 +90,7 @@ def same(found: Any, told: Any) -> bool:
     return bool(found == told)
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(8)
 @pytest.mark.parametrize("name", CAUSES)
 def test_the_cause_is_in_the_first_three_lines(runs: dict[str, Path], name: str):
     _, found = explained(runs[name])
@@ -111,7 +111,7 @@ def test_bandwidth_is_judged_by_what_was_used_too(runs: dict[str, Path]):
     assert "0 % are used, and at most 57 % would be, if none came too late or too old" in outlook
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize("name", [*CAUSES, *OTHERS])
 def test_every_query_gives_its_number_when_it_is_pasted(runs: dict[str, Path], name: str):
     run, found = explained(runs[name])

@@ -129,6 +129,7 @@ def pixels(page, selector: str) -> str:
     return page.evaluate(f"document.querySelector('{selector}').toDataURL()")
 
 
+@pytest.mark.slow
 @pytest.mark.thinned(8)
 @pytest.mark.parametrize("name", ["one", "two", "failed", "sweep"])
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -141,6 +142,7 @@ def test_a_page_is_drawn_without_errors(opened, name, theme):
         assert section.bounding_box()["height"] > 40
 
 
+@pytest.mark.slow
 def test_a_curve_of_one_point_is_drawn(opened):
     page = opened("late")
     colours = page.evaluate("[0, 1].map(report.colour)")
