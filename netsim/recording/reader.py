@@ -338,7 +338,7 @@ def _cells(column: Any) -> Any:
 
 
 def begun_folders(path: Path) -> list[Path]:
-    """The run folders at `path`, finished or not: itself, or its sub-folders, by name.
+    """The run folders at `path`, finished or not: itself, or its sub-folders, see `ordered`.
 
     Raises
     ------
@@ -350,9 +350,11 @@ def begun_folders(path: Path) -> list[Path]:
         return any(is_file(folder / name) for name in ("summary.json", "status.json"))
 
     try:
-        found = [path] if is_run(path) else sorted(p for p in path.glob("*") if is_run(p))
+        if is_run(path):
+            return [path]
+        below = [p for p in path.glob("*") if is_run(p)]
     except (OSError, ValueError):
-        found = []
-    if not found:
+        below = []
+    if not below:
         raise ScenarioError(f"{one_line(path)}: no run here or one folder below")
-    return found
+    return run_folder.ordered(path, below)

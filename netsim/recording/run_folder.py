@@ -531,6 +531,24 @@ def algorithm_of(tables: Mapping[str, Any], otherwise: str) -> str:
     return str(named.get("name") or named.get("kind") or otherwise)
 
 
+def ordered(folder: Path, runs: Iterable[Path]) -> list[Path]:
+    """Order the runs below a folder as its scenario does their algorithms; others follow by name.
+
+    Parameters
+    ----------
+    folder : Path
+    runs : iterable of Path
+        Sub-folders, called as their algorithms are.
+    """
+    try:
+        entries = scenario_tables(folder).get("algorithm")
+    except ScenarioError:  # no scenario, or none that can be read
+        entries = None
+    named = entries if isinstance(entries, list) else ()
+    places = {algorithm_of({"algorithm": one}, ""): k for k, one in enumerate(named)}
+    return sorted(runs, key=lambda run: (places.get(run.name, len(places)), run.name))
+
+
 def scenario_file(folder: Path) -> Path:
     """The path of a folder's `scenario.toml`, once it is known to be no link.
 

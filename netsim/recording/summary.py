@@ -108,7 +108,7 @@ def load(folder: Path) -> dict[str, Any]:
 
 
 def run_folders(path: Path) -> list[Path]:
-    """The run folders at `path`: itself, or its sub-folders, one an algorithm, by name.
+    """The run folders at `path`: itself, or its sub-folders, one an algorithm, see `ordered`.
 
     Raises
     ------
@@ -118,14 +118,14 @@ def run_folders(path: Path) -> list[Path]:
     if is_file(path / "summary.json"):
         return [path]
     try:
-        found = sorted(p.parent for p in path.glob("*/summary.json") if is_file(p))
+        below = [p.parent for p in path.glob("*/summary.json") if is_file(p)]
     except (OSError, ValueError):
-        found = []
-    if not found:
+        below = []
+    if not below:
         raise ScenarioError(
             f"{one_line(path)}: no finished run here or one folder below (no summary.json)"
         )
-    return found
+    return run_folder.ordered(path, below)
 
 
 def labels(folders: list[Path], summaries: list[dict[str, Any]]) -> list[str]:

@@ -1,12 +1,13 @@
 """The map of nodes and links, and the collaboration graph, at the same moments."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from netsim.recording.reader import RunFolder
-from netsim.views import OnPage, Panel, Shown
+from netsim.views import Ask, OnPage, Panel, Shown
 from netsim.views.gathering.moments import Floats, Ints, moments, off_spans, stretch_of
 from netsim.views.gathering.numbers import short
 
@@ -31,6 +32,16 @@ def of_run(run: RunFolder) -> Shown | None:
     """Return what `gather` finds, for the page."""
     found = gather(run)
     return None if found is None else Shown([Panel(OnPage("network", found))])
+
+
+def of_runs(runs: Sequence[RunFolder], ask: Ask) -> Shown | None:
+    """Return which runs of a page have a map, whose numbers the page has by `of_run`."""
+    drawn = [
+        {"run": number, "label": run.algorithm}
+        for number, run in enumerate(runs, 1)
+        if run.messages or _starts(run) is not None
+    ]
+    return Shown([Panel(OnPage("networks", {"runs": drawn}))]) if len(drawn) > 1 else None
 
 
 def gather(run: RunFolder) -> dict[str, Any] | None:

@@ -6,6 +6,7 @@ import pytest
 
 from netsim.errors import ScenarioError
 from netsim.recording import metrics, run_folder, summary
+from netsim.recording.reader import begun_folders
 from netsim.recording.recorder import Recorder
 
 S = 1_000_000_000
@@ -153,6 +154,21 @@ def test_run_folders_finds_a_run_or_the_runs_below(tmp_path, written):
     assert summary.run_folders(tmp_path / "a") == [tmp_path / "a"]
     with pytest.raises(ScenarioError, match="no finished run"):
         summary.run_folders(tmp_path / "a" / "graph")
+
+def test_runs_below_a_folder_come_in_the_order_of_its_scenario(tmp_path, written):
+    """As the command that played them told of them, whatever their names."""
+    for name in ("local", "dpsgd", "zeta", "alpha"):
+        written(tmp_path / name, name, nodes=2, evaluations=2)
+    by_name = sorted(tmp_path.glob("*"))
+    assert summary.run_folders(tmp_path) == begun_folders(tmp_path) == by_name
+    (tmp_path / "scenario.toml").write_text(
+        '[[algorithm]]\nkind = "local"\n[[algorithm]]\nkind = "kd_pdfl"\nname = "dpsgd"\n'
+    )
+    wanted = [tmp_path / name for name in ("local", "dpsgd", "alpha", "zeta")]
+    assert summary.run_folders(tmp_path) == begun_folders(tmp_path) == wanted
+    (tmp_path / "scenario.toml").write_text("[[algorithm")
+    assert summary.run_folders(tmp_path) == begun_folders(tmp_path) == by_name
+
 
 
 def test_a_broken_summary_is_named(tmp_path):

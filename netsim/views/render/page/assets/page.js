@@ -3,7 +3,7 @@
 const report = (() => {
   const drawers = new Map();
   const listeners = { theme: [], picked: [], moment: [], print: [] };
-  const page = { isPaper: false, run: 0, panels: null, picked: [], moment: 0, cleanups: [] };
+  const page = { isPaper: false, run: 0, panels: null, picked: [], moment: 0, clock_s: null, cleanups: [] };
 
   // Okabe and Ito's colours, told apart by colour-blind readers too, in light and dark.
   const COLOURS = {
@@ -52,7 +52,12 @@ const report = (() => {
     return made;
   }
 
-  async function unpacked(k) {
+  const packs = new Map();
+  function unpacked(k) {
+    if (!packs.has(k)) packs.set(k, unpack(k));
+    return packs.get(k);
+  }
+  async function unpack(k) {
     const text = atob(document.getElementById(`run-${k}`).textContent);
     const bytes = Uint8Array.from(text, (letter) => letter.charCodeAt(0));
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
@@ -85,6 +90,7 @@ const report = (() => {
     page.cleanups = [];
     page.run = k;
     page.picked = [];
+    page.clock_s = null;
     const outline = JSON.parse(document.getElementById("outline").textContent);
     const panels = page.panels = await unpacked(k);
     const main = document.getElementById("panels");
@@ -157,6 +163,6 @@ const report = (() => {
 
   return {
     page, mark, show, element, number, seconds, css, colour, named, isDark, listen, pick, toggle,
-    setMoment, prepare, offer, drawAll: () => {}, draw: () => {}, drawn: () => {},
+    setMoment, unpacked, prepare, offer, drawAll: () => {}, draw: () => {}, drawn: () => {},
   };
 })();

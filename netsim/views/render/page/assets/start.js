@@ -5,7 +5,7 @@
   const live = JSON.parse(document.getElementById("outline").textContent).live;
   const all = (root, selector) => [...root.querySelectorAll(selector)];
   const sections = () => all(document, "main section");
-  const moments = () => page.panels.network?.panels.find((one) => one.mark === "network")?.data.moments_s;
+  const moments = () => page.clock_s;
   const was = history.state;
   let held = false;
 

@@ -1,12 +1,22 @@
-// Map, collaboration graph and heat map of its weights, all at the moment of one slider.
+// Map, collaboration graph and heat map of its weights of a run, or the maps of several, all at the moment of one slider.
 "use strict";
-report.mark("network", (body, data) => {
-  const { element, number, css, isDark, page, colour } = report;
-  const n = data.nodes;
-  const last = data.moments_s.length - 1;
-  const MOST_LINES = 3000;
+(() => {
+const { element, number, css, isDark, page, colour } = report;
+const MOST_LINES = 3000;
 
-  // The bar: play, slider, what the map counts.
+report.mark("network", (body, data) => draw(body, [{ data }]));
+report.mark("networks", (body, { runs }) => Promise.all(runs.map(async ({ run, label }) => {
+  const found = (await report.unpacked(run)).network;
+  return found && { label, data: found.panels[0].data };
+})).then((found) => draw(body, found.filter(Boolean))));
+
+function draw(body, shown) {
+  const several = shown.length > 1;
+  const clock = shown.map(({ data }) => data.moments_s).reduce((a, b) => (b[b.length - 1] > a[a.length - 1] ? b : a));
+  const last = clock.length - 1;
+  page.clock_s = clock;
+
+  // The bar: play, slider, what maps count.
   const slider = element("input", { type: "range", min: 0, max: last, step: 1, value: last, id: "moment-slider", "aria-label": "Virtual time" });
   const told = element("output", { for: "moment-slider" });
   const play = element("button", { type: "button", "aria-pressed": "false", id: "play" }, "Play");
@@ -31,14 +41,25 @@ report.mark("network", (body, data) => {
   slider.addEventListener("input", () => report.setMoment(Number(slider.value)));
 
   const views = [];
+  const busiest = [];  // of each map, the most messages of a link
   let soFar = true;
   let hovered = null;
-  if (data.links) bar.append(charts.choice("messages", [["all", "so far"], ["now", "of this stretch"]], (value) => { soFar = value === "all"; redraw(); }));
+  if (shown.some(({ data }) => data.links)) bar.append(charts.choice("messages", [["all", "so far"], ["now", "of this stretch"]], (value) => { soFar = value === "all"; redraw(); }));
+  const scaleOfAll = several ? element("div") : null;
   const grid = element("div", { class: "two" });
-  body.append(grid);
+  body.append(...(several ? [scaleOfAll] : []), grid);
 
+  shown.forEach(({ label, data }, at) => {
+  const n = data.nodes;
+  const ends = data.moments_s;
+  // The moment of this run: that of the slider, of whatever run that has most of them.
+  const moment = () => {
+    if (ends === clock) return page.moment;
+    const k = ends.findIndex((end) => end >= clock[page.moment]);
+    return k < 0 ? ends.length - 1 : k;
+  };
   function place(node) {
-    const [x, y] = data.moves ? [data.x[page.moment], data.y[page.moment]] : [data.x, data.y];
+    const [x, y] = data.moves ? [data.x[moment()], data.y[moment()]] : [data.x, data.y];
     return [x[node], y[node]];
   }
   const extent = (rows) => {
@@ -50,10 +71,10 @@ report.mark("network", (body, data) => {
   const [bottom, top] = extent(data.y);
 
   function view(title, note, ratio, draw, pickable) {
-    const canvas = element("canvas", { tabindex: 0, role: "img", "aria-label": title });
+    const canvas = element("canvas", { tabindex: 0, role: "img", "aria-label": label ? `${title}, ${label}` : title });
     const readout = element("div", { class: "readout", "aria-live": "polite" });
-    const keys = element("div");
-    const figure = element("figure", null, element("h3", null, title), keys, canvas, readout, element("figcaption", null, note));
+    const keys = scaleOfAll || element("div");
+    const figure = element("figure", null, element("h3", null, label || title), several ? null : keys, canvas, readout, note ? element("figcaption", null, note) : null);
     grid.append(figure);
     const made = { canvas, readout, keys, spot: () => null };
     made.draw = () => {
@@ -66,7 +87,7 @@ report.mark("network", (body, data) => {
       const pen = canvas.getContext("2d");
       pen.scale(dense, dense);
       draw(made, pen, width, height);
-      canvas.dataset.moment = page.moment;
+      canvas.dataset.moment = moment();
     };
     if (pickable) {
       let focused = -1;
@@ -111,9 +132,26 @@ report.mark("network", (body, data) => {
       return found;
     };
   }
+  // The number of a node beside its dot, where no other number is; none where all places are taken.
+  function name(pen, node, [x, y], r, width, named) {
+    pen.font = "11px system-ui";
+    const wide = pen.measureText(node).width;
+    const places = [[r + 3, 1 - r], [-r - 3 - wide, 1 - r], [r + 3, r + 8], [-r - 3 - wide, r + 8]];
+    const spot = places.map(([dx, dy]) => [x + dx, y + dy]).find(([tx, ty]) => tx >= 0 && tx + wide <= width
+      && named.every(([ox, oy, other]) => tx > ox + other || tx + wide < ox || Math.abs(ty - oy) > 10));
+    if (!spot) return;
+    named.push([...spot, wide]);
+    pen.lineWidth = 3;
+    pen.strokeStyle = css("card");
+    pen.strokeText(node, ...spot);
+    pen.fillStyle = css("text");
+    pen.fillText(node, ...spot);
+    pen.lineWidth = 1.2;
+  }
   function drawNodes(pen, placed, width) {
     const size = Math.max(1, Math.min(n > 100 ? 3.2 : 5, (0.15 * width) / Math.sqrt(n)));  // dots stay apart
-    const off = new Set(data.off ? data.off[page.moment] : []);
+    const off = new Set(data.off ? data.off[moment()] : []);
+    const named = [];
     pen.lineWidth = 1.2;
     placed.forEach(([x, y], node) => {
       const picked = page.picked.indexOf(node);
@@ -126,18 +164,10 @@ report.mark("network", (body, data) => {
       pen.fillStyle = off.has(node) ? css("card") : picked >= 0 ? colour(picked) : css("node");
       pen.fill();
       if (r > 2 || off.has(node)) pen.stroke();
-      if (n <= 60 || picked >= 0 || node === hovered) {
-        pen.font = "11px system-ui";
-        const wide = pen.measureText(node).width;
-        const tx = x + r + 3 + wide > width ? x - r - 3 - wide : x + r + 3;
-        pen.lineWidth = 3;
-        pen.strokeStyle = css("card");
-        pen.strokeText(node, tx, y - r + 1);
-        pen.fillStyle = css("text");
-        pen.fillText(node, tx, y - r + 1);
-        pen.lineWidth = 1.2;
-      }
     });
+    const chosen = [...(hovered === null ? [] : [hovered]), ...page.picked];
+    const others = n <= 60 ? placed.keys() : [];
+    for (const node of new Set([...chosen, ...others])) name(pen, node, placed[node], chosen.includes(node) ? size + 2.5 : size, width, named);
   }
   function scaleBar(pen, across, height) {
     const rough = 80 / across;
@@ -168,10 +198,11 @@ report.mark("network", (body, data) => {
   }
 
   // Messages by link up to the moment, or of the stretch that ends at it.
+  let counted = {};
   function linkCounts() {
     const { links } = data;
-    const each = links.moments_each;
-    const now = Math.floor(page.moment / each);
+    const now = Math.floor(moment() / links.moments_each);
+    if (counted.now === now && counted.soFar === soFar) return counted;
     const sent = new Float64Array(links.a.length);
     const delivered = new Float64Array(links.a.length);
     for (let k = 0; k < links.moment.length; k++) {
@@ -180,15 +211,21 @@ report.mark("network", (body, data) => {
       sent[links.link[k]] += links.sent[k];
       delivered[links.link[k]] += links.delivered[k];
     }
-    return { sent, delivered };
+    counted = { now, soFar, sent, delivered };
+    return counted;
   }
   if (data.links || data.has_places) {
-    const words = [
+    const common = [
       data.has_places ? (data.moves ? "Where nodes are at the moment." : data.may_move ? "Where nodes were at the start: how they moved could not be worked out." : "Where nodes are.") : "Nodes have no places: linked ones are drawn near each other.",
       data.links ? "A line is a pair of nodes with messages, wider for more of them, both ways together." : "",
+    ];
+    const own = [
       data.off ? "Hollow: switched off." : "",
       data.links && data.links.left_out ? `${number(data.links.left_out)} pairs with fewer messages are left out.` : "",
-    ].filter(Boolean).join(" ");
+    ];
+    const words = (several ? own : [...common, ...own]).filter(Boolean).join(" ");
+    if (several && at === 0) grid.before(element("p", { class: "muted" }, common.filter(Boolean).join(" ")));
+    if (data.links) busiest.push(() => Math.max(...linkCounts().sent));
     const map = view("Map: links by the share of messages that was delivered", words, 0.78, (made, pen, width, height) => {
       const { at, across } = placing(width, height);
       const placed = Array.from({ length: n }, (_, node) => at(node));
@@ -196,7 +233,7 @@ report.mark("network", (body, data) => {
       if (data.links) {
         const { a, b } = data.links;
         const { sent, delivered } = linkCounts();
-        const most = Math.max(1, ...sent);
+        const most = Math.max(1, ...busiest.map((of) => of()));
         const few = a.length > 1500;
         for (let k = 0; k < a.length; k++) {
           if (!sent[k]) continue;
@@ -213,7 +250,7 @@ report.mark("network", (body, data) => {
       drawNodes(pen, placed, width);
       if (data.has_places) scaleBar(pen, across, height);
     }, true);
-    map.canvas.id = "map";
+    map.canvas.id = several ? `map-${at}` : "map";
     map.says = (node) => {
       if (node === null) { map.readout.textContent = ""; return; }
       const [x, y] = place(node);
@@ -229,13 +266,13 @@ report.mark("network", (body, data) => {
     };
   }
 
-  if (data.weights) {
+  if (data.weights && !several) {
     const { weights } = data;
     const matrix = new Float32Array(n * n);
     let applied = 0;
     let upTo = -1;
     const current = () => {
-      const now = Math.floor(page.moment / weights.moments_each);
+      const now = Math.floor(moment() / weights.moments_each);
       if (now < upTo) { matrix.fill(0); applied = 0; }
       while (applied < weights.moment.length && weights.moment[applied] <= now) {
         matrix[weights.node[applied] * n + weights.peer[applied]] = weights.weight[applied];
@@ -333,6 +370,8 @@ report.mark("network", (body, data) => {
     charts.readCells(heat.canvas, [n, n], (x, y) => heat.cell(x, y), say);
   }
 
+  });
+
   let due = false;
   function redraw() {
     if (due) return;
@@ -341,7 +380,7 @@ report.mark("network", (body, data) => {
   }
   function moved() {
     slider.value = page.moment;
-    told.textContent = `${number(data.moments_s[page.moment], 4)} s of ${number(data.moments_s[last], 4)} s`;
+    told.textContent = `${number(clock[page.moment], 4)} s of ${number(clock[last], 4)} s`;
     slider.setAttribute("aria-valuetext", told.textContent);
     redraw();
   }
@@ -349,4 +388,5 @@ report.mark("network", (body, data) => {
   report.listen("picked", redraw);
   report.listen("theme", redraw);
   report.setMoment(last);
-});
+}
+})();
