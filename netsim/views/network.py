@@ -1,13 +1,12 @@
 """The map of nodes and links, and the collaboration graph, at the same moments."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from netsim.recording.reader import RunFolder
-from netsim.views import Ask, OnPage, Panel, Shown
+from netsim.views import OnPage, Panel, Shown
 from netsim.views.gathering.moments import Floats, Ints, moments, off_spans, stretch_of
 from netsim.views.gathering.numbers import short
 
@@ -34,16 +33,6 @@ def of_run(run: RunFolder) -> Shown | None:
     return None if found is None else Shown([Panel(OnPage("network", found))])
 
 
-def of_runs(runs: Sequence[RunFolder], ask: Ask) -> Shown | None:
-    """Return which runs of a page have a map, whose numbers the page has by `of_run`."""
-    drawn = [
-        {"run": number, "label": run.algorithm}
-        for number, run in enumerate(runs, 1)
-        if run.messages or _starts(run) is not None
-    ]
-    return Shown([Panel(OnPage("networks", {"runs": drawn}))]) if len(drawn) > 1 else None
-
-
 def gather(run: RunFolder) -> dict[str, Any] | None:
     """Moments, places, messages by link, weights, and who is off; None without links or places."""
     if run.count < 1:
@@ -51,7 +40,7 @@ def gather(run: RunFolder) -> dict[str, Any] | None:
     ends_s = moments(run)
     links = _links(run, ends_s)
     weights = _weights(run, ends_s)
-    starts = _starts(run)
+    starts = starts_of(run)
     if links is None and weights is None and starts is None:
         return None
     found: dict[str, Any] = {
@@ -73,7 +62,7 @@ def gather(run: RunFolder) -> dict[str, Any] | None:
     return found
 
 
-def _starts(run: RunFolder) -> Floats | None:
+def starts_of(run: RunFolder) -> Floats | None:
     """(N, 2) positions [m] at the start; None where nodes have none."""
     if not {"x_m", "y_m"} <= set(run.nodes):
         return None

@@ -155,6 +155,7 @@ def test_run_folders_finds_a_run_or_the_runs_below(tmp_path, written):
     with pytest.raises(ScenarioError, match="no finished run"):
         summary.run_folders(tmp_path / "a" / "graph")
 
+
 def test_runs_below_a_folder_come_in_the_order_of_its_scenario(tmp_path, written):
     """As the command that played them told of them, whatever their names."""
     for name in ("local", "dpsgd", "zeta", "alpha"):
@@ -168,7 +169,6 @@ def test_runs_below_a_folder_come_in_the_order_of_its_scenario(tmp_path, written
     assert summary.run_folders(tmp_path) == begun_folders(tmp_path) == wanted
     (tmp_path / "scenario.toml").write_text("[[algorithm")
     assert summary.run_folders(tmp_path) == begun_folders(tmp_path) == by_name
-
 
 
 def test_a_broken_summary_is_named(tmp_path):

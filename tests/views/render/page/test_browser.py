@@ -209,8 +209,8 @@ def test_the_slider_moves_map_graph_and_weights_together(opened):
 @pytest.mark.slow
 def test_the_slider_moves_the_maps_of_all_runs_together(opened):
     page = opened("two")
-    until(page, "document.querySelectorAll('section#network canvas').length === 2")
-    names = page.locator("section#network h3").all_inner_texts()
+    until(page, "document.querySelectorAll('section#networks canvas').length === 2")
+    names = page.locator("section#networks h3").all_inner_texts()
     assert names == ["dpsgd", "local"]
     before = [pixels(page, f"#map-{k}") for k in range(2)]
     page.locator("#moment-slider").focus()
@@ -220,7 +220,7 @@ def test_the_slider_moves_the_maps_of_all_runs_together(opened):
         "0", "0"
     ]  # fmt: skip
     assert all(pixels(page, f"#map-{k}") != one for k, one in enumerate(before))
-    assert page.locator("section#network .swatch").count() == 1  # one scale for all
+    assert page.locator("section#networks .swatch").count() == 1  # one scale for all
 
 
 @pytest.mark.slow

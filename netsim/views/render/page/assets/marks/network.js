@@ -1,14 +1,11 @@
-// Map, collaboration graph and heat map of its weights of a run, or the maps of several, all at the moment of one slider.
+// Map, collaboration graph and heat map of its weights, or the maps of several runs, all at the moment of one slider.
 "use strict";
 (() => {
 const { element, number, css, isDark, page, colour } = report;
 const MOST_LINES = 3000;
 
 report.mark("network", (body, data) => draw(body, [{ data }]));
-report.mark("networks", (body, { runs }) => Promise.all(runs.map(async ({ run, label }) => {
-  const found = (await report.unpacked(run)).network;
-  return found && { label, data: found.panels[0].data };
-})).then((found) => draw(body, found.filter(Boolean))));
+report.drawNetworks = draw;
 
 function draw(body, shown) {
   const several = shown.length > 1;

@@ -1,0 +1,20 @@
+"""The maps of several runs side by side, at the same moments."""
+
+from collections.abc import Sequence
+
+from netsim.recording.reader import RunFolder
+from netsim.views import Ask, OnPage, Panel, Shown
+from netsim.views.network import starts_of
+
+TITLE = "The network over time"
+PLACE = 30
+
+
+def of_runs(runs: Sequence[RunFolder], ask: Ask) -> Shown | None:
+    """Return which of the page's runs have a map; their numbers it has by `network`."""
+    mapped = [
+        {"run": number, "label": run.algorithm}
+        for number, run in enumerate(runs, 1)
+        if run.messages or starts_of(run) is not None
+    ]
+    return Shown([Panel(OnPage("networks", {"runs": mapped}))]) if len(mapped) > 1 else None
