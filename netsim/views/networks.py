@@ -17,4 +17,4 @@ def of_runs(runs: Sequence[RunFolder], ask: Ask) -> Shown | None:
         for number, run in enumerate(runs, 1)
         if run.messages or starts_of(run) is not None
     ]
-    return Shown([Panel(OnPage("networks", {"runs": mapped}))]) if len(mapped) > 1 else None
+    return Shown([Panel(OnPage("networks", {"others": mapped}))]) if len(mapped) > 1 else None

@@ -224,6 +224,25 @@ def test_the_slider_moves_the_maps_of_all_runs_together(opened):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "maps"), [("one", ["map", "graph", "heat"]), ("two", ["map-0", "map-1"])]
+)
+def test_maps_that_nobody_has_scrolled_to_are_on_paper(opened, name, maps):
+    """A browser draws no further frame between `beforeprint` and the paper."""
+    page = opened(name)
+    drawn = page.evaluate(
+        """async (maps) => {
+          await report.show(0);
+          dispatchEvent(new Event("beforeprint"));
+          return maps.map((id) => document.getElementById(id)).map((canvas) => canvas
+            .getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.some(Boolean));
+        }""",
+        maps,
+    )
+    assert drawn == [True] * len(maps)
+
+
+@pytest.mark.slow
 def test_play_goes_on_and_stops(opened):
     page = opened("one")
     page.click("#play")

@@ -53,8 +53,9 @@ const report = (() => {
   }
 
   const packs = new Map();
+  const found = new Map();  // of those that are unpacked
   function unpacked(k) {
-    if (!packs.has(k)) packs.set(k, unpack(k));
+    if (!packs.has(k)) packs.set(k, unpack(k).then((panels) => { found.set(k, panels); return panels; }));
     return packs.get(k);
   }
   async function unpack(k) {
@@ -93,6 +94,7 @@ const report = (() => {
     page.clock_s = null;
     const outline = JSON.parse(document.getElementById("outline").textContent);
     const panels = page.panels = await unpacked(k);
+    for (const view of Object.values(panels)) for (const one of view.panels) one.data.others?.forEach(({ run }) => unpacked(run));
     const main = document.getElementById("panels");
     const contents = document.getElementById("contents");
     main.replaceChildren();
@@ -163,6 +165,6 @@ const report = (() => {
 
   return {
     page, mark, show, element, number, seconds, css, colour, named, isDark, listen, pick, toggle,
-    setMoment, unpacked, prepare, offer, drawAll: () => {}, draw: () => {}, drawn: () => {},
+    setMoment, unpacked, found, prepare, offer, drawAll: () => {}, draw: () => {}, drawn: () => {},
   };
 })();

@@ -384,6 +384,7 @@ function draw(body, shown) {
   report.listen("moment", moved);
   report.listen("picked", redraw);
   report.listen("theme", redraw);
+  report.listen("print", () => views.forEach((one) => one.draw()));  // at once: no frame comes before paper
   report.setMoment(last);
 }
 })();
