@@ -181,6 +181,10 @@ def _add_package(found: Found, package: ModuleType, place: str, taken: Found | N
                 _add_module(found, package, named, taken)
             except ProtocolError as error:
                 found.problems.append(f"{named[1]}: {_not_imported(error)}")
+    for name, helper in list(sys.modules.items()):
+        if name.startswith(f"{package.__name__}._"):
+            where = f"{place}{'/' if taken is None else ': '}{Path(str(helper.__file__)).name}"
+            found.problems += forgotten_yields.problems(where, helper)
 
 
 def _add_module(

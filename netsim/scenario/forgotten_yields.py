@@ -2,14 +2,16 @@
 
 import ast
 import inspect
+import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from types import ModuleType
 from typing import Any
 
 _WITHOUT_WAITING = ("send", "broadcast")
 """Verbs with an event that may be left aside: what they do happens all the same."""
+_SELF = ("self", "cls")
 
 
 def problems(where: str, given: ModuleType | type[Any]) -> list[str]:
@@ -22,7 +24,7 @@ def problems(where: str, given: ModuleType | type[Any]) -> list[str]:
     where : str
         Begins each line.
     given : module or class
-        An algorithm; empty list where its source can't be read.
+        An algorithm, or a helper of one; empty list where its source can't be read.
     """
     try:
         lines, first = inspect.getsourcelines(given)
@@ -30,26 +32,53 @@ def problems(where: str, given: ModuleType | type[Any]) -> list[str]:
     except (OSError, TypeError, SyntaxError):
         return []
     offset = max(first, 1) - 1
+    module = given if isinstance(given, ModuleType) else sys.modules.get(given.__module__, given)
     return [
         f"{where}: line {call.lineno + offset}: nothing waits for {_shortened(call)}, so no time "
         f"passes: write {word} {_shortened(call)}, or keep what it gives in a variable"
-        for call, word in _statements(tree)
+        for call, word in _statements(tree, vars(module))
     ]
 
 
-def _statements(tree: ast.AST) -> Iterator[tuple[ast.Call, str]]:
-    """Yield calls that are statements and wait for nothing, and the words that would."""
+def _statements(tree: ast.AST, names: Mapping[str, Any]) -> Iterator[tuple[ast.Call, str]]:
+    """Yield calls that are statements and wait for nothing, and the words that would.
+
+    Parameters
+    ----------
+    tree : AST
+    names : mapping
+        What the names of its module stand for.
+    """
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
     own = {one.name for one in functions if any(map(_is_yield, _inside(one)))}
+    nodes = {"node", *(_first_argument(one) for one in functions if one.name == "processes")}
     for node in ast.walk(tree):
         call = node.value if isinstance(node, ast.Expr) else None
         if not isinstance(call, ast.Call):
             continue
-        if isinstance(call.func, ast.Name) and call.func.id in own:
+        of = _last_name(call.func.value) if isinstance(call.func, ast.Attribute) else ""
+        name = _last_name(call.func)
+        is_own = name in own and (isinstance(call.func, ast.Name) or of in _SELF)
+        if is_own or inspect.isgeneratorfunction(_meant(call.func, names)):
             yield call, "yield from"
-        is_of_node = isinstance(call.func, ast.Attribute) and _last_name(call.func.value) == "node"
-        if is_of_node and _last_name(call.func) in _verbs():
+        elif of in nodes and name in _verbs():
             yield call, "yield"
+
+
+def _first_argument(function: ast.FunctionDef) -> str:
+    names = [one.arg for one in (*function.args.posonlyargs, *function.args.args)]
+    return next((name for name in names if name not in _SELF), "node")
+
+
+def _meant(written: ast.expr, names: Mapping[str, Any]) -> Any:
+    """Return what a name, or an attribute of a module or class, stands for; None: unknown."""
+    if isinstance(written, ast.Name):
+        return names.get(written.id)
+    if isinstance(written, ast.Attribute):
+        owner = _meant(written.value, names)
+        found = vars(owner).get(written.attr) if isinstance(owner, ModuleType | type) else None
+        return getattr(found, "__func__", found)  # of a static method
+    return None
 
 
 def _inside(function: ast.FunctionDef) -> Iterator[ast.AST]:

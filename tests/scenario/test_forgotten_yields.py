@@ -67,6 +67,73 @@ def test_a_call_that_nothing_waits_for_is_refused(tmp_path, call):
     assert f"write {word} {call}" in line
 
 
+HELPER = """
+from netsim import api
+
+def pause(node):
+    yield node.sleep(1.0)
+
+class Pauses:
+    def pause(self, node):
+        yield node.sleep(1.0)
+
+    @staticmethod
+    def other(node):
+        yield node.sleep(1.0)
+
+    def both(self, node):
+        {line}
+        yield from self.pause(node)
+"""
+ALGORITHM = """
+from netsim import api
+from . import _helper
+from ._helper import pause, Pauses
+
+class Params(api.Params):
+    pass
+
+def processes(me, params):
+    return [on_wakeup(me)]
+
+def on_wakeup(me):
+    while True:
+        yield me.wakeup()
+        {line}
+"""
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "word"),
+    [
+        ("own", "pause(me)", "yield from"),
+        ("own", "_helper.pause(me)", "yield from"),
+        ("own", "Pauses.other(me)", "yield from"),
+        ("own", "_helper.Pauses.other(me)", "yield from"),
+        ("own", "api.drop_late(me, [])", "yield from"),
+        ("own", "me.sleep(1.0)", "yield"),  # as `processes` calls the node
+        ("_helper", "node.sleep(1.0)", "yield"),
+        ("_helper", "self.pause(node)", "yield from"),
+    ],
+)
+def test_helpers_are_looked_at_and_known(tmp_path, file, line, word):
+    for name, source in (("own", ALGORITHM), ("_helper", HELPER)):
+        text = source.replace("{line}", line if name == file else "pass")
+        (tmp_path / f"{name}.py").write_text(text)
+    with pytest.raises(ScenarioError) as found:
+        algorithms(tmp_path)
+    [told] = str(found.value).splitlines()
+    assert f"{file}.py: line " in told
+    assert f"nothing waits for {line}, so no time passes: write {word} {line}" in told
+
+
+@pytest.mark.parametrize("line", ["list(pause(me))", "len([])", "[].sort()", "print(me.now_s)"])
+def test_other_calls_are_not(tmp_path, line):
+    (tmp_path / "_helper.py").write_text(HELPER.replace("{line}", "pass"))
+    (tmp_path / "own.py").write_text(ALGORITHM.replace("{line}", line))
+    assert "own" in algorithms(tmp_path)
+
+
 @pytest.mark.parametrize(
     "line",
     [
