@@ -77,7 +77,7 @@ def published(simulation):
 
 # Not bit for bit: an own file may take the same sums by other ways than the shipped one (mixtures
 # by `compute`, one sum of Refs for two of `mix`, cosines by PyTorch), which are rounded elsewhere.
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize("case", ALIKE)
 def test_an_own_method_computes_what_the_shipped_one_does(case):
     own, shipped = ALIKE[case]

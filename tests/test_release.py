@@ -94,6 +94,7 @@ def metadata(**variables: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_links_of_the_description_lead_somewhere_on_a_package_index():
     relative = re.compile(r"\]\((?!https?:)")
     at = "https://forge.example/them/it"

@@ -51,6 +51,7 @@ def test_algorithm_1(play, world, adaptive):
     assert (len(set(a)) > 1) == (0.0 in a) == adaptive  # some weights were clipped
 
 
+@pytest.mark.slow
 def test_a_rate_of_what_is_not_learned_is_refused(play):
     with pytest.raises(NetsimError, match="adaptive"):
         play(ALGORITHM | {"adaptive": False, "alpha_learning_rate": 0.1}, **WORLD)

@@ -200,7 +200,7 @@ def assert_same(simulation, expected, models):
             np.testing.assert_allclose(mine.numpy(), rows[k].numpy(), rtol=0, atol=1e-9)
 
 
-@pytest.mark.thinned(9)
+@pytest.mark.thinned(18)
 @pytest.mark.parametrize(
     ("params", "budgets", "reading"),
     [
@@ -374,7 +374,7 @@ def test_the_passes_download_each_candidate_twice_at_most(run):
 # -- networks that lose, delay and sleep -------------------------------------------------------
 
 
-@pytest.mark.thinned(6)
+@pytest.mark.thinned(12)
 @pytest.mark.parametrize("absent", ["renormalise", "self", "last"])
 @pytest.mark.parametrize(
     "network",
@@ -408,6 +408,7 @@ def test_the_candidates_are_those_in_reach(run):
     assert (asked == NODES - 1).all()
 
 
+@pytest.mark.slow
 def test_subscriptions_are_repeated_until_acknowledged(run):
     _, log = run(dpfl(timeout_s=0.05, tries=1), horizon_s=20.0, **LOSSY)
     asked = log[log.kind == "Subscribe"].groupby(["src", "dst"]).size()
@@ -438,6 +439,7 @@ def test_the_network_plays_without_learning(tmp_path):
     assert (log.kind == "Update").sum() == 2 * NODES * ROUNDS
 
 
+@pytest.mark.slow
 def test_nodes_that_flip_their_labels_keep_to_themselves(run):
     """Honest nodes give them less than a tenth; 4 of 9 others at random would be 44 %."""
     attacked = {"attack": {"kind": "label_flip", "fraction": 0.4}, "nodes": {"count": 10}}

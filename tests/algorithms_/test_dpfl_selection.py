@@ -128,6 +128,7 @@ def instance(number, candidates=9, width=5):
     )
 
 
+@pytest.mark.slow
 def test_theorem_1_both_algorithms_select_the_same_sets():
     """Float64, 300 instances; running sums differ from fresh means in the last bits only."""
     chosen = []

@@ -57,6 +57,7 @@ def test_only_the_base_is_sent(play, tmp_path):
     assert set(log.bits) == {32 * (BASE.stop + 1)}  # and the number of samples
 
 
+@pytest.mark.slow
 def test_heads_may_be_trained_by_epochs(play):
     by_epochs = {"kind": "fedrep", "local_steps": 2}
     one, same, two = (

@@ -231,7 +231,7 @@ def who_heard_whom(folder: Path):
     return exchanges
 
 
-@pytest.mark.thinned(12)
+@pytest.mark.thinned(24)
 @pytest.mark.parametrize("network", [IDEAL, FADING], ids=["ideal", "fading"])
 @pytest.mark.parametrize(
     ("params", "reading"),
@@ -303,6 +303,7 @@ def test_it_is_fedavg_where_messages_get_lost_too(play, models, absent):
         np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=0, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_run_measures_what_its_last_models_score(play, tmp_path):
     run = play({"kind": "kd_pdfl", **MODES}, **FADING)
     expected = algorithm_1(setting(run), **MODES)

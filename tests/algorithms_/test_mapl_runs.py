@@ -301,6 +301,7 @@ def messages(folder):
     return log.sort_values("t_sent_s", kind="stable")
 
 
+@pytest.mark.slow
 def test_prototypes_cross_active_edges_only_and_each_change_is_told_once(play, tmp_path):
     run = play(MAPL | {"augmentation": NEUTRAL}, tmp_path / "run", **TABLES)
     log = messages(tmp_path / "run")
@@ -350,7 +351,7 @@ STAR = {"exchange": {"schedule": "star", "slot_s": 0.03, "slots_per_exchange": 4
 RING = {"topology": {"kind": "ring"}}
 
 
-@pytest.mark.thinned(9)
+@pytest.mark.thinned(18)
 @pytest.mark.parametrize(
     ("tables", "absent"),
     [

@@ -169,7 +169,7 @@ def test_bits_and_steps_of_a_round_among_peers(play, tmp_path, kind):
         assert found == evaluated(bits, run, i)
 
 
-@pytest.mark.thinned(8)
+@pytest.mark.thinned(24)
 @pytest.mark.parametrize("kind", [m.kind for m in METHODS.values() if m.knows_servers])
 def test_bits_of_a_round_with_a_server(play, tmp_path, kind):
     run = play(algorithm_of(kind), tmp_path, **SERVER)

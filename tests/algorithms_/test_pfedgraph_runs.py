@@ -188,7 +188,7 @@ def compare(run, expected):
 ALGORITHM = {"kind": "pfedgraph", "steps": STEPS, "lam": LAM}
 
 
-@pytest.mark.thinned(16)
+@pytest.mark.thinned(32)
 @pytest.mark.parametrize("place", [WITH_SERVER, WITHOUT], ids=["server", "peers"])
 @pytest.mark.parametrize(
     ("params", "reading"),

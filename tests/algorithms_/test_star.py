@@ -49,6 +49,7 @@ def test_what_a_star_mixes(params, models, missing):
     assert heard.missing == missing
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("kind", ["local", "fedavg", "kd_pdfl"])
 def test_nobody_trains_in_exchange_slots(play, kind):
     """Of slots 1 to 50, 2 mod 4 and 3 mod 4 are for training: 13 and 12."""

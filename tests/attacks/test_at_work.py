@@ -191,6 +191,7 @@ def test_one_model_is_one_lie_however_often_it_is_sent(talked, kind):
         assert not torch.equal(here[0], lies[0])
 
 
+@pytest.mark.slow
 def test_an_attack_changes_no_event(talked):
     runs = [talked()[0], *(talked(**attack(kind))[0] for kind in family("netsim.attacks"))]
     assert len({run.recorder.close()["event_log_sha256"] for run in runs}) == 1

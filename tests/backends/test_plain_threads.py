@@ -65,6 +65,7 @@ def at_work(monkeypatch):
     return names
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_one_two_and_three_threads_give_equal_bits(build, play, at_work, dtype):
     built = build(Net(), training={"dtype": dtype, "momentum": 0.5})

@@ -274,7 +274,7 @@ def flipped(path):
     path.write_bytes(content)
 
 
-@pytest.mark.thinned(5)
+@pytest.mark.thinned(10)
 @pytest.mark.parametrize("how", [lost, flipped])
 @pytest.mark.parametrize("name", ["messages", "wakes", "metrics", "environment.json", "nodes"])
 def test_what_is_not_what_was_written_is_not_gone_on_with(play, resume, folder, name, how):
@@ -300,7 +300,7 @@ def test_a_run_may_be_killed_before_its_next_checkpoint_again_and_again(play, re
     assert len(json.loads(path.read_text())["resumed"]) == 3
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize("how", [lost, flipped])
 @pytest.mark.parametrize("table", ["messages", "wakes", "graph"])
 def test_what_is_lost_while_a_run_plays_is_not_sealed(folder, play, monkeypatch, table, how):

@@ -178,6 +178,7 @@ def test_a_folder_of_something_else_takes_no_sweep(tmp_path):
             pass
 
 
+@pytest.mark.slow
 def test_a_lock_is_waited_for_while_its_process_ends(tmp_path, monkeypatch):
     tries = []
 

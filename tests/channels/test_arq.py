@@ -205,7 +205,7 @@ CERTAIN = [
 ]
 
 
-@pytest.mark.thinned(18)
+@pytest.mark.thinned(36)
 @pytest.mark.parametrize("arq", ALL, ids=lambda a: a.kind)
 @pytest.mark.parametrize(
     ("packets", "cuts"),

@@ -175,7 +175,7 @@ def test_two_that_are_alike_have_the_same():
     assert first.losses == pytest.approx(second.losses, rel=1e-9)
 
 
-@pytest.mark.thinned(4)
+@pytest.mark.thinned(8)
 @pytest.mark.parametrize("seed", range(40))
 def test_what_it_says_can_be_whatever_the_senders(seed):
     draw = random.Random(seed)

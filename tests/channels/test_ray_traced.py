@@ -194,6 +194,7 @@ def test_traced_fading_beside_fading_is_refused(write):
         world.build(from_dict(tables))
 
 
+@pytest.mark.slow
 def test_the_shipped_scene_plays_and_is_the_same_both_ways():
     """Ten devices in Sionna RT's street canyon: free space less 3 dB to more in sight."""
     built = world.build(load("ray_traced", ["horizon_s=20"]))

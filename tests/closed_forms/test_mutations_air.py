@@ -234,7 +234,7 @@ CAUGHT_BY = [
 CHECKS = sorted({check for _, check in CAUGHT_BY}, key=lambda f: f.__name__)
 
 
-@pytest.mark.thinned(4)
+@pytest.mark.thinned(8)
 @pytest.mark.parametrize("check", CHECKS, ids=lambda f: f.__name__)
 def test_the_model_passes(check):
     check()

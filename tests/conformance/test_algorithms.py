@@ -83,7 +83,7 @@ def test_an_algorithm_survives_churn(name, schedule):
     algorithms.survives_churn(CASES[name], schedule)
 
 
-@pytest.mark.thinned(16)
+@pytest.mark.thinned(48)
 @pytest.mark.parametrize("name", [n for n in LEARNING if not CASES[n].needs_values])
 def test_an_algorithm_takes_the_same_course_without_learning(name):
     algorithms.plays_without_learning(CASES[name])

@@ -275,7 +275,7 @@ def test_dead_nodes_are_not_waited_for(play):
     assert set(zip(late.src, late.dst, strict=True)) == pairs
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize(
     ("changed", "problem"),
     [

@@ -24,7 +24,7 @@ def rows(played):
     return metrics[metrics.metric == "accuracy"], pd.read_parquet(folder / "traffic")
 
 
-@pytest.mark.thinned(4)
+@pytest.mark.thinned(8)
 @pytest.mark.parametrize("fidelity", ["message", "packet"])
 @pytest.mark.parametrize("mac", ["orthogonal", "shared", "csma", "tdma"])
 def test_energy_and_airtime_never_fall_and_end_at_the_summary(play, mac, fidelity):

@@ -56,6 +56,7 @@ def test_a_model_that_arrives_during_training_is_treated_as_the_scenario_says(pl
         assert not torch.equal(trained, before)
 
 
+@pytest.mark.slow
 def test_the_numbers_of_the_learning_verbs_are_those_of_plain_torch(play):
     played = play("toy_learner", "rounds", training={"dtype": "float64"})
     numbers = [s.value for s in played.saw("numbers", node=1)]

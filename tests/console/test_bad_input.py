@@ -21,7 +21,7 @@ def refused(netsim, written):
     return lines
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize(
     ("assignment", "expected"),
     [

@@ -42,6 +42,7 @@ def test_a_run_writes_its_folder_and_says_where(ok, here):
     assert len(pd.read_parquet(here / "runs" / "s" / "metrics")) > 0
 
 
+@pytest.mark.slow
 def test_a_second_run_takes_the_next_free_folder(ok, here):
     for _ in range(3):
         ok("run", "s.toml", "-q", "--no-figures")
@@ -199,6 +200,7 @@ def test_options_fill_and_override_the_files_sweep(ok, netsim, here):
     assert "--against nobody: is no algorithm of this sweep; it has alone" in refused.stderr
 
 
+@pytest.mark.slow
 def test_an_interrupted_sweep_sums_up_what_has_ended_and_names_the_rest(netsim, here):
     result = netsim(
         "sweep", "s.toml", "--over", "algorithm.trouble=none,interrupt", "--seeds", "0:2",

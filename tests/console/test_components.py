@@ -45,7 +45,7 @@ def mine(here):
     return here / "mine"
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize(
     ("file", "settings", "lines"),
     [
@@ -78,6 +78,7 @@ def test_all_examples_run_together(netsim, here):
     assert own.bits.max() < all_of_it.bits.max()  # the head stays
 
 
+@pytest.mark.slow
 def test_a_run_records_what_it_was_made_of_and_is_verified(netsim, here, mine):
     assert netsim(*RUN, *ON_AIR, *OWN, algorithms=False).exit_code == 0
     [file] = json.loads((here / "out/environment.json").read_text())["components"]
@@ -137,6 +138,7 @@ def test_workers_of_a_sweep_load_it(netsim, here, mine):
     assert "the component file channels.fading/even has changed" in again.output
 
 
+@pytest.mark.slow
 def test_lists_and_schema_have_it(netsim, mine):
     listed = netsim("list", "fading", "--keys", *OWN, algorithms=False).output
     assert "even" in listed
@@ -280,6 +282,7 @@ def test_a_folder_comes_before_an_installed_package(site, netsim, mine, monkeypa
     assert "depth = 0.5" not in listed
 
 
+@pytest.mark.slow
 def test_entry_points_are_not_read_where_all_kinds_are_known(netsim, here, mine, monkeypatch):
     (here / "s.toml").write_text((here / "s.toml").read_text().replace('"alone"', '"local"'))
     read = importlib.metadata.entry_points

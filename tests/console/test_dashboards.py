@@ -88,6 +88,7 @@ def test_a_run_without_learning_has_traffic_alone(netsim, here):
     assert [tag for tag in told.Tags()["scalars"] if tag.startswith("accuracy")] == []
 
 
+@pytest.mark.slow
 def test_a_run_that_was_not_logged_is_exported_as_if_it_had_been(netsim, here):
     pytest.importorskip("tensorboard", reason="pip install 'netsim-dfl[tensorboard]'")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator

@@ -21,6 +21,7 @@ def files(tmp_path):
     return folder
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(
     ("sets", "message"),
     [

@@ -67,6 +67,7 @@ def fork(call, *words, code=0):
     return call("fork", "a", *words, "--no-figures", code=code)
 
 
+@pytest.mark.slow
 def test_a_fork_is_its_original_until_then_and_is_compared_with_it(call, original):
     text = fork(call, "--at", "5", "--set", "link.loss=0.5", "--out", "b")
     told = json.loads(Path("b/fork.json").read_text())

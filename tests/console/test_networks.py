@@ -135,7 +135,7 @@ MOVES = ["nodes.placement=disc", "radio={}", "mobility.kind=trace", "mobility.pa
 HARDLY = "has no row for 0 s of the run's 4 s"
 
 
-@pytest.mark.thinned(4)
+@pytest.mark.thinned(8)
 @pytest.mark.parametrize(
     ("text", "sets", "says"),
     [

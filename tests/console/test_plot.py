@@ -128,7 +128,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize("arguments", REFUSED, ids=" ".join)
 def test_what_can_not_be_drawn_is_said_and_nothing_written(
     netsim, here, runs, swept, written, arguments

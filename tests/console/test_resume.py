@@ -231,6 +231,7 @@ def test_an_edited_scenario_is_named_with_both_values_and_refused(call, cut, was
     assert contents(cut) == before
 
 
+@pytest.mark.slow
 def test_changes_that_are_wanted_hold_from_there_on_and_the_run_says_so(call, cut):
     edit(cut, "learning_rate = 0.05", "learning_rate = 0.001")
     edited = (cut / "scenario.toml").read_bytes()
@@ -282,6 +283,7 @@ Path("CANARY").write_text("imported")
 """
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("kind", ["absolute", "relative"])
 def test_a_run_folder_from_elsewhere_imports_nothing(netsim, cut, here, kind):
     """Whatever its files name; the user's own record is of another folder."""

@@ -105,6 +105,7 @@ def test_a_part_that_makes_no_sense(netsim, written, arguments, expected):
     assert written() == set()
 
 
+@pytest.mark.slow
 def test_a_folder_that_another_sweep_plays_into_is_refused(ok, netsim, here, monkeypatch):
     ok("sweep", "s.toml", *GRID, "--out", "out", "-q")
     part = here / "out" / sweep_folder.PARTS / "1-of-2"

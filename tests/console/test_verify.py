@@ -70,6 +70,7 @@ def change_cell(path, column, row, change):
     return before, cells[row]
 
 
+@pytest.mark.slow
 def test_a_run_that_nobody_touched_is_the_same(run, verify):
     output = verify(code=0)
     for what in ("files of the run", "files that it was made of", "event log", "parameters"):
@@ -111,7 +112,7 @@ def test_missing_and_foreign_files_are_named(run, verify):
     ]
 
 
-@pytest.mark.thinned(4)
+@pytest.mark.thinned(8)
 @pytest.mark.parametrize(
     ("table", "column", "change"),
     [
@@ -176,6 +177,7 @@ def test_a_changed_input_file_is_named_with_what_it_changes(run, verify, here):
     assert differing(verify("--no-rerun", code=1)) == [f"input file {path}: missing"]
 
 
+@pytest.mark.slow
 def test_a_changed_algorithm_is_named(netsim, here, verify):
     own = here / "own"
     shutil.copytree(here / "algorithms", own)
@@ -194,6 +196,7 @@ def test_an_algorithm_of_ones_own_is_never_imported_by_the_name_in_a_run_folder(
     assert "need --components DIR" in result.output
 
 
+@pytest.mark.slow
 def test_what_lacks_components_alone_does_not_differ(netsim, here):
     (here / "two.toml").write_text(
         'extends = "s.toml"\n[[algorithm]]\nkind = "alone"\n[[algorithm]]\nkind = "alone"\n'

@@ -255,7 +255,7 @@ def undisturbed(base: str) -> dict[str, Any]:
     return outcome(played(tables(BASES[base])))
 
 
-@pytest.mark.thinned(60)
+@pytest.mark.thinned(120)
 @pytest.mark.parametrize(("base", "key", "value"), CASES, ids=[f"{b}-{k}" for b, k, _ in CASES])
 def test_a_change_at_time_0_gives_the_run_of_the_changed_scenario(files, base, key, value):
     described = tables(BASES[base])
@@ -443,7 +443,7 @@ def test_every_key_of_training_is_tried_or_lasts():
     assert set(Training.model_fields) == lasting | set(TRAINING)
 
 
-@pytest.mark.thinned(6)
+@pytest.mark.thinned(18)
 @pytest.mark.parametrize("where", ["training", "algorithm.training"])
 @pytest.mark.parametrize("key", TRAINING)
 def test_training_changed_at_time_0_is_that_of_the_changed_scenario(key, where):

@@ -111,7 +111,7 @@ def test_a_broken_model_spreads_by_one_hop_a_round_and_each_sender_is_named(tmp_
     assert "4 of 5 nodes caught it" in " ".join(gather(tmp_path / "run", False).notices)
 
 
-@pytest.mark.thinned(4)
+@pytest.mark.thinned(8)
 @pytest.mark.filterwarnings("ignore::netsim.python_api.playing.RunWarning")
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("algorithm", ["ditto", "fedproto"])
@@ -125,6 +125,7 @@ def test_training_on_what_another_sent_is_catching_it(tmp_path, backend, algorit
     assert [one["node"] for one in summary["diverged_by_message"]] == [1, 2, 3, 4]
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_run_of_sound_models_says_nothing(tmp_path, backend):
     summary = play(tmp_path / "run", backend, 1.0)

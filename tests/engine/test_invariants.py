@@ -167,7 +167,7 @@ FAULTS = [
 ]
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize(("name", "tables", "owner", "method", "fault", "text"), FAULTS)
 def test_a_planted_fault_ends_the_run(monkeypatch, name, tables, owner, method, fault, text):
     monkeypatch.setattr(owner, method, fault)

@@ -31,7 +31,7 @@ def told(folder, tables):
     return " | ".join(warnings), " | ".join(finding.text for finding in found)
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("exchange", [ROUNDS, CLOCKS])
 @pytest.mark.parametrize(
     ("link", "needed_s"),

@@ -183,6 +183,7 @@ def test_environments_side_by_side_do_not_mix(small):
     assert both == [[4.0, 2.5], [8.0, 5.0]]
 
 
+@pytest.mark.slow
 def test_an_episode_that_is_given_up_leaves_no_thread(small):
     before = threading.active_count()
     for _ in range(3):

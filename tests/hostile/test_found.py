@@ -157,7 +157,7 @@ def text(path, member=None):
     return read_text(str(path), None, "topology", member=member)
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("name", ["a.gz", "a.zip"])
 def test_a_small_archive_that_unpacks_to_much(tmp_path, name):
     path = gz_of_zeros(tmp_path / name, 130)
@@ -600,6 +600,7 @@ def hostile_everywhere(folder):
     ]
 
 
+@pytest.mark.slow
 def test_nothing_from_a_file_controls_the_terminal_or_forges_a_line(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "300")

@@ -37,7 +37,7 @@ def play(name, inputs):
     each()
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize("name", list(KINDS)[::4])
 def test_a_malformed_input_is_read_or_refused(name):
     play(name, 6)

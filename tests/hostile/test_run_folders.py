@@ -151,6 +151,7 @@ def test_a_file_that_is_none_is_a_sentence(good, readers, name, what):
                 assert f"{name}: " in result.stderr
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("name", [p for p in PAYLOADS if p.startswith(("=", "@"))])
 def test_no_cell_of_csv_is_a_formula(ended, name):
     summary = json.loads((ended / "summary.json").read_text())

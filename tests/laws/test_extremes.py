@@ -80,6 +80,7 @@ def test_extreme_numbers_are_refused_or_played(name):
     assert list(filter(None, found)) == []
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("keys", [{"height_m": -1.0}, {"heights_m": [-1.0] + 5 * [0.0]}])
 def test_nothing_is_under_the_ground(keys):
     made = tables(FIRST)

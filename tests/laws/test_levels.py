@@ -117,6 +117,7 @@ HIDDEN_LOSS = {"packet_error": {"kind": "outage"}, "threshold_db": 4.0}
 HIDDEN = {"mac": {"kind": "csma", "carrier_sense_m": 2.0}, "packet_error": {"kind": "outage"}}
 
 
+@pytest.mark.slow
 def test_who_hears_no_carrier_overhears_nothing(ether):
     """Beyond the range of the carrier sense: of a hidden sender only the answers are heard."""
     found = []

@@ -86,6 +86,7 @@ def with_key(found, whole, path):
     return made
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("name", WORLDS)
 def test_a_scenario_with_all_defaults_written_out_is_the_same(name):
     whole = written_out(WORLDS[name])

@@ -162,6 +162,7 @@ def scalar_two():
     return torch.tensor(2.0, dtype=torch.float64)
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("name", ["momentum", "adam", "clipped", "adam-clipped"])
 def test_what_is_learned_besides_is_trained_jointly(name, learn, fresh_model, row_of, batches):
     def process(node, found):

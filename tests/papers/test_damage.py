@@ -126,6 +126,7 @@ def test_a_choice_that_no_summary_has_erases_nothing(little, played, tmp_path, c
     assert played.read_text() == text
 
 
+@pytest.mark.slow
 def test_a_damaged_run_is_named_and_the_others_count(little, played, tmp_path, capsys):
     little("play", "little", "--seeds", "1", *ONE[2:])
     own = tmp_path / "runs/little/batches_of_50/local/table/seed-0/local"

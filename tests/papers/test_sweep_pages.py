@@ -66,6 +66,7 @@ def test_one_seed_judges_nothing():
     assert "not clear from one seed" in told.change("More", "a", "b")
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("what_if", gallery.WHAT_IFS, ids=lambda w: w.name)
 def test_every_point_of_a_what_if_has_a_name(what_if):
     design = kept.design_of(f"whatif_{what_if.name}")
@@ -74,6 +75,7 @@ def test_every_point_of_a_what_if_has_a_name(what_if):
     assert {"accuracy", "lead", "local_steps", "transmitted_megabytes"} <= set(design.show)
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("what_if", gallery.WHAT_IFS, ids=lambda w: w.name)
 def test_training_alone_makes_as_many_steps(what_if):
     sweep = kept.kept(f"whatif_{what_if.name}")
@@ -91,6 +93,7 @@ def test_the_table_of_measures_is_that_of_the_program():
     assert measures.written(text) == text
 
 
+@pytest.mark.slow
 def test_the_gallery_is_what_the_numbers_say():
     assert whatifs.PAGE.read_text(encoding="utf-8") == whatifs.text()
     for what_if in gallery.WHAT_IFS:

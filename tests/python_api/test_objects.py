@@ -276,6 +276,7 @@ STAR = [(5, 7), (7, 6), (8, 7), (9, 7)]
 """Node 7 is in the middle; in order of appearance the numbers are others."""
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("name", [int, str, "node-{}".format])
 def test_numbers_of_a_graph_are_in_their_order_and_names_are_told(small, name, tmp_path):
     """As texts, too: networkx reads files that way unless it is told otherwise."""
@@ -410,7 +411,7 @@ def test_a_module_is_an_algorithm(small, tmp_path):
         del sys.modules[module.__name__]
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize(
     ("algorithm", "said"),
     [
@@ -425,6 +426,7 @@ def test_what_is_no_algorithm_is_told(small, algorithm, said):
         small.replace(algorithm=[algorithm])
 
 
+@pytest.mark.slow
 def test_a_component_class_stands_wherever_its_family_does(small):
     radio = {"mean_snr_db": 10.0, "threshold_db": 0.0, "packet_error": {"kind": Flat, "share": 0.5}}
     own = small.replace(link=None, radio=radio)

@@ -8,6 +8,7 @@ from netsim.engine.simulation import Simulation
 from netsim.recording.observers import Observers
 
 
+@pytest.mark.slow
 def test_they_hear_all_and_change_nothing(small, played, tmp_path):
     messages, wakeups, evaluations = [], [], []
     watched = netsim.run(

@@ -87,6 +87,7 @@ def test_a_lock_may_be_nested_and_leaves_nothing(tmp_path, monkeypatch):
     assert folder_lock.holder(tmp_path) is None
 
 
+@pytest.mark.slow
 def test_a_second_process_is_told_who_holds_the_folder(tmp_path):
     with folder_lock.held(tmp_path):
         process = start(tmp_path, take_over=True)

@@ -135,6 +135,7 @@ def test_many_sets_of_classes_are_counted_in_pieces(tmp_path, monkeypatch, block
     assert write(tmp_path / "b")["graph"] == block
 
 
+@pytest.mark.slow
 def test_weights_by_shared_classes_are_drawn(tmp_path):
     write(tmp_path)
     made = figures.draw(tmp_path)[-1]

@@ -30,7 +30,7 @@ def told(found: list[str], *expected: str) -> bool:
     )
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize(
     ("added", "expected"),
     [

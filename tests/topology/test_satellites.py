@@ -289,6 +289,7 @@ def scenario(**tables):
     } | tables  # fmt: skip
 
 
+@pytest.mark.slow
 def test_messages_arrive_after_the_distance_of_that_moment(tmp_path):
     """Bits over rate and distance over c, of the places computed a second way."""
     built = world.build(from_dict(scenario(horizon_s=400.0)))

@@ -44,7 +44,7 @@ def objects(content):
     return content, b"\n".join(opened)
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("width", sorted(WIDTHS_IN.values()))
 def test_a_pdf_has_its_width_and_its_fonts_inside(tmp_path, make, width):
     _, (path, *_) = make(tmp_path / "out" / "figure.pdf", "pdf", width)

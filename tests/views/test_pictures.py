@@ -59,6 +59,7 @@ def test_large_networks_are_drawn_in_blocks(tmp_path, written):
     assert share == 1
 
 
+@pytest.mark.slow
 def test_comparison_draws_one_curve_an_algorithm(tmp_path, written):
     for name in ("kd_pdfl", "fedavg", "local"):
         written(tmp_path / name, name, evaluations=4, megabits=0 if name == "local" else 1)

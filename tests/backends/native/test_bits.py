@@ -58,7 +58,7 @@ def trained(made, kernel, optimizer, jobs):
     return out
 
 
-@pytest.mark.thinned(8)
+@pytest.mark.thinned(16)
 @pytest.mark.parametrize("optimizer", OPTIMIZERS, ids=["sgd", "adam"])
 @pytest.mark.parametrize("network", NETWORKS)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -137,7 +137,7 @@ def test_nothing_is_read_or_written_behind_a_buffer(case, variant, network):
     assert torch.equal(out, expected)
 
 
-@pytest.mark.thinned(4)
+@pytest.mark.thinned(8)
 @pytest.mark.parametrize("network", NETWORKS)
 def test_sets_of_samples_that_are_looked_at(case, variant, network):
     """However they are shared, cut and ordered: the same bits as each model's own pass."""

@@ -187,7 +187,7 @@ def test_dense_layers(case, variant, name):
     assert_trains_alike(case(DENSE[name], (5,), 3, B=19), variant)
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("name", SHIPPED)
 def test_shipped_models(case, variant, name):
     kind, shape = SHIPPED[name]

@@ -73,7 +73,7 @@ def test_a_loss_of_values_numbers_and_what_is_learned_beside(optimizer, both, as
     assert_equal_values(alone, stacked, TOLERANCE[optimizer])
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("loss", [noisy_loss, unlearned_loss])
 @pytest.mark.parametrize("model", ["mlp", "iot_mlp"])
 def test_a_loss_with_draws_and_one_that_leaves_parameters_out(

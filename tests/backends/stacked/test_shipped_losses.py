@@ -87,7 +87,7 @@ LOSSES = {
 }
 
 
-@pytest.mark.thinned(8)
+@pytest.mark.thinned(24)
 @pytest.mark.parametrize("name", LOSSES)
 def test_a_shipped_loss_trains_many_nodes_as_it_trains_one(name, both, assert_equal_values):
     """SGD, whose steps are as small as what rounding does to a gradient."""

@@ -96,7 +96,7 @@ def test_folders_that_a_run_does_not_name_stay_at_home(played, tmp_path):
     assert [len(kit.sources) for kit in pool.kits] == [1, 1]
 
 
-@pytest.mark.thinned(9)
+@pytest.mark.thinned(18)
 @pytest.mark.parametrize("name", ["dpsgd", "mapl", "fedavg"])
 @pytest.mark.parametrize("seed", range(3))
 def test_losses_in_a_row_come_back_from_a_snapshot(played, monkeypatch, name, seed):

@@ -196,6 +196,7 @@ def test_a_packet_meets_the_louder_of_two_bursts(ether, fidelity, to, rises):
     assert all(x.arrived[[0, 2]].all() for x in ended if x.arrived is not None)
 
 
+@pytest.mark.thinned(3)
 @FIDELITIES
 @pytest.mark.parametrize(("limit", "share"), [(1, 0.25), (2, 1.0)])
 def test_what_it_costs_is_that_attempt(ether, fidelity, limit, share):

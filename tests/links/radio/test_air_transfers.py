@@ -309,6 +309,7 @@ def test_what_needs_places_says_so(radio, key):
         world.build(from_dict(scenario(**radio)))
 
 
+@pytest.mark.slow
 def test_senders_that_never_wait_are_refused():
     with pytest.raises(ScenarioError, match="collide for ever; set cw_min to at least 2"):
         from_dict(scenario(mac={"kind": "csma", "cw_min": 1, "stages": 0}))

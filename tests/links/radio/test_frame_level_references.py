@@ -105,7 +105,7 @@ def assert_agrees(found, reference, reference_se, relative):
     assert np.mean(found) == pytest.approx(reference, abs=max(relative * reference, 3.0 * se))
 
 
-@pytest.mark.thinned(10)
+@pytest.mark.thinned(20)
 @pytest.mark.parametrize(
     ("mbps", "n", "reference", "se", "seconds"),
     [

@@ -145,6 +145,7 @@ def test_two_are_deaf_for_each_other_as_often_as_a_chain_says():
     assert together(10_000) == pytest.approx(share, abs=4 * spread)
 
 
+@pytest.mark.slow
 def test_on_the_air_two_lose_what_they_send_in_one_slot(ether):
     """Broadcasts of a packet a period each; without noise nothing else is lost."""
     periods = 1_000
