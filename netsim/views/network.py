@@ -40,7 +40,7 @@ def gather(run: RunFolder) -> dict[str, Any] | None:
     ends_s = moments(run)
     links = _links(run, ends_s)
     weights = _weights(run, ends_s)
-    starts = starts_of(run)
+    starts = _starts(run)
     if links is None and weights is None and starts is None:
         return None
     found: dict[str, Any] = {
@@ -62,7 +62,16 @@ def gather(run: RunFolder) -> dict[str, Any] | None:
     return found
 
 
-def starts_of(run: RunFolder) -> Floats | None:
+def has_map(run: RunFolder) -> bool:
+    """Return whether nodes have places, or messages that link them."""
+    return run.count > 0 and (_starts(run) is not None or _has_messages(run))
+
+
+def _has_messages(run: RunFolder) -> bool:
+    return bool(run.messages) and len(run.messages["src"]) > 0
+
+
+def _starts(run: RunFolder) -> Floats | None:
     """(N, 2) positions [m] at the start; None where nodes have none."""
     if not {"x_m", "y_m"} <= set(run.nodes):
         return None
@@ -102,7 +111,7 @@ def _where(
 def _links(run: RunFolder, ends_s: Floats) -> dict[str, Any] | None:
     """Messages begun and delivered by pair of nodes, both ways together, and by moment."""
     rows = run.messages
-    if not rows or not len(rows["src"]):
+    if not _has_messages(run):
         return None
     src, dst = rows["src"].astype(np.int64), rows["dst"].astype(np.int64)
     pair = np.minimum(src, dst) * run.count + np.maximum(src, dst)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from netsim.recording.reader import RunFolder
 from netsim.views import Ask, OnPage, Panel, Shown
-from netsim.views.network import starts_of
+from netsim.views.network import has_map
 
 TITLE = "The network over time"
 PLACE = 30
@@ -15,6 +15,6 @@ def of_runs(runs: Sequence[RunFolder], ask: Ask) -> Shown | None:
     mapped = [
         {"run": number, "label": run.algorithm}
         for number, run in enumerate(runs, 1)
-        if run.messages or starts_of(run) is not None
+        if has_map(run)
     ]
     return Shown([Panel(OnPage("networks", {"others": mapped}))]) if len(mapped) > 1 else None
