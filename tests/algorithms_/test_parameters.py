@@ -20,6 +20,7 @@ NODES = 4
 WORLD = {
     "horizon_s": 179.0,
     "metrics": {"every_s": 179.0, "weights": False},
+    "run": {"backend": "sequential"},  # other backends compile the losses of each method anew
     "nodes": {"count": NODES},
     "exchange": {"schedule": "rounds", "interval_s": 60.0},
     "compute": {"kind": "fixed", "step_s": 0.01},
