@@ -521,8 +521,11 @@ class RadioLink(PhysicalLink):
             self._settle(interference)
 
     def _next_round(self, src: int, rounds: BroadcastRounds) -> None:
-        """Send what receivers of a broadcast lack."""
-        group = self.in_contact(rounds.lacking)
+        """Send what receivers of a broadcast lack; who has gone keeps what it has."""
+        group = [tx for tx in rounds.lacking if not self.are_apart(src, tx.dst)]
+        for tx in rounds.lacking:
+            if tx not in group:
+                self._deliver(*rounds.given_up(tx, OUTAGE))
         if group:
             self._admit(QueuedMessage(group, (src, src), broadcast=True, rounds=rounds))
 
