@@ -305,6 +305,17 @@ class PhysicalLink(Link):
             return self.ttl_ns if patience_ns is None else patience_ns
         return min(patience_ns, self.ttl_ns)
 
+    def deadline_ns(self, tx: Transmission) -> int | None:
+        """Return when the time to live of a transmission ends [ns], now at least; None: never."""
+        return None if self.ttl_ns is None else max(self.env.now, tx.envelope.sent_ns + self.ttl_ns)
+
+    def may_wait_ns(self, tx: Transmission) -> int | None:
+        """Greatest wait from now on before it starts [ns], at a relay, too; None: no limit."""
+        longest_ns, deadline_ns = self.longest_wait_ns(tx), self.deadline_ns(tx)
+        if longest_ns is None or deadline_ns is None:
+            return longest_ns
+        return min(longest_ns, deadline_ns - self.env.now)
+
     def contact_ns(self, tx: Transmission) -> int | None:
         """Time for which sender and receiver stay in contact [ns]; 0: none; None: for ever."""
         if self.meetings is None:

@@ -69,7 +69,8 @@ class Contacts(Topology):
     def meetings(self, site: Site) -> Meetings:
         """Return the contact times of the pairs; see the base class."""
         text = read_text(self.path, site.folder, "topology", member=self.member)
-        spans = read_contacts(text, self.columns, self.sample_s)
+        said = "sample_s" in self.model_fields_set
+        spans = read_contacts(text, self.columns, self.sample_s, said)
         clients = [i for i in range(site.nodes) if i not in site.servers]
         number = dict(zip(self._chosen(text, spans, len(clients), site), clients, strict=True))
         called = {i: name for name, i in number.items()}

@@ -214,6 +214,7 @@ def _of_period(text: Text, k: int, period: dict[str, Any], key: str) -> float:
 
 def _rates(text: Text) -> dict[str, Pieces]:
     rows = Columns(text)
+    rows.note_unread()
     time, rate = (
         rows.find("time_s", SECONDS, ("t", "timestamp")),
         rows.find("mbps", BITS_PER_S, ("rate", "bandwidth", "throughput", "capacity")),

@@ -97,7 +97,7 @@ class Meetings:
         return [tuple(sorted(peers)) for peers in found]
 
 
-def read_contacts(text: Text, columns: Sequence[str], sample_s: float) -> Spans:
+def read_contacts(text: Text, columns: Sequence[str], sample_s: float, said: bool = True) -> Spans:
     """Read a contact trace.
 
     Parameters
@@ -112,6 +112,9 @@ def read_contacts(text: Text, columns: Sequence[str], sample_s: float) -> Spans:
         columns of numbers are `i j start end` and all else `t i j`, if no other order fits.
     sample_s : float
         How long a line `t i j` stands for.
+    said : bool
+        Whether the scenario says so; else it is remarked on where the file's times are in other
+        steps.
 
     Raises
     ------
@@ -128,7 +131,10 @@ def read_contacts(text: Text, columns: Sequence[str], sample_s: float) -> Spans:
         order, units = _order(text, lines[0][1], rows, columns, sample_s)
         if units:
             rows = rows[1:]
-        found = dict(_merged(text, _sampled(text, rows, order, units, sample_s)))
+        lines_s = list(_sampled(text, rows, order, units, sample_s))
+        if "t" in order and not said:
+            _note_other_steps(text, {end for *_, end in lines_s}, sample_s)
+        found = dict(_merged(text, iter(lines_s)))
     if not found:
         raise text.wrong("holds no contact that lasts")
     return found
@@ -332,6 +338,19 @@ def _sampled(
                     at,
                 )
         yield (*_pair(text, words[place["i"]], words[place["j"]], at), start, end)
+
+
+def _note_other_steps(text: Text, times_s: set[float], sample_s: float) -> None:
+    """Remark on samples that are not as far apart as each of them is taken to last."""
+    steps = np.diff(np.sort(np.fromiter(times_s, dtype=np.float64)))
+    if len(steps) and abs(steps.min() - sample_s) > 1e-6 * sample_s:
+        least_s = float(steps.min())
+        seen = "end in between" if least_s > sample_s else "last longer than they were seen"
+        note_remark(
+            f"{text.where}: its times are {least_s:g} s apart or more, and each line counts as "
+            f"{sample_s:g} s of contact, so that contacts {seen}; if it was sampled every "
+            f"{least_s:g} s, set sample_s = {least_s:g}, else say how long a line lasts"
+        )
 
 
 def _switched(

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from netsim.traces.bounded_tables import BROKEN, read_csv
 from netsim.traces.files import Text, is_comment, no_column, number, read_text, shown
 from netsim.traces.moments import HOW, LATEST_S, is_time_of_day, moment
+from netsim.traces.remarks import note_columns
 
 SECONDS = {"s": 1.0, "sec": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0}
 METRES = {"m": 1.0, "km": 1e3, "cm": 1e-2, "mm": 1e-3}
@@ -55,6 +56,7 @@ class Columns:
             self._fail("holds no rows")
         self._lines = np.array([at for at, _ in said[1:]])
         self.needed: list[str] = list(names)
+        self._read: set[str] = set()
         self._found = False  # a column that says a quantity
         if said[0][1].lstrip().startswith("<"):
             self._fail(
@@ -81,7 +83,13 @@ class Columns:
         names : sequence of str
             Columns that the file must have.
         """
-        return cls(read_text(path, folder, table), names)
+        found = cls(read_text(path, folder, table), names)
+        found.note_unread()
+        return found
+
+    def note_unread(self) -> None:
+        """Have those columns remarked on that nothing will have read when the world is made."""
+        note_columns(self.text.where, self.names, self._read)
 
     def _parsed(self, rows: list[str], separator: str) -> Any:
         ragged: list[pa.csv.InvalidRow] = []
@@ -148,6 +156,7 @@ class Columns:
         if name not in self:
             wanted = self.needed or [name]
             self._fail(no_column(name, self.names, wanted, is_of_kind=self._found))
+        self._read.add(name)
         return self.names.index(name)
 
     def _first(self, wrong: NDArray[np.bool_]) -> int:

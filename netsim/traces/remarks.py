@@ -3,13 +3,16 @@
 Readers note it while a world is made; whoever wants to know calls what reads inside `noting`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from itertools import combinations
 
 from netsim.traces.context_notes import collecting
+
+SHOWN_COLUMNS = 5
+"""So many columns that nothing reads are named."""
 
 LEAST_COVERED = 0.1
 """A file whose rows lie in less of a run than this share is remarked on."""
@@ -85,11 +88,14 @@ class Notes:
         Sentences.
     ids : dict of str to tuple of str
         Of a table, such as `mobility`: what its file calls the nodes 0, 1, ...
+    columns : dict of str to (sequence of str, set of str)
+        By file: its columns, and those of them that have been read so far.
     """
 
     played: dict[PlayedSpan, None] = field(default_factory=dict)
     said: dict[str, None] = field(default_factory=dict)
     ids: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    columns: dict[str, tuple[Sequence[str], Set[str]]] = field(default_factory=dict)
 
     def remarks(self, horizon_s: float) -> list[str]:
         """All of it that a user should know before reading the numbers of a run.
@@ -105,7 +111,17 @@ class Notes:
             Sentences without a full stop, each once.
         """
         covered = [text for played in self.played for text in played.remarks(horizon_s)]
-        return list(dict.fromkeys([*covered, *self._of_one_clock(horizon_s), *self.said]))
+        unread = self._unread_columns()
+        return list(dict.fromkeys([*covered, *self._of_one_clock(horizon_s), *unread, *self.said]))
+
+    def _unread_columns(self) -> Iterator[str]:
+        """Remarks on columns of users' tables that nothing has read."""
+        for where, (names, read) in self.columns.items():
+            left = [name or "the one without a name" for name in names if name not in read]
+            if left:
+                told = ", ".join(left[:SHOWN_COLUMNS]) + (", ..." if left[SHOWN_COLUMNS:] else "")
+                known = ", ".join(name for name in names if name in read)
+                yield f"{where}: left aside are its columns {told}; read are {known}"
 
     def _of_one_clock(self, horizon_s: float) -> Iterator[str]:
         """Remarks on files that may count from one instant, such as 1970, and begin at others."""
@@ -133,6 +149,22 @@ def note_played(played: PlayedSpan) -> None:
     notes = _notes.get()
     if notes is not None:
         notes.played[played] = None
+
+
+def note_columns(where: str, names: Sequence[str], read: Set[str]) -> None:
+    """Record the columns of a user's table.
+
+    Parameters
+    ----------
+    where : str
+        The beginning of what is told of the file.
+    names : sequence of str
+    read : set of str
+        Those that have been read; it grows while others are.
+    """
+    notes = _notes.get()
+    if notes is not None:
+        notes.columns[where] = names, read
 
 
 def note_remark(text: str) -> None:

@@ -1,10 +1,20 @@
 """Start times of runs in a file, and remarks on how far the file reaches."""
 
+import numpy as np
 import pytest
 
+from netsim.devices.energy.harvest.trace import Trace as HarvestTrace
+from netsim.devices.speed.devices import Devices
 from netsim.errors import DataError
+from netsim.links.wired.bandwidth import BandwidthTrace
+from netsim.rng import Streams
+from netsim.topology import Site
+from netsim.topology.churn.trace import Trace as ChurnTrace
+from netsim.topology.contacts import Contacts
+from netsim.topology.mobility.trace import Trace as MobilityTrace
 from netsim.traces.files import Text
 from netsim.traces.moments import begin, is_time_of_day, moment, require_seconds
+from netsim.traces.packet_errors import read_curves
 from netsim.traces.remarks import noting
 
 WHERE = '[mobility] path = "x"'
@@ -105,3 +115,81 @@ def test_times_before_0_need_a_start():
     with pytest.raises(DataError, match=r"the time -5 s is before 0; .* unless start_s says"):
         told(-5.0, 90.0)
     assert told(-5.0, 90.0, -5.0) == []
+
+
+def unread(read):
+    """Remarks after reading, and nothing else of them."""
+    with noting() as notes:
+        read()
+    return [text for text in notes.remarks(1.0) if "left aside" in text]
+
+
+TABLES = {
+    "harvest": ("node,t_s,power_w,irradiance\n0,0,1,7\n1,0,2,7\n", "irradiance"),
+    "churn": ("node,on_s,off_s,reason\n0,0,5,x\n1,0,,x\n", "reason"),
+    "mobility": (
+        "id,t_s,x_m,y_m,z_m,\n0,0,1,2,90,1\n1,0,3,4,90,2\n",
+        "z_m, the one without a name",
+    ),
+    "speed": ("model,step_s\na,1\nb,2\n", "model"),
+    "bandwidth": ("time_s,mbps,node\n0,1,0\n1,2,1\n", "node"),
+    "errors": ("rate,bytes,snr_db,per,n\n1e6,100,0,1,5\n1e6,100,9,0,5\n", "n"),
+}
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_columns_that_nothing_reads_are_remarked_on(tmp_path, kind):
+    content, left = TABLES[kind]
+    path = tmp_path / "t.csv"
+    path.write_text(content)
+    streams, start_m = Streams(0), np.zeros((2, 2))
+    read = {
+        "harvest": lambda: HarvestTrace(path=str(path)).pieces(range(2), streams, None),
+        "churn": lambda: ChurnTrace(path=str(path)).periods(range(2), streams, None),
+        "mobility": lambda: MobilityTrace(path=str(path)).track(start_m, 1.0, streams, None),
+        "speed": lambda: Devices(path=str(path)).relative([1.0, 1.0], streams, None),
+        "bandwidth": lambda: BandwidthTrace(uplink=str(path)).read("uplink", 2, streams, None),
+        "errors": lambda: read_curves("radio.packet_error", str(path), None),
+    }[kind]
+    (text,) = unread(read)
+    assert f": left aside are its columns {left}; read are " in text
+    assert str(path) in text
+    names = content.splitlines()[0].split(",")
+    kept = [n for n in names if n and n not in left.split(", ")]
+    path.write_text(
+        "\n".join(
+            ",".join(line.split(",")[names.index(n)] for n in kept) for line in content.splitlines()
+        )
+    )
+    if kind != "bandwidth":  # whose rows are those of one trace then
+        assert unread(read) == []
+
+
+@pytest.mark.parametrize("name", ["node", "node_id", "id"])
+def test_each_node_harvests_by_its_own_rows(tmp_path, name):
+    (tmp_path / "t.csv").write_text(f"{name},t_s,power_w\n0,0,1\n1,0.5,2\n0,1,3\n")
+    law = HarvestTrace(path=str(tmp_path / "t.csv"))
+    found = law.pieces(range(2), Streams(0), None)
+    assert [[piece.watt for piece in mine] for mine in found] == [[1.0, 3.0], [0.0, 2.0]]
+
+
+@pytest.mark.parametrize("step_s", [1.0, 20.0, 300.0])
+def test_contacts_sampled_otherwise_than_a_line_lasts_are_remarked_on(tmp_path, step_s):
+    """Two are in contact in every sample: all the time, in a fifteenth of it, or longer than so."""
+    path = tmp_path / "c.txt"
+    path.write_text("".join(f"{step_s * k:g} 1 2\n" for k in range(1, 100)))
+    site = Site(nodes=2, positions_m=None, servers=(), streams=Streams(0), folder=None)
+
+    def together(**keys):
+        with noting() as notes:
+            meetings = Contacts(path=str(path), columns=("t", "i", "j"), **keys).meetings(site)
+        times = np.arange(0, round(step_s * 99e9), round(step_s * 1e8))
+        met = [bool(meetings.left_ns(0, 1, int(t))) for t in times]
+        return np.mean(met), [t for t in notes.remarks(step_s) if "sample_s" in t]
+
+    share, remarks = together()
+    assert share == pytest.approx(1.0 if step_s <= 20.0 else 20.0 / step_s, abs=0.04)
+    assert len(remarks) == (step_s != 20.0)
+    assert together(sample_s=step_s) == (1.0, [])
+    if remarks:
+        assert f"set sample_s = {step_s:g}" in remarks[0]

@@ -315,7 +315,7 @@ class RadioLink(PhysicalLink):
             self.env.after(0, self._give_up, message, BUSY)
             return
         self._queue.add(message)
-        longest_ns = self.longest_wait_ns(first)
+        longest_ns = self.may_wait_ns(first)
         if longest_ns is not None:
             self.env.after(longest_ns, self._give_up, message, DEADLINE)
         contact_ns = self.contact_ns(first)
@@ -375,10 +375,7 @@ class RadioLink(PhysicalLink):
         """Put a message whose radios are free on the air."""
         group = message.group
         first, now = group[0], self.env.now
-        src = first.src
-        deadline_ns = None if self.ttl_ns is None else first.envelope.sent_ns + self.ttl_ns
-        if deadline_ns is not None and deadline_ns < now:
-            deadline_ns = now
+        src, deadline_ns = first.src, self.deadline_ns(first)
         packets, packet_bits = self._packets(first.envelope.bits)
         overhead_ns = self._channel.overhead_ns(packet_bits)
         rounds = message.rounds
@@ -513,12 +510,8 @@ class RadioLink(PhysicalLink):
             interference.leave(flight, self._flights)
         flight.leg += 1
         self._ending += 1
-        at_once = self._distance_m is None
         for report in (*reports, *missed):
-            if at_once:
-                self.finish(*report, bits)
-            else:
-                self._deliver(report, bits)
+            self._deliver(report, bits)
             bits = 0  # one row of the log has them
         self._release(flight.radios)
         if rounds is not None and rounds.lacking:
@@ -528,8 +521,11 @@ class RadioLink(PhysicalLink):
             self._settle(interference)
 
     def _next_round(self, src: int, rounds: BroadcastRounds) -> None:
-        """Send what receivers of a broadcast lack."""
-        group = self.in_contact(rounds.lacking)
+        """Send what receivers of a broadcast lack; who has gone keeps what it has."""
+        group = [tx for tx in rounds.lacking if not self.are_apart(src, tx.dst)]
+        for tx in rounds.lacking:
+            if tx not in group:
+                self._deliver(*rounds.given_up(tx, OUTAGE))
         if group:
             self._admit(QueuedMessage(group, (src, src), broadcast=True, rounds=rounds))
 
@@ -537,12 +533,15 @@ class RadioLink(PhysicalLink):
 
     def _deliver(self, report: Report, bits: int = 0) -> None:
         """Finish a transmission: at once, or after its propagation, which holds up no radio."""
-        tx = report[0]
-        if self._distance_m is not None and report[1] in ARRIVED:
-            distance_m = self._distance_m(tx.src, tx.dst, self.env.now)
-            self.env.after(to_ns(distance_m / SPEED_OF_LIGHT_M_PER_S), self.finish, *report, bits)
-        else:
+        tx, now = report[0], self.env.now
+        if self._distance_m is None or report[1] not in ARRIVED:
             self.finish(*report, bits)
+            return
+        wait_ns = to_ns(self._distance_m(tx.src, tx.dst, now) / SPEED_OF_LIGHT_M_PER_S)
+        deadline_ns = self.deadline_ns(tx)
+        if deadline_ns is not None and now + wait_ns > deadline_ns:  # then it is still on its way
+            wait_ns, report = deadline_ns - now, (tx, DEADLINE, *report[2:5], None)
+        self.env.after(wait_ns, self.finish, *report, bits)
 
     # -- flights cut short -----------------------------------------------------------------------
 

@@ -236,6 +236,37 @@ class MaxMinService(Service):
             flow.done()
 
 
+@dataclass(slots=True, eq=False)
+class _Turn:
+    """A flow that a bottleneck serves.
+
+    Attributes
+    ----------
+    flow : Flow
+    hop : int
+        Place of the bottleneck in its path.
+    version : int
+        Of the flow, when it began.
+    capacity : Capacity
+    left_bits : float
+        What had not crossed at `since_ns`.
+    since_ns : int
+    ends_ns : int or None
+        When its last bit crosses, as things are.
+    plans : int
+        How often that was planned; earlier plans are void.
+    """
+
+    flow: Flow
+    hop: int
+    version: int
+    capacity: Capacity
+    left_bits: float
+    since_ns: int
+    ends_ns: int | None = None
+    plans: int = 0
+
+
 class FifoService(Service):
     """Every bottleneck serves one flow at a time, in the order in which their first packets come.
 
@@ -254,6 +285,7 @@ class FifoService(Service):
         super().__init__(env, capacity)
         self._arrivals = Arrivals(env, streams, self._admit)
         self._serving: dict[Hashable, Flow] = {}
+        self._turns: dict[Hashable, _Turn] = {}
         self._waiting: dict[Hashable, deque[tuple[Flow, int]]] = {}
 
     def occupy(self, resource: Hashable, duration_ns: int) -> None:
@@ -261,6 +293,21 @@ class FifoService(Service):
         if resource not in self._serving:
             self._serving[resource] = Flow((resource,), 0.0, 0.0, (), lambda: None)
             self._env.after(duration_ns, self._free, resource)
+
+    def change(self, capacity: dict[Hashable, Capacity]) -> None:
+        """Serve by other capacities from now on, what is being served with the rest of its bits.
+
+        A first packet that is on its way to the next bottleneck comes when it would have come.
+        """
+        now, moved = self._env.now, set[Flow]()
+        super().change(capacity)
+        for resource, turn in sorted(self._turns.items(), key=lambda one: one[1].hop):
+            if turn.flow in moved or turn.capacity != self._capacity[resource]:
+                moved.add(turn.flow)
+                crossed = turn.capacity.bits(turn.since_ns, now)
+                turn.left_bits, turn.since_ns = max(0.0, turn.left_bits - crossed), now
+                turn.capacity = self._capacity[resource]
+                self._plan_end(resource, turn)
 
     def carry(self, flow: Flow) -> None:
         self._come(flow, 0, flow.version)
@@ -278,8 +325,11 @@ class FifoService(Service):
     def served(self, flow: Flow) -> float:
         if flow.start_ns is None:
             return 0.0
-        length_ns = max(1, flow.ends_ns[0] - flow.start_ns)
-        return min(1.0, (self._env.now - flow.start_ns) / length_ns)
+        turn = self._turns.get(flow.path[0])
+        if turn is None or turn.flow is not flow:
+            return 1.0
+        crossed = turn.capacity.bits(turn.since_ns, self._env.now)
+        return min(1.0, 1.0 - (turn.left_bits - crossed) / flow.bits)
 
     def _come(self, flow: Flow, hop: int, version: int) -> None:
         """Note that a flow's first packet comes to a bottleneck."""
@@ -297,24 +347,33 @@ class FifoService(Service):
             self._serve(resource, flow, hop)
 
     def _serve(self, resource: Hashable, flow: Flow, hop: int) -> None:
-        now, capacity, version = self._env.now, self._capacity[resource], flow.version
+        now, capacity = self._env.now, self._capacity[resource]
         self._serving[resource] = flow
         if hop == 0:
             flow.start_ns = now
-        end_ns = capacity.finish_ns(now, flow.bits)
+        self._turns[resource] = turn = _Turn(flow, hop, flow.version, capacity, flow.bits, now)
+        self._plan_end(resource, turn)
+        if hop + 1 < len(flow.path):
+            first_ns = capacity.finish_ns(now, min(flow.packet_bits, flow.bits))
+            wait_ns = first_ns - now + flow.hop_ns[hop]
+            self._env.after(wait_ns, self._come, flow, hop + 1, flow.version)
+
+    def _plan_end(self, resource: Hashable, turn: _Turn) -> None:
+        """Plan when the last bit of a flow crosses the bottleneck that serves it."""
+        now, flow, hop, capacity = self._env.now, turn.flow, turn.hop, turn.capacity
+        end_ns = capacity.finish_ns(now, turn.left_bits)
         if hop:
             # The last packet comes when it has crossed the bottleneck before.
             last_ns = max(now, flow.ends_ns[hop - 1] + flow.hop_ns[hop - 1])
             end_ns = max(end_ns, capacity.finish_ns(last_ns, flow.packet_bits))
-        flow.ends_ns[hop] = end_ns
-        self._env.after(end_ns - now, self._served, resource, flow, hop, version)
-        if hop + 1 < len(flow.path):
-            first_ns = capacity.finish_ns(now, min(flow.packet_bits, flow.bits))
-            wait_ns = first_ns - now + flow.hop_ns[hop]
-            self._env.after(wait_ns, self._come, flow, hop + 1, version)
+        if turn.ends_ns != end_ns:
+            turn.ends_ns = flow.ends_ns[hop] = end_ns
+            turn.plans += 1
+            self._env.after(end_ns - now, self._served, resource, turn, turn.plans)
 
-    def _served(self, resource: Hashable, flow: Flow, hop: int, version: int) -> None:
-        if flow.version != version:
+    def _served(self, resource: Hashable, turn: _Turn, plan: int) -> None:
+        flow, hop = turn.flow, turn.hop
+        if flow.version != turn.version or plan != turn.plans:
             return
         self._free(resource)
         if hop == 0 and flow.sent is not None:
@@ -324,6 +383,7 @@ class FifoService(Service):
 
     def _free(self, resource: Hashable) -> None:
         del self._serving[resource]
+        self._turns.pop(resource, None)
         waiting = self._waiting.get(resource)
         if waiting:
             self._serve(resource, *waiting.popleft())

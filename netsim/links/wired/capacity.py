@@ -27,6 +27,10 @@ class ConstantCapacity(NamedTuple):
         """Return the time [ns] at which bits that begin at an instant, alone, have crossed."""
         return time_ns + to_ns(bits / self.bps)
 
+    def bits(self, from_ns: int, to_ns: int) -> float:
+        """Bits that can cross between two instants [ns]."""
+        return self.bps * (to_ns - from_ns) / NS_PER_S
+
 
 class PiecewiseCapacity:
     """A capacity that is piecewise constant.
@@ -86,6 +90,19 @@ class PiecewiseCapacity:
             bits -= rate * (change_ns - time_ns) / NS_PER_S
             time_ns = change_ns
         return FOREVER_NS
+
+    def bits(self, from_ns: int, to_ns: int) -> float:
+        """Bits that can cross between two instants [ns]: the integral of the capacity."""
+        found = 0.0
+        if self._period_ns is not None:
+            whole = (to_ns - from_ns) // self._period_ns
+            found, from_ns = whole * self._period_bits, from_ns + whole * self._period_ns
+        while from_ns < to_ns:
+            rate, change_ns = self.at(from_ns)
+            until_ns = to_ns if change_ns is None else min(change_ns, to_ns)
+            found += rate * (until_ns - from_ns) / NS_PER_S
+            from_ns = until_ns
+        return found
 
 
 Capacity = ConstantCapacity | PiecewiseCapacity

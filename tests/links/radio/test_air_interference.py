@@ -453,3 +453,23 @@ def test_those_who_end_in_the_same_instant_have_collided(ether, fidelity, mac, p
     ended = e.run()
     assert [x.at_ns for x in ended] == [ended[0].at_ns] * 2
     assert [x.outcome for x in ended] == ["collision"] * 2
+
+
+@FIDELITIES
+@pytest.mark.parametrize("loud", [1e7, 1e17, 1e25])
+def test_who_was_drowned_counts_when_the_loud_one_has_gone(ether, fidelity, loud):
+    """0 to 1 at an SNR of 1,000 beside 2, of 9 over noise: 100, whatever 4 was while it sent."""
+    snr = np.full((6, 6), 0.0)
+    snr[0, 1], snr[2, 1], snr[4, 1] = 1_000.0, 9.0, loud
+    snr[2, 3] = snr[4, 5] = 1e9
+    for threshold_db, lost in ((19.9, 3), (20.1, 50)):
+        radio = {
+            "mac": {"kind": "shared"}, "packet_error": {"kind": "outage"}, "arq": {"kind": "none"},
+            "threshold_db": threshold_db, "fidelity": fidelity,
+        }  # fmt: skip
+        e = ether(radio, snr, nodes=6)
+        e.send(0, 1, 50 * PACKET, parts=True)
+        e.send(2, 3, 60 * PACKET)
+        e.send(4, 5, 2 * PACKET, at_ns=4_500_000)
+        (found,) = [x for x in e.run() if x.src == 0]
+        assert found.lost == lost

@@ -7,8 +7,10 @@ import pytest
 from pydantic import ValidationError
 
 from netsim.links.radio.table import Radio
+from netsim.traces.contacts import Meetings
 from netsim.units import NS_PER_S
 
+MS = 1_000_000
 PACKET = 1_000
 FIDELITIES = pytest.mark.parametrize("fidelity", ["message", "packet"])
 
@@ -130,3 +132,27 @@ def test_rounds_are_not_played_frame_by_frame():
         Radio.model_validate(
             {"mac": {"kind": "csma"}, "fidelity": "packet", "broadcast": {"kind": "repeated"}}
         )
+
+
+@FIDELITIES
+@pytest.mark.parametrize("gone", [(1,), (1, 2)])
+def test_who_parts_between_two_rounds_keeps_what_it_has(ether, fidelity, gone):
+    """The contact ends at the very end of the first round of 20 packets, of which half came."""
+    ends_ns = {node: 20 * MS if node in gone else 10**12 for node in (1, 2)}
+    meetings = Meetings(3, {(0, node): [(0, end_ns)] for node, end_ns in ends_ns.items()})
+    radio = {
+        "broadcast": {"kind": "repeated", "max_rounds": 40},
+        "packet_error": {"kind": "fixed", "loss": 0.5}, "fidelity": fidelity,
+    }  # fmt: skip
+    e = ether(radio, nodes=3, meetings=meetings)
+    e.send(0, [1, 2], 20_000, parts=True)
+    ended = {x.dst: x for x in e.run()}
+    for node in (1, 2):
+        x = ended[node]
+        if node in gone:
+            assert (x.outcome, x.attempts, x.at_ns) == ("partial", 20, 20 * MS)
+            assert x.lost == 20 - x.arrived.sum()
+            assert 0 < x.lost < 20
+        else:
+            assert x.outcome == "delivered"
+    assert sum(e.recorder.transmitted) == e.air.bits_transmitted_by(0) >= 20_000

@@ -8,6 +8,7 @@ import pytest
 
 from netsim.clock import Clock
 from netsim.links.link import Transmission
+from netsim.links.wired import plan
 from netsim.links.wired.busy import BusyTime
 from netsim.links.wired.max_min import max_min
 from netsim.links.wired.wire import Wire, WiredLink
@@ -290,3 +291,36 @@ def test_a_settled_storm_leaves_nothing_behind(wires):
     assert {e[3] for e in ends} == {"delivered", "deadline", "off"}
     assert not w.link._live
     assert not any(w.link._service._crossing.values())
+
+
+@pytest.mark.parametrize("sharing", ["max_min", "fifo"])
+@pytest.mark.parametrize(("downlink", "ends_s"), [({}, 9.5), ({"downlink_bps": 200.0}, 40.5)])
+def test_what_is_served_goes_on_at_the_new_capacity(wires, sharing, downlink, ends_s):
+    """8,000 bits at 1,000 bit/s, from 3 s on at 250, from 7 s on at 2,000; or at 200 throughout."""
+    fields = {"uplink_bps": 1000.0, "sharing": sharing, "latency_s": 0.5} | downlink
+    w = wires(3, fields)
+    w.send(0.0, 0, 1, 8000)
+    if sharing == "fifo":
+        w.send(1.0, 0, 2, 1000)
+    for at_s, bps in ((3.0, 250.0), (7.0, 2000.0)):
+        none = [None] * 3
+        found = plan.read(
+            Wire(**fields | {"uplink_bps": bps}), none, none, [True] * 3, Streams(0), None
+        )
+        w.at(at_s, w.link.set_wiring, found)
+    ends = {dst: end_s for end_s, _, dst, _ in w.run()}
+    assert ends[1] == pytest.approx(ends_s)
+    if sharing == "fifo" and not downlink:
+        assert ends[2] == pytest.approx(10.0)
+
+
+@pytest.mark.parametrize("sharing", ["max_min", "fifo"])
+def test_what_is_cut_short_has_sent_what_its_line_carried(wires, tmp_path, sharing):
+    """Nothing for a second of every two, else 1,000 bit/s: 1,500 of 3,000 bits by 3.5 s."""
+    (tmp_path / "t.csv").write_text("time_s,mbps\n0,0\n1,0.001\n")
+    trace = {"uplink": str(tmp_path / "t.csv"), "assign": "order"}
+    w = wires(2, {"trace": trace, "sharing": sharing, "packet_payload_bytes": 125, "ttl_s": 3.5})
+    w.send(0.0, 0, 1, 3000)
+    w.run()
+    assert w.logged == [("deadline", 2, 0)]
+    assert w.link.bits_transmitted_by(0) == 1500

@@ -56,8 +56,9 @@ class Trace(Harvest):
         watt = rows.numbers(power) * rows.factor(power, WATTS) * self.factor
         rows.require(watt >= 0, f"{power} must be at least 0")
         rows.require(watt <= MOST_W, f"{power} must be at most {MOST_W:g} W, with factor")
-        each = "node" in rows
-        node = rows.ids("node") if each else np.zeros(len(t_s), np.int64)
+        called = [name for name in ("node", "node_id", "id") if name in rows]
+        each = bool(called)
+        node = rows.ids(called[0]) if each else np.zeros(len(t_s), np.int64)
         if each:
             known = np.isin(node, nodes)
             rows.require(known | known.any(), f"node must be one of {min(nodes)} to {max(nodes)}")

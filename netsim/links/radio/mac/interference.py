@@ -40,6 +40,8 @@ PAIRS = 1 << 16
 """For so many pairs of nodes it is kept whether they are in carrier-sense range."""
 
 _ROUNDING = 1e-9
+_DROWNED = 1e-9
+"""Share of a sum of which less than this is left is summed up anew."""
 
 in_order = attrgetter("order")
 
@@ -212,7 +214,7 @@ class Interference:
                 inr = loud * other.power_now
                 if inr >= self._least and (other.src != dst or self.own_sending_drowns):
                     reception.interferers[other] = inr
-                    self._raise(reception, inr * other.medium_share)
+                    reception.rise += inr * other.medium_share
         hearing = [
             (other, r)
             for other in apart
@@ -281,15 +283,15 @@ class Interference:
         share : float
             How much larger the share is.
         """
-        self._raise(reception, inr * share)
+        more = inr * share
+        reception.rise += more
+        if reception.rise < -_DROWNED * more:  # what is left was lost in the rounding of the sum
+            left = reception.interferers.items()
+            reception.rise = 1.0 + sum(power * other.medium_share for other, power in left)
         self._touched[flight] = None
         if not self._by_error:
             weight = share if self._channel.moving else inr * share
             reception.shifts[src] = reception.shifts.get(src, 0.0) + weight
-
-    def _raise(self, reception: Reception, more: float) -> None:
-        """Let interference over noise grow, or fall."""
-        reception.rise += more
 
     def _told(self, flight: Flight) -> None:
         """Note that a flight knows what it meets."""
