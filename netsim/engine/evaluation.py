@@ -16,6 +16,7 @@ from netsim.backends.plain import looking
 from netsim.engine.assembly import Learning
 from netsim.engine.scores import SPLITS, Metrics, Pass, Scores
 from netsim.errors import ProtocolError
+from netsim.learning.functions import place_of
 from netsim.learning.minibatches import Rows
 from netsim.learning.refs import Ref
 from netsim.learning.scheduler import Scheduler
@@ -287,6 +288,13 @@ class Evaluator:
         x = self._shards.x
         with looking(architecture):
             outputs: Tensor = predict(model, x[torch.from_numpy(rows).to(x.device)], *given)
+        shape = tuple(outputs.shape)
+        wanted = len(rows), architecture.num_outputs
+        if shape[:1] != wanted[:1] or outputs[:1].numel() != wanted[1]:
+            raise ProtocolError(
+                f"publish: {place_of(predict)} predicts {shape} for {len(rows)} samples; it must "
+                f"give {wanted}, as the model does"
+            )
         return outputs.cpu()
 
     def log_weights(self) -> None:
@@ -295,11 +303,14 @@ class Evaluator:
             self._weights_due.clear()  # they are written already
             return
         self._scheduler.flush()
-        for time_ns, node, ids, weights, what in self._weights_due:
-            if isinstance(weights, Ref):
+        for time_ns, node, ids, logged, what in self._weights_due:
+            weights: Sequence[float]
+            if isinstance(logged, Ref):
                 if self._scheduler.backend is None:
                     continue
-                weights = weights.tensor().tolist()
+                weights = logged.tensor().tolist()
+            else:
+                weights = logged
             for told in self.weights_told if what == "applied" else ():
                 told(time_ns, node, weights)
             for peer, weight in zip(ids, weights, strict=True):

@@ -2,8 +2,10 @@
 
 import inspect
 from collections.abc import Callable, Sequence
+from enum import Enum
 from functools import lru_cache
 from pathlib import Path
+from types import BuiltinFunctionType, FunctionType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -14,7 +16,7 @@ from netsim.errors import ProtocolError
 from netsim.learning.calling_place import calling_line
 from netsim.learning.jobs import Slot
 from netsim.learning.refs import Ref
-from netsim.registry import did_you_mean
+from netsim.registry import Table, did_you_mean
 
 
 def require_module_level(fn: Callable[..., Any]) -> None:
@@ -106,7 +108,13 @@ def uniforms_of(fn: Callable[..., Any] | None) -> int:
 
 
 def to_slots(value: Any, found: list[Ref]) -> Any:
-    """`value` with every Ref replaced by a `Slot`, the Refs appended to `found`."""
+    """`value` with every Ref replaced by a `Slot`, the Refs appended to `found`.
+
+    Raises
+    ------
+    ProtocolError
+        If it holds what may change until it is read: an array, an object.
+    """
     if isinstance(value, Ref):
         found.append(value)
         return Slot(len(found) - 1)
@@ -120,7 +128,30 @@ def to_slots(value: Any, found: list[Ref]) -> Any:
         raise ProtocolError("compute: arguments are Refs and numbers, not raw tensors")
     if isinstance(value, simpy.Event):
         raise ProtocolError("an argument is an event; did you forget yield before its verb?")
+    if not _stays(value):
+        raise ProtocolError(
+            f"an argument is a {type(value).__name__}, which may be another one by the time the "
+            "function is called; arguments are Refs, numbers, texts, Params, frozen dataclasses, "
+            f"and tuples, lists and dicts of them{calling_line()}"
+        )
     return value
+
+
+_STAYING = (
+    *(bool, int, float, complex, str, bytes, type, type(None), range, Enum, np.generic),
+    *(torch.dtype, torch.device, FunctionType, BuiltinFunctionType, Table),
+)
+"""Types whose values never change."""
+
+
+def _stays(value: Any) -> bool:
+    """Return whether a value is the same at any later time; frozen dataclasses count as such."""
+    if isinstance(value, _STAYING):
+        return True
+    if isinstance(value, frozenset):
+        return all(map(_stays, value))
+    parameters = getattr(type(value), "__dataclass_params__", None)
+    return parameters is not None and bool(parameters.frozen)
 
 
 def frozen(value: Any) -> Any:

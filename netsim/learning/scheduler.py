@@ -26,6 +26,7 @@ from netsim.learning.jobs import Job, JobFailedError, Work
 from netsim.learning.level import Levels, told
 from netsim.learning.minibatches import Rows
 from netsim.learning.origins import Origin
+from netsim.learning.read_globals import ReadGlobals
 from netsim.learning.ref_sums import RefSums
 from netsim.learning.refs import Cell, Ref
 from netsim.learning.replay import Numbers, Replay
@@ -176,6 +177,7 @@ class Scheduler:
         self._column_work = column_work
         self.sums = RefSums(self, sum_work)
         self._limits = limits
+        self._globals = ReadGlobals()
         self._now_ns = now_ns
         self._levels: deque[list[Job[Any]]] = deque()  # the first is that of the ready jobs
         self._done = 0  # levels that have run
@@ -251,6 +253,12 @@ class Scheduler:
             Where its results go; the job holds no more than weak references to them.
         place : Place or None
             The line of an algorithm's file that asks for it, for the error if the job fails.
+
+        Raises
+        ------
+        ProtocolError
+            If its function reads a number or text of its module that has changed since it was
+            recorded first.
         """
         for ref in inputs:
             if ref.bringer is not None:
@@ -263,6 +271,8 @@ class Scheduler:
         if self.past is not None:
             self._submit_during_replay(self.past, work, node, inputs, outputs)
             return
+        if (function := getattr(work, "function", None)) is not None:
+            self._globals.recorded(function)
         above = done = self._done
         for ref in inputs:
             below = ref.cell.level
@@ -420,6 +430,7 @@ class Scheduler:
         if not jobs:
             return
         self.jobs += len(jobs)
+        self._globals.require_unchanged()
         try:
             self.calls += self._run_level(jobs)
         except JobFailedError as failure:

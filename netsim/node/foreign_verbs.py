@@ -18,6 +18,7 @@ from netsim.errors import ProtocolError
 from netsim.learning.calling_place import calling_line
 from netsim.learning.global_draws import all_seeded
 from netsim.learning.refs import Cell, Ref
+from netsim.learning.state_dicts import is_in_order, row_of
 from netsim.node.decisions import Decisions
 from netsim.node.draws import Draws
 from netsim.node.processor import Processor
@@ -93,16 +94,28 @@ class ForeignVerbs:
         draw = partial(self._draws.uniform, "decision")
         return self._clock.happened(self._decisions.ask(self._id, observation, draw))
 
-    def model(self, values: ArrayLike) -> Ref:
+    def model(self, values: ArrayLike | Mapping[str, ArrayLike]) -> Ref:
         """See `Node.model`."""
         like = self._initial
         architecture = like.architecture
         assert architecture is not None
+        if isinstance(values, Mapping):
+            try:
+                row = row_of(architecture, values, like.materialise())
+            except ProtocolError as error:
+                raise ProtocolError(f"model: {error}{calling_line()}") from None
+            return Ref(self._id, Cell(like.scheduler, like.shape, architecture, row))
         given = np.asarray(values)
         if given.shape != like.shape:
             raise ProtocolError(
                 f"model: has shape {given.shape}, and model {architecture.name} of node {self._id} "
                 f"is {like.shape}{calling_line()}"
+            )
+        if not is_in_order(architecture):
+            raise ProtocolError(
+                f"model: model {architecture.name} has buffers between its parameters, so an array "
+                "may be in the order of its state_dict() or of a row; give a mapping, such as "
+                f"model.state_dict(){calling_line()}"
             )
         if not np.isfinite(given).all():
             raise ProtocolError(f"model: has numbers that are not finite{calling_line()}")

@@ -18,11 +18,19 @@ import simpy
 from numpy.typing import ArrayLike
 
 from netsim.clock import Clock
+from netsim.errors import ProtocolError
+from netsim.learning.calling_place import calling_line
 from netsim.learning.jobs import BatchKey
 from netsim.learning.privacy import Privacy
 from netsim.learning.refs import Ref
 from netsim.learning.shards import Shards
 from netsim.messaging.message import Message, Received
+from netsim.node.arguments import (
+    require_count,
+    require_duration,
+    require_nodes,
+    require_time,
+)
 from netsim.node.internals import NodeInternals
 from netsim.node.live_model import Held
 from netsim.node.radio_verbs import Csi
@@ -224,14 +232,15 @@ class Node:
 
         Raises
         ------
-        ValueError
-            If `duration_s` is negative.
+        ProtocolError
+            If `duration_s` is negative or nan.
 
         Examples
         --------
         >>> yield node.sleep(0.5)
         >>> node.now_s
         """
+        require_time("sleep", "duration_s", duration_s)
         return self._clock.timeout(to_ns(duration_s))
 
     def condition(self) -> Condition:
@@ -386,11 +395,18 @@ class Node:
             `Received(msg, sender, ...)` as soon as there is one, or None after `timeout_s`. Under
             every schedule; it also gives what came too late for an `exchange` under `rounds`.
 
+        Raises
+        ------
+        ProtocolError
+            If `timeout_s` is negative or nan.
+
         Examples
         --------
         >>> while True:
         ...     received = yield node.receive(Model, timeout_s=None)
         """
+        if timeout_s is not None:
+            require_time("receive", "timeout_s", timeout_s)
         return self._messaging.receive(kind, timeout_s)
 
     def gather(
@@ -412,11 +428,20 @@ class Node:
             {sender: Received} when all have come, or what has come by `timeout_s`. Under every
             schedule.
 
+        Raises
+        ------
+        ProtocolError
+            If a sender is no other node, or `timeout_s` is negative or nan.
+
         Examples
         --------
         >>> got = yield node.gather(Model, node.peers, timeout_s=2.0)
         >>> thetas = [received.msg.theta for received in got.values()]
         """
+        senders = tuple(senders)
+        require_nodes("gather", "senders", senders, self.num_nodes, self.id)
+        if timeout_s is not None:
+            require_time("gather", "timeout_s", timeout_s)
         return self._messaging.gather(kind, senders, timeout_s)
 
     def ask(
@@ -454,7 +479,8 @@ class Node:
         Raises
         ------
         ProtocolError
-            As `send`; later, if a peer serves no such request or answers with another class.
+            As `send`; if `timeout_s` is negative or nan, or `tries` no whole number of at least 1;
+            later, if a peer serves no such request or answers with another class.
 
         Examples
         --------
@@ -462,6 +488,9 @@ class Node:
         >>> thetas = [received.msg.theta for received in got.values()]
         """
         peers = (to,) if isinstance(to, int) else tuple(to)
+        require_nodes("ask", "to", peers, self.num_nodes, self.id)
+        require_time("ask", "timeout_s", timeout_s)
+        require_count("ask", "tries", tries, least=1)
         return self._requests.ask(peers, msg, reply, timeout_s, tries)
 
     def patience_s(self, to: Iterable[int]) -> float:
@@ -552,8 +581,10 @@ class Node:
         Raises
         ------
         ProtocolError
-            As `send`; if nothing is sent and `kind` is not given; under `rounds`, if another
-            process of this node is in this exchange already.
+            As `send`; if nothing is sent and `kind` is not given; if there is a message for each
+            receiver, and `to` names others; if `expect` names no other node, or `max_age_s` is
+            negative or nan; under `rounds`, if another process of this node is in this exchange
+            already.
 
         Examples
         --------
@@ -561,6 +592,17 @@ class Node:
         >>> mixed = node.mix([theta, *(r.msg.theta for r in got.values())], weights)
         """
         limit_s = self.max_age_s if max_age_s is None else max_age_s
+        require_time("exchange", "max_age_s", limit_s)
+        if expect is not None:
+            expect = tuple(expect)
+            require_nodes("exchange", "expect", expect, self.num_nodes, self.id)
+        if to is not None and isinstance(msg, Mapping):
+            to = tuple(to)
+            if msg and set(to) != set(msg):
+                raise ProtocolError(
+                    f"exchange: to = {to}, and there are messages for {tuple(msg)}: `to` is for "
+                    f"one message to several; leave it out{calling_line()}"
+                )
         return self._messaging.exchange(msg, to, expect, phase, kind, limit_s)
 
     def superposed(self, received: Mapping[int, Received[Any]]) -> tuple[Ref, Ref]:
@@ -713,8 +755,9 @@ class Node:
         ------
         ProtocolError
             If not exactly one of `steps` and `epochs` is given (`steps` with `same_batch` or
-            `batch`), the node has no training data, a Ref is another node's, the model has no such
-            `part`, or `anchor` or `optimizer` do not fit the model.
+            `batch`), or it is no whole number of at least 1; if there is no `loss` to read `given`
+            or `learn`; if the node has no training data, a Ref is another node's, the model has no
+            such `part`, or `anchor` or `optimizer` do not fit the model.
 
         Examples
         --------
@@ -837,14 +880,15 @@ class Node:
         """
         return self._foreign.seeded(purpose)
 
-    def model(self, values: ArrayLike) -> Ref:
+    def model(self, values: ArrayLike | Mapping[str, ArrayLike]) -> Ref:
         """Make a model of numbers from outside, to be published, mixed or sent.
 
         Parameters
         ----------
-        values : array_like
-            (D,) all parameters and buffers of the node's `[model]`, in the order of its
-            `state_dict()`.
+        values : mapping of str to array_like, or array_like
+            All parameters and buffers of the node's `[model]` by name, as its `state_dict()` has
+            them; or (D,), where these are in that order: of a model without buffers between its
+            parameters.
 
         Returns
         -------
@@ -854,12 +898,12 @@ class Node:
         Raises
         ------
         ProtocolError
-            If they have another shape, or are not finite.
+            If they have other names or another shape, are not finite, or it can't be told in which
+            order they are.
 
         Examples
         --------
-        >>> flat = np.concatenate([w.ravel() for w in weights])
-        >>> node.publish(node.model(flat), "received")
+        >>> node.publish(node.model(module.state_dict()), "received")
         """
         return self._foreign.model(values)
 
@@ -1245,14 +1289,16 @@ class Node:
         Raises
         ------
         ProtocolError
-            If `fn` is a lambda, a closure or a bound method, its shapes can't be inferred, or a Ref
-            is another node's.
+            If `fn` is a lambda, a closure or a bound method, its shapes can't be inferred, an
+            argument may change until `fn` is called, `duration_s` is negative, or a Ref is another
+            node's.
 
         Examples
         --------
         >>> weights = node.compute(softmax_of_similarity, outputs, params.temperature)
         >>> mixed = node.mix(thetas, weights)
         """
+        require_duration("compute", "duration_s", duration_s)
         return self._values.compute(fn, *args, like=like, duration_s=duration_s)
 
     def value(self, x: Any, duration_s: float | None = None, default: Any = None) -> simpy.Event:
@@ -1278,14 +1324,16 @@ class Node:
         Raises
         ------
         ProtocolError
-            If there are too many numbers, a Ref is another node's, or there is no default under
-            `--timing-only`.
+            If there are too many numbers, a Ref is another node's, `duration_s` is negative, or
+            there is no default under `--timing-only`.
 
         Examples
         --------
         >>> losses = yield node.value([node.loss(t) for t in thetas], default=[0.0] * len(thetas))
         >>> best = thetas[losses.index(min(losses))]
         """
+        if duration_s is not None:
+            require_duration("value", "duration_s", duration_s)
         return self._values.value(x, duration_s, default)
 
     # -- what a node shows -----------------------------------------------------------------------
@@ -1384,7 +1432,8 @@ class Node:
         Raises
         ------
         ProtocolError
-            If there is not one weight an id, or the Ref is another node's.
+            If there is not one weight an id, an id is no node's or there twice, or the Ref is
+            another node's.
 
         Notes
         -----
@@ -1395,6 +1444,9 @@ class Node:
         >>> weights = node.compute(weigh, outputs)
         >>> node.log_weights([node.id, *got], weights)
         """
+        require_nodes("log_weights", "ids", ids, self.num_nodes, -1)
+        if node is not None:
+            require_nodes("log_weights", "node", (node,), self.num_nodes, -1)
         self._publishing.log_weights(ids, weights, node, what)
 
     def warn(self, subject: str, text: str) -> None:
@@ -1469,11 +1521,17 @@ class Node:
         list of float
             (n,); at once, under every schedule.
 
+        Raises
+        ------
+        ProtocolError
+            If `n` is no whole number of at least 0.
+
         Examples
         --------
         >>> (u,) = node.uniform("partner", 1)
         >>> partner = node.peers[int(u * len(node.peers))]
         """
+        require_count("uniform", "n", n, least=0)
         return self._draws.uniform(purpose, n, common)
 
     def permutation(self, purpose: str, ids: Sequence[int]) -> list[int]:

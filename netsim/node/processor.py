@@ -201,5 +201,7 @@ class Processor:
         """Drop what the processor is at: it is free from now on."""
         self._free_ns = self._clock.now
         self._free_on_ns = self._availability.on_ns(self._id, self._clock.now)
+        if self._meter.step_j:
+            self._meter.dropped(self._id)
         if self._intervals is not None:
             self._intervals.stops(self._clock.now, self._id)

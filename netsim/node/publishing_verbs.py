@@ -9,6 +9,7 @@ import numpy as np
 
 from netsim.clock import Clock
 from netsim.errors import ProtocolError
+from netsim.learning.calling_place import calling_line
 from netsim.learning.functions import require_module_level
 from netsim.learning.refs import NEEDS_A_MODEL, Ref
 from netsim.node.checks import MixingCheck
@@ -50,7 +51,7 @@ class LoggedWeights(NamedTuple):
     node : int
         Whose weights they are.
     ids : tuple of int
-    weights : Ref or sequence of float
+    weights : Ref or tuple of float
         (len(ids),)
     what : {"applied", "learned"}
     """
@@ -58,7 +59,7 @@ class LoggedWeights(NamedTuple):
     time_ns: int
     node: int
     ids: tuple[int, ...]
-    weights: Ref | Sequence[float]
+    weights: Ref | tuple[float, ...]
     what: str
 
 
@@ -170,6 +171,13 @@ class PublishingVerbs:
             raise ProtocolError(f"log_weights: {len(ids)} ids but {given} weights")
         if isinstance(weights, Ref):
             weights.require_owner(self._id)
+        if len(set(ids)) < len(ids):
+            raise ProtocolError(
+                f"log_weights: ids are {list(ids)}: each may be there once; add up the weights of "
+                f"one node{calling_line()}"
+            )
+        if not isinstance(weights, Ref):  # the caller's own array may change until it is written
+            weights = tuple(map(float, weights))
         whose = self._id if node is None else node
         if what not in WEIGHTS:
             raise ProtocolError(f"log_weights: what is {what!r}; it is {' or '.join(WEIGHTS)}")

@@ -21,6 +21,7 @@ from netsim.learning.privacy import Privacy
 from netsim.learning.refs import Cell, Ref
 from netsim.learning.scheduler import Scheduler
 from netsim.learning.shards import Shards
+from netsim.node.arguments import require_count
 from netsim.node.checks import MixingCheck, TaskGuard, architecture_of
 from netsim.node.processor import Processor
 from netsim.units import to_s
@@ -138,8 +139,17 @@ class TrainingVerbs:
         privacy: Privacy | None = None,
     ) -> simpy.Event:
         """See `Node.train`."""
-        if (steps is None) == (epochs is None) or (steps or epochs or 0) < 1:
+        if (steps is None) == (epochs is None):
             raise ProtocolError("train: give steps or epochs, one of them, at least 1")
+        if steps is None:
+            require_count("train", "epochs", epochs, least=1)
+        else:
+            require_count("train", "steps", steps, least=1)
+        if loss is None and (learn or len(given)):
+            raise ProtocolError(
+                f"train: {'learn' if learn else 'given'} is read by a loss of the algorithm's own, "
+                f"and there is none: give loss=, or leave it out{calling_line()}"
+            )
         if steps is None and (same_batch or batch is not None):
             given_key = "same_batch" if same_batch else "batch"
             raise ProtocolError(f"train: {given_key} is for steps")
@@ -198,6 +208,11 @@ class TrainingVerbs:
         if optimizer is not None:
             inputs += (optimizer,)
         size = self._state_size(architecture, part, learned_too)
+        if optimizer is not None and optimizer.cell.architecture is not None:
+            raise ProtocolError(
+                "train: optimizer is a model or a part of one; give Trained.optimizer of an "
+                f"earlier call{calling_line()}"
+            )
         if optimizer is not None and optimizer.shape != (size,):
             raise ProtocolError(
                 f"train: the optimizer's state has shape {optimizer.shape}, {(size,)} is needed; "

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from netsim.engine.evaluation import Evaluator
+from netsim.errors import ProtocolError
 from netsim.learning.architecture import Traits
 from netsim.learning.refs import Cell, Ref
 from netsim.learning.shards import NodeRows, Shards
@@ -107,7 +108,7 @@ def series():
     """Evaluations of five nodes one after another, and what each asked of the backend."""
 
     def run(*evaluations, predict=None):
-        architecture = SimpleNamespace(traits=Traits(), bind=lambda row: row)
+        architecture = SimpleNamespace(traits=Traits(), bind=lambda row: row, num_outputs=3)
         asked, calls = [], []
 
         def predictions(wanted):
@@ -228,3 +229,22 @@ def test_a_given_value_counts_by_its_cell(series):
         by = lambda model, x, ref: shifted(model, x, ref)  # noqa: E731
         series({0: (0, values[0])}, {0: (0, second)}, predict=by)
         assert len(shown) == times
+
+
+def too_few(model, x):
+    return torch.zeros(len(x), 2)
+
+
+def classes_alone(model, x):
+    return torch.zeros(len(x), dtype=torch.int64)
+
+
+def turned(model, x):
+    return torch.zeros(3, len(x))
+
+
+@pytest.mark.parametrize("predict", [too_few, classes_alone, turned])
+def test_predictions_of_another_shape_than_the_models_are_refused(series, predict):
+    """Two numbers for three classes measured well where a node had no sample of the third."""
+    with pytest.raises(ProtocolError, match=rf"{predict.__name__}.*it must give \(1, 3\)"):
+        series({0: (0,)}, predict=predict)

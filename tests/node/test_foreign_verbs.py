@@ -185,9 +185,61 @@ def test_a_model_from_outside_is_published_and_mixed(build, play):
         given[:] = 0.0
         yield node.sleep(1.0)
 
-    simulation = play(build(), process)
+    simulation = play(build(model={"kind": "mlp", "hidden": [4]}), process)
     row = simulation.parts[1].publishing.last_published().ref.tensor()
     assert torch.equal(row, 2.0 * torch.arange(len(row), dtype=torch.float64))
+
+
+def with_statistics():
+    """A model whose `state_dict()` has buffers between its parameters, and a tensor twice."""
+    model = torch.nn.Sequential(
+        torch.nn.Flatten(), torch.nn.Linear(64, 6), torch.nn.BatchNorm1d(6),
+        torch.nn.Linear(6, 6), torch.nn.ReLU(), torch.nn.Linear(6, 10),
+    )  # fmt: skip
+    model[3].bias = model[1].bias
+    return model.double()
+
+
+def test_values_by_name_make_the_model_that_has_them(build, play):
+    """A model that was trained elsewhere predicts here what it predicts there."""
+    torch.manual_seed(3)
+    elsewhere = with_statistics()
+    x = torch.randn(50, 1, 8, 8, dtype=torch.float64)
+    elsewhere.train()(3.0 * x + 1.0)  # statistics that tell their places
+    state = {name: value.numpy() for name, value in elsewhere.state_dict().items()}
+
+    def process(node):
+        node.publish(node.model(dict(reversed(state.items()))), "received")
+        yield node.sleep(1.0)
+
+    simulation = play(build(with_statistics()), process)
+    ref = simulation.parts[1].publishing.last_published().ref
+    here = ref.architecture.bind(ref.tensor().clone()).eval()
+    assert torch.equal(here(x), elsewhere.eval()(x))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda state: np.concatenate([v.ravel() for v in state.values() if v.dtype != int])[6:],
+         "give a mapping"),
+        (lambda state: {k: v for k, v in state.items() if k != "2.running_var"},
+         "lacks 2.running_var"),
+        (lambda state: {**state, "other": state["1.bias"]}, "has no other"),
+        (lambda state: {**state, "1.bias": state["1.bias"][1:]}, "1.bias has shape"),
+        (lambda state: {**state, "1.bias": state["1.bias"] * np.nan}, "not finite"),
+        (lambda state: {**state, "1.bias": state["1.bias"] + 1.0}, "several names"),
+    ],
+)  # fmt: skip
+def test_values_that_are_not_those_of_the_model_are_refused(build, play, change, said):
+    state = {name: value.numpy() for name, value in with_statistics().state_dict().items()}
+
+    def process(node):
+        node.publish(node.model(change(state)), "received")
+        yield node.sleep(1.0)
+
+    with pytest.raises(ProtocolError, match=said):
+        play(build(with_statistics()), process)
 
 
 @pytest.mark.parametrize(("values", "said"), [([1.0], "has shape"), (None, "not finite")])
@@ -198,7 +250,7 @@ def test_a_model_of_another_form_is_refused(build, play, values, said):
         yield node.sleep(1.0)
 
     with pytest.raises(ProtocolError, match=said):
-        play(build(), process)
+        play(build(model={"kind": "mlp", "hidden": [4]}), process)
 
 
 @dataclass(frozen=True)

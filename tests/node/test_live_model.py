@@ -105,6 +105,28 @@ def test_after_a_dropped_step_the_processor_takes_the_next_at_once(learn):
     assert learn(process, **under("discard_step")).ended_s == 3.0
 
 
+@pytest.mark.parametrize("battery_j", [None, 100.0])
+def test_a_dropped_training_draws_energy_until_it_is_dropped(build, play, battery_j):
+    """2 s of ten steps of 1 s at 3 J, then one step of them."""
+    energy = {"compute": {"kind": "per_step", "joules": 3.0}, "battery_j": battery_j}
+    left_j = []
+
+    def process(node):
+        model = node.hold(node.initial())
+        model.train(steps=10)
+        yield node.sleep(2.0)
+        model.replace(node.initial())
+        yield model.train(steps=1)
+        left_j.append(node.battery_j)
+
+    built = build(nodes={"count": 1}, energy=energy, **under("discard_step"))
+    simulation = play(built, process)
+    spent_j = simulation.devices.meter.spent_j(0, simulation.clock.now)
+    assert spent_j == pytest.approx(9.0)
+    if battery_j is not None:
+        assert left_j == [pytest.approx(battery_j - 9.0)]
+
+
 def test_settled_waits_for_the_job_in_flight(learn):
     def process(node, found):
         model = node.hold(node.initial())

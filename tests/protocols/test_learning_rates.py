@@ -59,6 +59,17 @@ def test_time_instead_of_steps():
     assert KINDS["step"](gamma=0.5, every=1.0, by="time").at(node) == pytest.approx(RATE / 4)
 
 
+@pytest.mark.parametrize("every", [0.1, 0.3, 0.7, 1e-3, 30.0])
+def test_a_step_falls_at_each_multiple_of_its_time(every):
+    """`3 * 0.1` and 0.3 are two floats, and the clock is in whole nanoseconds."""
+    schedule = KINDS["step"](gamma=0.5, every=every, by="time")
+    for falls in (1, 2, 3, 7, 100, 1000):
+        ns = round(falls * every * 1e9)
+        for at_ns, wanted in ((ns - 1000, falls - 1), (ns, falls), (ns + 1000, falls)):
+            node = SimpleNamespace(learning_rate=1.0, local_steps=0, now_s=at_ns / 1e9)
+            assert schedule.at(node) == 0.5**wanted
+
+
 def test_after_its_end_a_cosine_is_constant():
     node = SimpleNamespace(learning_rate=RATE, local_steps=99)
     assert KINDS["cosine"](over=10, final=0.1).at(node) == pytest.approx(0.1 * RATE)

@@ -69,6 +69,11 @@ class PrivateTrain(NamedTuple):
     learning_rate: float | None
     privacy: Privacy
 
+    @property
+    def function(self) -> Callable[..., Any] | None:
+        """The algorithm's own loss, if there is one."""
+        return self.loss
+
     def describe(self) -> str:
         return f"private training of {self.batches.steps} steps"
 

@@ -299,6 +299,16 @@ class EnergyMeter:
         else:
             self._take(node, self._compute_loads, joules)
 
+    def dropped(self, node: int) -> None:
+        """A node drops what it computes: from now on it draws nothing more for that."""
+        now, battery = self._env.now, self._batteries.get(node)
+        rest = self._compute_loads[node].stop(now)
+        if battery is not None:
+            battery.left_j(now)
+            for load in rest:
+                battery.draw(load)
+            self._plan(node)
+
     def _count(
         self,
         node: int,

@@ -1,0 +1,95 @@
+"""Checks of the numbers that an algorithm gives to verbs: times, counts, nodes.
+
+A time below 0 would turn the clock back, and a count with a fraction be read in two ways; no verb
+plays what it can't play as it is written.
+"""
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from netsim.errors import ProtocolError
+from netsim.learning.calling_place import calling_line
+
+
+def require_time(verb: str, key: str, seconds: float) -> None:
+    """Refuse a time that is negative or nan.
+
+    Parameters
+    ----------
+    verb, key : str
+        What the message names.
+    seconds : float
+        Virtual time [s]; `math.inf` is one.
+
+    Raises
+    ------
+    ProtocolError
+    """
+    if not seconds >= 0.0:
+        raise ProtocolError(f"{verb}: {key} = {seconds!r}: must be 0 s or more{calling_line()}")
+
+
+def require_duration(verb: str, key: str, seconds: float) -> None:
+    """Refuse a time that is negative, nan or infinite.
+
+    Parameters
+    ----------
+    verb, key : str
+        What the message names.
+    seconds : float
+        Virtual time [s].
+
+    Raises
+    ------
+    ProtocolError
+    """
+    if not 0.0 <= seconds < math.inf:
+        raise ProtocolError(
+            f"{verb}: {key} = {seconds!r}: must be 0 s or more, and finite{calling_line()}"
+        )
+
+
+def require_count(verb: str, key: str, count: Any, least: int) -> None:
+    """Refuse what is no whole number, or too low a one.
+
+    Parameters
+    ----------
+    verb, key : str
+        What the message names.
+    count : object
+    least : int
+
+    Raises
+    ------
+    ProtocolError
+    """
+    is_whole = isinstance(count, int | np.integer) and not isinstance(count, bool)
+    if not is_whole or count < least:
+        raise ProtocolError(
+            f"{verb}: {key} = {count!r}: must be a whole number of at least {least}{calling_line()}"
+        )
+
+
+def require_nodes(verb: str, key: str, ids: Iterable[Any], num_nodes: int, me: int) -> None:
+    """Refuse ids of no node, and the node's own.
+
+    Parameters
+    ----------
+    verb, key : str
+        What the message names.
+    ids : iterable of int
+    num_nodes : int
+    me : int
+        The node's own id; -1: it may be among them.
+
+    Raises
+    ------
+    ProtocolError
+    """
+    for one in ids:
+        if one == me or not 0 <= one < num_nodes:
+            which = "the node's own" if one == me else f"no node: there are 0 to {num_nodes - 1}"
+            raise ProtocolError(f"{verb}: {key} has {one!r}, which is {which}{calling_line()}")

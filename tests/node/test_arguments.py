@@ -1,0 +1,177 @@
+"""Arguments of verbs: what can't be played as it is written is refused where it is written."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from netsim import api
+from netsim.errors import ProtocolError
+
+NAN = math.nan
+
+
+class Settings:
+    """Anything whose attributes may change."""
+
+    factor = 1.0
+
+
+def times(value, settings):
+    return value * settings.factor
+
+
+def own_loss(model, batch, learned, settings):
+    return settings.factor * batch.loss(model(batch.x))
+
+
+def row(node):
+    return node.initial().part("parameters")
+
+
+def model(node):
+    return api.Model(node.initial())
+
+
+REFUSED = {
+    "epochs with a fraction": (lambda n: n.train(n.initial(), epochs=1.5), "epochs = 1.5"),
+    "steps with a fraction": (lambda n: n.train(n.initial(), steps=2.5), "steps = 2.5"),
+    "steps that are a truth value": (lambda n: n.train(n.initial(), steps=True), "steps = True"),
+    "given without a loss": (lambda n: n.train(n.initial(), steps=1, given=[2.0]), "given is read"),
+    "learn without a loss": (
+        lambda n: n.train(n.initial(), steps=1, learn={"mask": row(n)}),
+        "learn is read",
+    ),
+    "a model as the state of an optimizer": (
+        lambda n: n.train(n.initial(), steps=1, optimizer=row(n)),
+        "optimizer is a model or a part",
+    ),
+    "sleeping nan": (lambda n: n.sleep(NAN), "duration_s = nan"),
+    "sleeping back": (lambda n: n.sleep(-1.0), "duration_s = -1.0"),
+    "receiving until before": (lambda n: n.receive(api.Model, timeout_s=-1.0), "timeout_s = -1.0"),
+    "gathering until nan": (lambda n: n.gather(api.Model, [1], timeout_s=NAN), "timeout_s = nan"),
+    "asking until before": (
+        lambda n: n.ask(1, model(n), api.Model, timeout_s=-2.0),
+        "timeout_s = -2.0",
+    ),
+    "asking no times": (
+        lambda n: n.ask(1, model(n), api.Model, timeout_s=1.0, tries=0),
+        "tries = 0",
+    ),
+    "ages below 0": (lambda n: n.exchange(model(n), max_age_s=-1.0), "max_age_s = -1.0"),
+    "computing backwards": (
+        lambda n: n.compute(torch.abs, row(n), like=row(n), duration_s=-3.0),
+        "duration_s = -3.0",
+    ),
+    "a value before now": (lambda n: n.value(row(n), duration_s=-1.0), "duration_s = -1.0"),
+    "gathering from oneself": (lambda n: n.gather(api.Model, [0], timeout_s=1.0), "the node's own"),
+    "gathering from nobody": (lambda n: n.gather(api.Model, [7], timeout_s=1.0), "has 7, which is"),
+    "expecting oneself": (lambda n: n.exchange(model(n), expect=[0]), "expect has 0"),
+    "expecting nobody": (lambda n: n.exchange(model(n), expect=[7]), "expect has 7"),
+    "receivers given twice": (lambda n: n.exchange({1: model(n)}, to=[2]), r"to = \(2,\)"),
+    "draws below 0": (lambda n: n.uniform("u", -1), "n = -1"),
+    "weights on nobody": (lambda n: n.log_weights([7], [1.0]), "ids has 7"),
+    "weights of nobody": (lambda n: n.log_weights([1], [1.0], node=7), "node has 7"),
+    "two weights on one": (lambda n: n.log_weights([1, 1], [0.5, 0.5]), "once"),
+    "an object that may change": (
+        lambda n: n.compute(times, row(n), Settings(), like=row(n)),
+        "is a Settings",
+    ),
+    "an object that may change, for a loss": (
+        lambda n: n.train(n.initial(), steps=1, loss=own_loss, given=[Settings()]),
+        "is a Settings",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_an_argument_that_cannot_be_played_as_written_is_refused(name, learn):
+    verb, message = REFUSED[name]
+
+    def process(node, found):
+        verb(node)
+        yield node.sleep(0.0)
+
+    with pytest.raises(ProtocolError, match=message):
+        learn(process)
+
+
+def test_what_is_whole_or_no_time_at_all_is_played(learn):
+    def process(node, found):
+        found.theta = (yield node.train(node.initial(), steps=np.int64(2))).theta
+        found.nothing = yield node.receive(api.Model, timeout_s=0.0)
+        found.draws = node.uniform("u", 0)
+
+    found = learn(process)
+    assert not torch.equal(found.theta, found.world.initial[0])
+    assert found.nothing is None
+    assert found.draws == []
+
+
+@pytest.mark.parametrize("given", [list, np.array])
+def test_logged_weights_are_those_of_the_call(learn, given):
+    """A method may well keep one array of weights and change it in place."""
+
+    def process(node, found):
+        weights = given([0.25, 0.75])
+        node.log_weights([0, 1], weights)
+        found.due = node._publishing._weights_due[-1]
+        weights[0] = 9.0
+        yield node.sleep(0.0)
+
+    assert learn(process).due.weights == (0.25, 0.75)
+
+
+FACTOR = 1.0
+CALLS = 0
+
+
+def scaled(value):
+    global CALLS
+    CALLS += 1  # its own: nobody else is told by it
+    return by_the_factor(value)
+
+
+def by_the_factor(value):
+    return value * FACTOR
+
+
+def scaled_loss(model, batch, learned):
+    return FACTOR * batch.loss(model(batch.x))
+
+
+VERBS = {
+    "compute": lambda n: n.compute(scaled, n.initial(), like=n.initial()),
+    "a loss": lambda n: n.train(n.initial(), steps=1, loss=scaled_loss),
+    "a private loss": lambda n: n.train(
+        n.initial(), steps=1, loss=scaled_loss, privacy=api.Privacy(1.0, 0.0)
+    ),
+}
+
+
+@pytest.mark.parametrize("when", ["before it is computed", "before the next call"])
+@pytest.mark.parametrize("name", VERBS)
+def test_a_name_that_a_function_reads_may_not_change_in_a_run(name, when, learn, monkeypatch):
+    def process(node, found):
+        found.first = VERBS[name](node)
+        if when == "before the next call":
+            yield node.value(node.loss(node.initial()))  # all that is pending is computed
+        monkeypatch.setattr(f"{__name__}.FACTOR", 2.0)
+        if when == "before the next call":
+            VERBS[name](node)
+        yield node.value(node.loss(node.initial()))
+
+    with pytest.raises(ProtocolError, match=r"reads FACTOR of its module, which was 1.0 and is"):
+        learn(process, model={"kind": "mlp", "hidden": [4]})
+
+
+def test_names_that_stay_and_a_functions_own_count_are_read(learn):
+    def process(node, found):
+        found.first = VERBS["compute"](node)
+        yield node.value(node.loss(node.initial()))
+        found.second = VERBS["compute"](node)
+
+    found = learn(process)
+    assert torch.equal(found.first, found.second)
+    assert CALLS > 0
