@@ -10,6 +10,8 @@ import pytest
 import torch
 import typer.main
 
+from netsim.backends.spilling import file_system
+
 torch.set_num_threads(1)  # as a run does: other numbers of threads give other last bits
 
 
@@ -83,6 +85,14 @@ def nothing_of_ones_own(tmp_path_factory):
         patch.setenv("NETSIM_ROUTES", str(folder / "no routes of one's own.toml"))
         patch.setenv("XDG_STATE_HOME", str(folder / "state"))
         yield
+
+
+@pytest.fixture
+def disk(tmp_path):
+    """A folder of a disk; skipped where temporary folders are in memory."""
+    if file_system(tmp_path) in ("tmpfs", "ramfs"):
+        pytest.skip("temporary folders are in memory; set TMPDIR to a folder of a disk")
+    return tmp_path
 
 
 @pytest.fixture(scope="module")

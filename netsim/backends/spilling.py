@@ -30,6 +30,8 @@ RESERVED_BYTES = 1 << 28
 """Disk that is asked for at a time."""
 
 _STATUS = Path("/proc/self/status")
+_MOUNTS = Path("/proc/self/mountinfo")
+_IN_MEMORY = ("tmpfs", "ramfs")
 
 
 class Spill:
@@ -51,7 +53,7 @@ class Spill:
     Raises
     ------
     ScenarioError
-        If no file can be made in the folder.
+        If no file can be made in the folder, or its files are in memory themselves.
     """
 
     def __init__(self, folder: Path, most_bytes: int) -> None:
@@ -66,6 +68,11 @@ class Spill:
                 f'[run] spill_dir = "{folder}": {error.strerror}; name a folder of a disk that '
                 "every machine of the run has and may write to"
             ) from error
+        if (system := file_system(folder)) in _IN_MEMORY:
+            raise ScenarioError(
+                f'[run] spill_dir = "{folder}": its files are in memory ({system}), which models '
+                "would fill all the same; name a folder of a disk"
+            )
 
     def table(self, rows: int, columns: int, dtype: torch.dtype) -> tuple[Tensor, Reserve]:
         """A table in a file of its own, and what reserves disk for its first rows.
@@ -135,6 +142,18 @@ Reserve = Callable[[int], None]
 def most_resident_bytes() -> int | None:
     """Return the most memory that this process took; None where the system does not say."""
     return _told("VmHWM")
+
+
+def file_system(folder: Path) -> str:
+    """Return the type of the file system of a folder, as Linux calls it; empty: it is not told."""
+    try:
+        device = folder.stat().st_dev
+        mounts = _MOUNTS.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:  # another system
+        return ""
+    number = f"{os.major(device)}:{os.minor(device)}"
+    found = [line for line in mounts if line.split()[2] == number]
+    return found[0].partition(" - ")[2].split()[0] if found else ""
 
 
 def _told(name: str) -> int | None:

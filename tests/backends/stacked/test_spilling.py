@@ -2,6 +2,7 @@
 
 import errno
 import os
+from pathlib import Path
 
 import pytest
 import torch
@@ -44,14 +45,14 @@ def played():
         pytest.param("kd_pdfl", "stacked", marks=pytest.mark.slow),
     ],
 )
-def test_models_in_files_are_those_in_memory(played, monkeypatch, tmp_path, name, backend):
+def test_models_in_files_are_those_in_memory(played, monkeypatch, disk, name, backend):
     monkeypatch.setattr(spilling, "CHECKED_BYTES", 1)  # pages go after each use
     monkeypatch.setattr(spilling, "RESERVED_BYTES", 1)
     *alone, _ = played(name, backend=backend)
-    *spilled, found = played(name, backend=backend, spill_dir=str(tmp_path), spill_above_gb=1e-6)
+    *spilled, found = played(name, backend=backend, spill_dir=str(disk), spill_above_gb=1e-6)
     assert spilled == alone
     assert found["engine"]["spilled_bytes"] > 0
-    assert not list(tmp_path.iterdir())
+    assert not list(disk.iterdir())
 
 
 def stored(spill, count):
@@ -64,10 +65,10 @@ def stored(spill, count):
 
 
 @pytest.mark.skipif(not spilling._STATUS.exists(), reason="needs /proc")
-def test_rows_beyond_the_limit_are_not_in_memory_and_come_back(monkeypatch, tmp_path):
+def test_rows_beyond_the_limit_are_not_in_memory_and_come_back(monkeypatch, disk):
     monkeypatch.setattr(spilling, "CHECKED_BYTES", ROW_BYTES)
     before = spilling._told("RssFile")
-    spill = spilling.Spill(tmp_path, before + 16 * ROW_BYTES)
+    spill = spilling.Spill(disk, before + 16 * ROW_BYTES)
     _, cells = stored(spill, 128)
     assert spill.drops >= 128 // 16 - 1
     assert spilling._told("RssFile") < before + 20 * ROW_BYTES
@@ -75,30 +76,45 @@ def test_rows_beyond_the_limit_are_not_in_memory_and_come_back(monkeypatch, tmp_
     assert [float(cell.materialise()[-1]) for cell in cells] == list(map(float, range(128)))
 
 
-def test_a_full_disk_is_told_before_a_page_is_written(monkeypatch, tmp_path):
+def test_a_full_disk_is_told_before_a_page_is_written(monkeypatch, disk):
     def full(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "posix_fallocate", full)
     with pytest.raises(ComputeError, match=r"spill_dir .* No space left .* larger disk"):
-        stored(spilling.Spill(tmp_path, 1), 1)
+        stored(spilling.Spill(disk, 1), 1)
 
 
-def test_a_folder_that_is_not_there_or_a_backend_without_rows_is_refused(played, tmp_path):
+def test_a_folder_that_is_not_there_or_a_backend_without_rows_is_refused(played, disk):
     with pytest.raises(ScenarioError, match=r"spill_dir = .*name a folder"):
-        played("dpsgd", spill_dir=str(tmp_path / "none"))
+        played("dpsgd", spill_dir=str(disk / "none"))
     with pytest.raises(ScenarioError, match=r"spill_dir: .* keeps all models in memory"):
-        played("dpsgd", spill_dir=str(tmp_path), backend="sequential")
+        played("dpsgd", spill_dir=str(disk), backend="sequential")
     with pytest.raises(ScenarioError, match="a path from the root on"):
         played("dpsgd", spill_dir="here")
 
 
-def test_models_that_run_one_by_one_lie_in_files_too(played, monkeypatch, tmp_path):
+def test_models_that_run_one_by_one_lie_in_files_too(played, monkeypatch, disk):
     """As on a machine whose kernel differs from PyTorch for a model."""
     monkeypatch.setattr(Routes, "all_sequential", True)
     monkeypatch.setattr(Routes, "way", lambda *_: "sequential")
     monkeypatch.setattr(Routes, "native_variants", lambda _: {})
     *alone, _ = played("dpsgd")
-    *spilled, found = played("dpsgd", spill_dir=str(tmp_path))
+    *spilled, found = played("dpsgd", spill_dir=str(disk))
     assert spilled == alone
     assert found["engine"]["spilled_bytes"] > 0
+
+
+@pytest.mark.parametrize("system", ["tmpfs", "ramfs"])
+def test_a_folder_that_is_in_memory_itself_is_refused(played, monkeypatch, tmp_path, system):
+    device = tmp_path.stat().st_dev
+    line = f"30 1 {os.major(device)}:{os.minor(device)} / /t rw shared:2 - {system} t rw"
+    (tmp_path / "mounts").write_text(f"29 1 0:7 / / rw - ext4 /dev/vda rw\n{line}\n")
+    monkeypatch.setattr(spilling, "_MOUNTS", tmp_path / "mounts")
+    with pytest.raises(ScenarioError, match=rf"spill_dir = .*in memory \({system}\).*of a disk"):
+        played("dpsgd", spill_dir=str(tmp_path))
+
+
+@pytest.mark.skipif(not os.path.isdir("/dev/shm"), reason="no folder that is in memory")
+def test_the_folder_of_shared_memory_is_known():
+    assert spilling.file_system(Path("/dev/shm")) in ("tmpfs", "ramfs")

@@ -130,16 +130,16 @@ def test_rows_that_come_in_parts_change_no_bit(played, monkeypatch, name):
     assert pool.size - len(found["engine"]["actors"]) <= pool.killed
 
 
-def test_models_in_files_and_an_actor_without_memory(played, monkeypatch, tmp_path):
+def test_models_in_files_and_an_actor_without_memory(played, monkeypatch, disk):
     case = AlgorithmCase(MODULES, "dpsgd")
     alone, _, _ = played(case, "rounds")
-    shared, found, _ = played(case, "rounds", "ray", spill_dir=str(tmp_path))
+    shared, found, _ = played(case, "rounds", "ray", spill_dir=str(disk))
     assert shared == alone
     each = [one["spilled_bytes"] for one in found["engine"]["actors"]]
     assert min(each) > 0
     assert found["engine"]["spilled_bytes"] == sum(each)
-    assert any(str(tmp_path) in told for told in found["warnings"])
-    assert not list(tmp_path.iterdir())
+    assert any(str(disk) in told for told in found["warnings"])
+    assert not list(disk.iterdir())
     monkeypatch.setattr(memory, "ROWS_PER_NODE", 1e12)  # of which the event loop has none
     with pytest.raises(AssertionError, match=r"models of its nodes .* set \[run\] spill_dir"):
         played(case, "rounds", "ray")
