@@ -262,7 +262,7 @@ def test_the_weights_logged_are_those_of_algorithm_1(play, tmp_path, kind):
     run = play({"kind": kind, **SETTING}, tmp_path / "run", **WORLD)
     expected = transcribed(run, tmp_path / "run", kind)
     due = [(node, ids, weights) for _, node, ids, weights in logged(run, "learned")]
-    mixed = [(node, ids, w.tensor().tolist()) for node, ids, w in due if not isinstance(w, list)]
+    mixed = [(node, ids, w.tensor().tolist()) for node, ids, w in due if not isinstance(w, tuple)]
     assert len(mixed) == len(expected.weights)
     for (node, ids, w), (i, theirs) in zip(mixed, expected.weights, strict=True):
         assert node == i
@@ -271,5 +271,5 @@ def test_the_weights_logged_are_those_of_algorithm_1(play, tmp_path, kind):
         (i, [j for j in range(NODES) if j not in (i, *kept)])
         for i, kept in enumerate(expected.kept)
     ]
-    zeroed = [(node, list(ids)) for node, ids, w in due if isinstance(w, list) and not any(w)]
+    zeroed = [(node, list(ids)) for node, ids, w in due if isinstance(w, tuple) and not any(w)]
     assert zeroed == removed

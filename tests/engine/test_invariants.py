@@ -92,6 +92,12 @@ def too_late(link, tx, outcome, *args, **kwargs):
     FINISH(link, tx, outcome, *args, **kwargs)
 
 
+def long_ago(link, tx, outcome, *args, **kwargs):
+    if link.env.now > 2_000_000_000:
+        tx.envelope.sent_ns -= 1_600_000_000
+    FINISH(link, tx, outcome, *args, **kwargs)
+
+
 def only_in_all(link, src, bits):
     link.recorder.bits_transmitted += bits
 
@@ -133,6 +139,7 @@ FAULTS = [
         lambda self, bits, rate_bps, medium=None: 1.0,
         r"node \d at .* s: a message of \d+ bit from node \d has taken less than it can, in ns: ",
     ),
+    ("time_to_live", RADIO, PhysicalLink, "finish", long_ago, "after its time to live, in ns"),
     ("airtime", RADIO, EnergyAccounting, "airtime", twice_on_the_air, "for longer than it took"),
     ("capacity", CSMA, Csma, "access", side_by_side, " at .* sooner than the rate allows"),
     ("half_duplex", RADIO, RadioLink, "_admit", RadioLink._start, r"node \d at .*"),
