@@ -37,7 +37,7 @@ def changed(ether, before, after, fidelity="message"):
 @pytest.mark.parametrize("fidelity", ["message", "packet"])
 @pytest.mark.parametrize("apart", ["orthogonal", "tdma"])
 def test_interference_begins_for_all_and_ends_for_all(ether, apart, fidelity):
-    """What others' power spoils is spoilt while the medium is shared, and no longer."""
+    """Packets are lost to others' power while the medium is shared, and no longer."""
     if apart == "orthogonal":  # with slots, what is on the air keeps them
         for x in changed(ether, apart, "shared", fidelity):
             assert (x.lost, x.at_ns) == (PACKETS - AT, PACKETS * MS)
@@ -61,7 +61,7 @@ def test_contention_ends_for_all(ether, apart):
 
 @pytest.mark.parametrize("apart", ["orthogonal", "shared"])
 def test_contention_begins_for_all(ether, apart):
-    """Who began last contends, too: from then on each carries half a packet a ms at most."""
+    """The one that began last contends, too: each carries half a packet a ms at most."""
     both = changed(ether, apart, "csma")
     for x in both:
         assert x.at_ns / MS > AT + 1.9 * (PACKETS - AT)
