@@ -50,7 +50,7 @@ from netsim.links.radio.mac.admission import QueuedMessage, RadioQueue, Receiver
 from netsim.links.radio.mac.allocation import Allocation, require_cells
 from netsim.links.radio.mac.cells import Cells
 from netsim.links.radio.mac.changing_contention import ChangingContention
-from netsim.links.radio.mac.channel_access import interference_of, rejoin, samplers_of
+from netsim.links.radio.mac.channel_access import Rejoined, interference_of, samplers_of
 from netsim.links.radio.mac.contention import Contention
 from netsim.links.radio.mac.flight import Flight, Reception
 from netsim.links.radio.mac.interference import Interference
@@ -218,12 +218,13 @@ class RadioLink(PhysicalLink):
         if over_full:
             for flight in self._flights:
                 flight.power_now *= over_full[flight.src]
-        if self._interference is None:
+        medium = self._interference
+        alike = type(medium) is type(interference)
+        if alike and (medium is None or medium.goes_on_from(interference)):  # type: ignore[arg-type]
             return
-        alike = type(self._interference) is type(interference)
-        if not (alike and self._interference.goes_on_from(interference)):  # type: ignore[arg-type]
-            rejoin(self._interference, self._flights, self.env.now)
-            self._settle(self._interference)
+        self._settle(Rejoined(medium, self._flights, self.env.now))
+        if medium is not None:
+            self._settle(medium)
 
     def is_asleep(self, node: int) -> bool:
         rhythm = self._rhythms[node] if self._rhythms else None
@@ -446,7 +447,7 @@ class RadioLink(PhysicalLink):
 
     # -- 3. attempts, when other flights come or go ----------------------------------------------
 
-    def _settle(self, interference: Interference | Cells) -> None:
+    def _settle(self, interference: Interference | Cells | Rejoined) -> None:
         """Let flights go on under the conditions that they meet from now on."""
         changed = interference.settle(self.env.now)
         for flights, worse in ((changed.at_once, True), (changed.after, False)):

@@ -58,6 +58,12 @@ _MACS = ("orthogonal", "ofdma")
 """Medium access under which a frame is sent."""
 
 
+UNCOUNTED = (
+    'frames over the air have drawn no energy: [energy.radio] kind = "first_order" counts bits, of '
+    'which they have none; set "transmit" or "radio_state"'
+)
+
+
 def mean_inverse_gain(fading: Fading, truncation: float) -> float:
     """E[1/g; g >= g_th]: mean power of truncated channel inversion over the received power.
 
@@ -149,6 +155,8 @@ class Superposition:
                 f'over the air: [radio.mac] kind = "{self._radio.mac.kind}" has no time in which '
                 f"several nodes send at once; it must be one of {', '.join(_MACS)}"
             )
+        if self._meter.by_bits:
+            self._recorder.warnings.once("energy over the air", UNCOUNTED)
         if isinstance(tx.envelope.message, Energies):
             self._energies.add(tx)
             return

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from netsim.registry import FilePath, Table
 from netsim.rng import Streams
-from netsim.traces.files import is_comment, number, read_text, shown
+from netsim.traces.files import Text, is_comment, number, read_text, shown
+from netsim.traces.remarks import note_remark
 from netsim.units import FOREVER_NS
 
 
@@ -86,6 +87,7 @@ class LatencyMatrix(Table):
                 "may be a list of pairs (host, host, latency) as well as a matrix of 3 hosts; "
                 "write each host's latency to itself, 0, on the diagonal"
             )
+        self._require_both_ways(text, np.array(rows))
         if len(rows) < nodes:
             raise text.wrong(f"has {len(rows)} hosts, [nodes] count = {nodes}; lower the count")
         hosts = np.arange(len(rows))
@@ -96,6 +98,24 @@ class LatencyMatrix(Table):
         found = np.minimum(np.array(rows)[np.ix_(hosts, hosts)], FOREVER_NS / scale_ns)
         found_ns: NDArray[np.int64] = np.rint(found * scale_ns).astype(np.int64)
         return found_ns
+
+    def _require_both_ways(self, text: Text, matrix: NDArray[np.float64]) -> None:
+        """Raise DataError if one half of a matrix is missing; remark on pairs without latency."""
+        above = np.triu(np.ones(matrix.shape, dtype=bool), 1)
+        half = [bool(matrix[part].any()) for part in (above, above.T)]
+        if half[0] != half[1]:
+            raise text.wrong(
+                f"holds 0 from each host to all {'later' if half[1] else 'earlier'} ones: it is "
+                "half a matrix; write the latencies of both directions, the same ones or others"
+            )
+        none = (matrix == 0.0) & (above | above.T)
+        if none.any() and any(half):
+            i, j = (int(k[0]) for k in np.nonzero(none))
+            note_remark(
+                f"{text.where}: {np.count_nonzero(none):,} latencies between different hosts are "
+                f"0, the first in row {i + 1}, column {j + 1}; if these were not measured, take "
+                "the hosts out"
+            )
 
 
 def _words(line: str) -> list[str]:

@@ -210,3 +210,14 @@ def test_what_did_not_come_over_the_air_is_refused(air):
     with pytest.raises(ProtocolError, match="shared"):
         e.run()
     assert isinstance(e.env, Clock)
+
+
+@pytest.mark.parametrize("by_bits", [True, False])
+def test_a_run_says_that_no_bit_of_a_frame_has_cost_energy(air, by_bits):
+    e = air()
+    e.spent.by_bits = by_bits
+    e.aggregate([1, 2])
+    e.run()
+    assert e.spent.bits == e.spent.heard_bits == [0] * 4
+    told = [text for text in e.recorder.warnings.all() if "have drawn no energy" in text]
+    assert len(told) == by_bits

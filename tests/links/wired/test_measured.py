@@ -301,11 +301,25 @@ def test_a_latency_matrix_halves_round_trips(wires, write):
         ("0 1\n1\n", "line 2: has 1 entries, the rows before 2"),
         ("0 1\n", "is no square matrix: 1 rows of 2 entries"),
         ("0 1\n1 0\n", r"has 2 hosts, \[nodes\] count = 3"),
+        ("0 1 2\n0 0 3\n0 0 0\n", "holds 0 from each host to all earlier ones: it is half"),
+        ("0 0 0\n1 0 0\n2 3 0\n", "holds 0 from each host to all later ones: it is half"),
     ],
 )
 def test_what_is_wrong_with_a_matrix_is_said(write, text, says):
     with pytest.raises(ScenarioError, match=says):
         LatencyMatrix(path=write(text), unit="s").read_ns(3, Streams(0), None)
+
+
+@pytest.mark.parametrize(
+    ("text", "zeros"),
+    [("0 1 2\n1 0 3\n2 3 0\n", 0), ("5 1 2\n1 0 0\n2 3 0\n", 1), ("0 0 0\n0 0 0\n0 0 0\n", 0)],
+)
+def test_latencies_of_0_between_hosts_are_remarked_on(write, text, zeros):
+    with noting() as notes:
+        LatencyMatrix(path=write(text), unit="s").read_ns(3, Streams(0), None)
+    told = [text for text in notes.remarks(1.0) if "different hosts are 0" in text]
+    assert len(told) == (zeros > 0)
+    assert all(": 1 latencies between" in text and "row 2, column 3" in text for text in told)
 
 
 # -- backbones -----------------------------------------------------------------------------------

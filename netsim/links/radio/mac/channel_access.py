@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
+from netsim.channels.mac import ALONE
 from netsim.channels.mac.ofdma import Ofdma
 from netsim.channels.sleep import Rhythm
 from netsim.clock import Clock
@@ -15,7 +16,7 @@ from netsim.links.radio.mac.changing_contention import ChangingContention
 from netsim.links.radio.mac.constant_contention import ConstantContention
 from netsim.links.radio.mac.flight import Flight, Transmits
 from netsim.links.radio.mac.frame_level.sampler import FrameLevelSampler
-from netsim.links.radio.mac.interference import Interference
+from netsim.links.radio.mac.interference import Changed, Interference
 from netsim.links.radio.mac.message_level import MessageLevelSampler
 from netsim.links.radio.mac.packet_level import PacketLevelSampler
 from netsim.links.radio.mac.random_access import OnAir, RandomAccess
@@ -82,23 +83,52 @@ def interference_of(
     return None
 
 
-def rejoin(medium: Interference | Cells, flights: Iterable[Flight], now_ns: int) -> None:
-    """Let flights on the air join a rule that begins to keep track of them.
+class Rejoined:
+    """Flights on the air that another rule keeps track of from now on, or none.
 
     Parameters
     ----------
-    medium : Interference or Cells
+    medium : Interference, Cells or None
     flights : iterable of Flight
         In order of their start.
     now_ns : int
     """
-    joined: list[Flight] = []
-    for flight in flights:
-        for reception in flight.receptions:
-            reception.interferers, reception.shifts, reception.rise = {}, {}, 1.0
-        if not isinstance(medium, SlotInterference) or flight.begins_ns <= now_ns:
-            medium.join(flight, joined, now_ns)
-        joined.append(flight)
+
+    def __init__(
+        self, medium: Interference | Cells | None, flights: Iterable[Flight], now_ns: int
+    ) -> None:
+        self._medium = medium
+        self._before = {
+            flight: (flight.medium, [one.rise for one in flight.receptions]) for flight in flights
+        }
+        joined: list[Flight] = []
+        for flight in self._before:
+            flight.contenders, flight.hidden, flight.found, flight.answers = {}, {}, None, 0.0
+            for reception in flight.receptions:
+                reception.interferers, reception.shifts, reception.rise = {}, {}, 1.0
+                reception.hidden = {}
+                if flight.turns is None:
+                    reception.medium = ALONE
+            if flight.turns is None:
+                flight.medium, flight.medium_share = ALONE, 1.0
+        for flight in self._before:
+            if medium is None:
+                continue
+            if not isinstance(medium, SlotInterference) or flight.begins_ns <= now_ns:
+                medium.join(flight, joined, now_ns)
+            joined.append(flight)
+
+    def settle(self, now_ns: int) -> Changed:
+        """All flights that meet others than before; see `Interference.settle`."""
+        at_once, after = ([], []) if self._medium is None else self._medium.settle(now_ns)
+        for flight, (medium, rises) in self._before.items():
+            now = [one.rise for one in flight.receptions]
+            if flight in at_once or flight in after or (flight.medium, now) == (medium, rises):
+                continue
+            louder = any(more > less for more, less in zip(now, rises, strict=True))
+            worse = louder or flight.medium.collision > medium.collision
+            (at_once if worse else after).append(flight)
+        return Changed(at_once, after)
 
 
 class Samplers(NamedTuple):
