@@ -27,6 +27,7 @@ from netsim.recording.recorder import Recorder
 from netsim.recording.schema import RECORDED, REPORTED
 from netsim.registry import Table
 from netsim.scenario.labels import shown
+from netsim.scenario.nodes import SERVER
 
 SAMPLES_AT_ONCE = 1 << 18
 """Outputs are kept for so many samples at most, those of all models together."""
@@ -138,6 +139,8 @@ class Evaluator:
                 values[prefix + metric][node.id] = value  # of several stages the last
             if main in found and not prefix:
                 reached.append(found[main])
+        for name in self._names & values.keys() - {main}:
+            raise ProtocolError(f"record: {name} is a metric that is measured; rename it")
         for node_id, value in self._last_reported.items():
             prefix = "malicious_" if node_id in self._malicious else ""
             self._write(time_ns, self._nodes[node_id], prefix + main, REPORTED, value)
@@ -194,9 +197,19 @@ class Evaluator:
             node.publishing.recorded.clear()
 
     def without_main(self) -> list[str]:
-        """Warn if no node has recorded the main metric that the scenario names."""
-        if self._reported is None or self._last_reported:
+        """Warn if none or only some of the nodes have recorded the main metric."""
+        told = self._last_reported
+        if self._reported is None or 1 == len(told) < len(self._nodes):  # of one: the run's number
             return []
+        learners = {n.id for n in self._nodes if n.role != SERVER} - self._malicious
+        if told:
+            missing = sorted(learners - told.keys()) if learners & told.keys() else []
+            count = f"{len(missing)} of {len(learners)} nodes"
+            return [
+                f'[metrics] main = "{self._reported}": {count} have recorded none, node {first} '
+                "first; means over nodes are without them"
+                for first in missing[:1]
+            ]
         if not self._names and not self._scheduler.computes:
             return []
         return [

@@ -207,6 +207,7 @@ class NodeAssembly:
                 self._mixing,
                 self._recorder.warnings,
                 None if learning.timing_only else partial(self._spent, i, processor),
+                world.scenario.metrics.keep,
             ),
             draws=draws,
             foreign=ForeignVerbs(

@@ -137,6 +137,12 @@ def to_slots(value: Any, found: list[Ref]) -> Any:
     return value
 
 
+def fixed(value: Any) -> Any:
+    """Copy an argument that is read later, Refs as they are; refuses what `to_slots` does."""
+    refs: list[Ref] = []
+    return fill(to_slots(value, refs), refs)
+
+
 _STAYING = (
     *(bool, int, float, complex, str, bytes, type, type(None), range, Enum, np.generic),
     *(torch.dtype, torch.device, FunctionType, BuiltinFunctionType, Table),

@@ -1363,7 +1363,9 @@ class Node:
         Raises
         ------
         ProtocolError
-            If a Ref is another node's, `ref` no whole model, or `predict` no module-level function.
+            If a Ref is another node's, `ref` no whole model, `predict` no module-level function,
+            something `given` may change, or `stage` is no name: letters, digits, underscores,
+            blanks, dots, + and -, and neither `recorded` nor `reported`.
 
         Notes
         -----
@@ -1486,7 +1488,8 @@ class Node:
         Raises
         ------
         ProtocolError
-            If the Ref is another node's.
+            If the Ref is another node's, the name is none for a file, or that of a file that the
+            scenario's `[metrics] keep` writes.
 
         Notes
         -----

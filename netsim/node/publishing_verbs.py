@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -10,11 +11,11 @@ import numpy as np
 from netsim.clock import Clock
 from netsim.errors import ProtocolError
 from netsim.learning.calling_place import calling_line
-from netsim.learning.functions import require_module_level
+from netsim.learning.functions import fixed, require_module_level
 from netsim.learning.refs import NEEDS_A_MODEL, Ref
 from netsim.node.checks import MixingCheck
 from netsim.recording.run_warnings import RunWarnings
-from netsim.recording.schema import WEIGHTS, wrong_record_name
+from netsim.recording.schema import WEIGHTS, wrong_record_name, wrong_stage_name
 from netsim.units import to_s
 
 MOST_RECORDED = 256
@@ -133,7 +134,9 @@ class PublishingVerbs:
         mixing: MixingCheck,
         warnings: RunWarnings,
         spent: Callable[[], tuple[int, int, float]] | None = None,
+        kept_besides: Sequence[str] = (),
     ) -> None:
+        self._kept_besides = kept_besides
         self._id, self._clock, self._weights_due = node_id, clock, weights_due
         self._mixing, self._warnings, self._spent = mixing, warnings, spent
         self.published: dict[str, Publication] = {}
@@ -149,6 +152,8 @@ class PublishingVerbs:
                 one.require_owner(self._id)
         if ref.architecture is None:
             raise ProtocolError(f"publish: {NEEDS_A_MODEL}")
+        if (problem := wrong_stage_name(stage)) is not None:
+            raise ProtocolError(f"publish: {problem}; rename it{calling_line()}")
         if predict is not None:
             require_module_level(predict)
         if self._mixing.is_needed:
@@ -156,7 +161,7 @@ class PublishingVerbs:
         if ref.bringer is not None:
             ref.bringer.uses.read(self._id, (ref,), self._clock.now, "publish")
         self.published.pop(stage, None)  # so that the last one published is the last in order
-        self.published[stage] = Publication(ref, stage, predict, tuple(given))
+        self.published[stage] = Publication(ref, stage, predict, fixed(tuple(given)))
 
     def log_weights(
         self,
@@ -209,6 +214,18 @@ class PublishingVerbs:
 
     def keep(self, name: str, ref: Ref) -> None:
         """See `Node.keep`."""
+        if not re.fullmatch(r"\w[\w.-]*", name):
+            raise ProtocolError(
+                f"keep: {name!r} is no name for a file: letters, digits, underscores, dots and "
+                f"hyphens{calling_line()}"
+            )
+        for taken in self._kept_besides:
+            is_label = taken == "features" and name == "labels"
+            if name == taken or is_label or (taken == "head" and name.startswith("head.")):
+                raise ProtocolError(
+                    f'keep: kept/{name}.npz is what [metrics] keep = ["{taken}"] writes; rename '
+                    f"it{calling_line()}"
+                )
         ref.require_owner(self._id)
         self.kept[name] = ref
 

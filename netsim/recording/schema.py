@@ -17,6 +17,7 @@ Four of `messages` count bits or what makes them, and are not to be confused:
 - Bits delivered have no column: they are `bits` of the rows whose `outcome` is `delivered`.
 """
 
+import re
 from math import inf
 from typing import Annotated, Literal, NamedTuple
 
@@ -112,6 +113,15 @@ def wrong_record_name(name: str) -> str | None:
         return f"{name!r} is no name of letters, digits and underscores"
     if name in METRICS or name.startswith(("malicious_", "accuracy")):
         return f"{name} is a metric of the simulator's own"
+    return None
+
+
+def wrong_stage_name(stage: str) -> str | None:
+    """Return what is wrong with a name for a stage of a model; None: nothing is."""
+    if not re.fullmatch(r"\w[\w .+-]*", stage):
+        return f"{stage!r} is no name of letters, digits, underscores, blanks, dots, + and -"
+    if stage in (RECORDED, REPORTED):
+        return f'"{stage}" is the stage of numbers that nodes record'
     return None
 
 

@@ -42,7 +42,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given.command == "play":
         sweeps = SWEEPS[given.page]
         if unknown := set(given.only or ()) - set(sweeps):
-            parser.error(f"--only {min(unknown)}: the sweeps of {given.page} are {', '.join(sweeps)}")
+            known = ", ".join(sweeps)
+            parser.error(f"--only {min(unknown)}: the sweeps of {given.page} are {known}")
         return playing.play(given.only or sweeps, given.runs)
     if given.runs:
         PAGES[given.page].collect(given.runs)

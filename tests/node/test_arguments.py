@@ -70,6 +70,23 @@ REFUSED = {
     "expecting oneself": (lambda n: n.exchange(model(n), expect=[0]), "expect has 0"),
     "expecting nobody": (lambda n: n.exchange(model(n), expect=[7]), "expect has 7"),
     "receivers given twice": (lambda n: n.exchange({1: model(n)}, to=[2]), r"to = \(2,\)"),
+    "a stage of what is recorded": (
+        lambda n: n.publish(n.initial(), "recorded"),
+        "is the stage of numbers",
+    ),
+    "a stage of what is reported": (
+        lambda n: n.publish(n.initial(), "reported"),
+        "is the stage of numbers",
+    ),
+    "a stage without a name": (lambda n: n.publish(n.initial(), ""), "'' is no name"),
+    "a stage of two lines": (lambda n: n.publish(n.initial(), "a\nb"), "is no name"),
+    "an array that may change, for a prediction": (
+        lambda n: n.publish(n.initial(), "x", predict=by_a_factor, given=[np.ones(1)]),
+        "not raw tensors",
+    ),
+    "a file outside of the run": (lambda n: n.keep("../../x", row(n)), "no name for a file"),
+    "a file in a folder": (lambda n: n.keep("a/b", row(n)), "no name for a file"),
+    "a hidden file": (lambda n: n.keep("", row(n)), "no name for a file"),
     "draws below 0": (lambda n: n.uniform("u", -1), "n = -1"),
     "weights on nobody": (lambda n: n.log_weights([7], [1.0]), "ids has 7"),
     "weights of nobody": (lambda n: n.log_weights([1], [1.0], node=7), "node has 7"),
@@ -121,6 +138,23 @@ def test_logged_weights_are_those_of_the_call(learn, given):
         yield node.sleep(0.0)
 
     assert learn(process).due.weights == (0.25, 0.75)
+
+
+def by_a_factor(model, x, factors):
+    return model(x) * factors[0]
+
+
+def test_what_a_prediction_is_given_is_that_of_the_call(learn):
+    """An evaluation calls `predict` later, when a method may have changed its list."""
+
+    def process(node, found):
+        factors = [1.0]
+        node.publish(node.initial(), "mixed", predict=by_a_factor, given=[factors])
+        factors[0] = -1.0
+        found.given = node._publishing.last_published().given
+        yield node.sleep(0.0)
+
+    assert learn(process).given == ([1.0],)
 
 
 FACTOR = 1.0
@@ -175,3 +209,48 @@ def test_names_that_stay_and_a_functions_own_count_are_read(learn):
     found = learn(process)
     assert torch.equal(found.first, found.second)
     assert CALLS > 0
+
+
+@pytest.mark.parametrize(
+    ("keep", "name"), [("theta", "theta"), ("features", "labels"), ("head", "head.weight")]
+)
+def test_what_the_scenario_keeps_is_not_overwritten_by_a_method(learn, keep, name):
+    def process(node, found):
+        node.keep("mine", row(node))
+        node.keep(name, row(node))
+        yield node.sleep(0.0)
+
+    with pytest.raises(ProtocolError, match=rf"kept/{name}.npz is what \[metrics\] keep"):
+        learn(process, metrics={"every_s": 100.0, "keep": [keep]})
+
+
+def test_a_metric_that_is_measured_is_not_recorded_before_its_first_evaluation(learn):
+    def process(node, found):
+        node.record("macro_f1", 7.0)
+        node.publish(node.initial(), "mixed")
+        yield node.sleep(0.0)
+
+    task = {"kind": "classification", "also": ["macro_f1"]}
+    with pytest.raises(ProtocolError, match="macro_f1 is a metric that is measured"):
+        learn(process, task=task)
+
+
+@pytest.mark.parametrize(
+    ("who", "missing"), [({0}, None), ({0, 1}, "1 of 3 nodes"), ({0, 1, 2}, None)]
+)
+def test_a_main_metric_that_some_nodes_record_is_warned_of(build, play, who, missing):
+    """One node's number is the run's, as a server's; of several it is a mean."""
+
+    def process(node):
+        if node.id in who:
+            node.record("reached", 1.0)
+        node.publish(node.initial(), "mixed")
+        yield node.sleep(1.0)
+
+    built = build(metrics={"every_s": 50.0, "main": "reached"})
+    told = play(built, process).evaluator.without_main()
+    if missing is None:
+        assert told == []
+    else:
+        (one,) = told
+        assert f'main = "reached": {missing} have recorded none, node 2 first' in one

@@ -8,6 +8,7 @@ from netsim.export.trackers import scalars, tracker
 from netsim.recording import run_folder
 from netsim.recording import summary as summaries
 from netsim.recording.observers import EvaluationEvent
+from netsim.recording.schema import RECORDED
 from netsim.traces.files import is_file
 
 _COLUMNS = ("t_s", "node", "metric", "value")
@@ -55,8 +56,11 @@ def points(folder: Path) -> Iterator[scalars.Point]:
     """The numbers of a run's evaluations, in order of time, traffic before what was measured."""
     measured: dict[float, dict[str, dict[int, float]]] = {}
     if run_folder.has(folder, "metrics"):
-        rows = run_folder.read(folder, "metrics", _COLUMNS)
-        for t_s, node, metric, value in zip(*(rows[c].tolist() for c in _COLUMNS), strict=True):
+        rows = run_folder.read(folder, "metrics", (*_COLUMNS, "stage"))
+        # what methods record comes node by node, each at its own time: there is no mean over nodes
+        of_all = rows["stage"] != RECORDED
+        cells = (rows[c][of_all].tolist() for c in _COLUMNS)
+        for t_s, node, metric, value in zip(*cells, strict=True):
             measured.setdefault(t_s, {}).setdefault(metric, {})[node] = value
     spent: dict[float, tuple[int, float]] = {}
     if run_folder.has(folder, "traffic"):

@@ -6,8 +6,10 @@ import sys
 import pytest
 
 from netsim.errors import ScenarioError
-from netsim.export.trackers import scalars, tracker
+from netsim.export.trackers import from_folder, scalars, tracker
 from netsim.recording.observers import EvaluationEvent, TrafficEvent
+from netsim.recording.recorder import Recorder
+from netsim.recording.schema import RECORDED, REPORTED
 
 SCENARIO = """\
 name = "tiny"
@@ -111,3 +113,18 @@ def test_a_library_that_is_missing_is_named_with_its_extra(name, monkeypatch):
 def test_a_scenario_is_flat_for_tables_of_parameters():
     found = scalars.flat({"a": 1, "b": {"c": [1, 2], "d": {"e": "x"}}, "f": True})
     assert found == {"a": 1, "b.c": "[1, 2]", "b.d.e": "x", "f": True}
+
+
+def test_a_folders_means_are_over_the_nodes_that_an_evaluation_measured(tmp_path):
+    """Methods record node by node, each at its own time: there is no mean over nodes."""
+    recorder = Recorder(tmp_path)
+    for node, value in enumerate((0.25, 0.75)):
+        recorder.metric(0, node, "drift", RECORDED, 7.0 + node, 0, 0, 0.0)
+        recorder.metric(10**9, node, "accuracy", "mixed", value, 0, 0, 0.0)
+        recorder.metric(10**9, node, "reached", REPORTED, 2.0 * value, 0, 0, 0.0)
+    recorder.close()
+    (point,) = [p for p in from_folder.points(tmp_path) if "accuracy/mean" in p.values]
+    names = {name for p in from_folder.points(tmp_path) for name in p.values}
+    assert point.values["accuracy/mean"] == 0.5
+    assert point.values["reached/mean"] == 1.0
+    assert not any(name.startswith("drift") for name in names)
