@@ -18,6 +18,7 @@ Four of `messages` count bits or what makes them, and are not to be confused:
 """
 
 import re
+from functools import cache
 from math import inf
 from typing import Annotated, Literal, NamedTuple
 
@@ -116,6 +117,7 @@ def wrong_record_name(name: str) -> str | None:
     return None
 
 
+@cache
 def wrong_stage_name(stage: str) -> str | None:
     """Return what is wrong with a name for a stage of a model; None: nothing is."""
     if not re.fullmatch(r"\w[\w .+-]*", stage):

@@ -141,9 +141,9 @@ def test_an_error_names_the_node_whose_values_are_to_blame(backend, build, play)
         play(build(), program, backend)
 
 
-@dataclass
+@dataclass(frozen=True)
 class Settings:
-    """Not hashable, as an algorithm's own class may well be."""
+    """Not hashable for its list, as an algorithm's own class may well be."""
 
     factors: list[float] = field(default_factory=lambda: [0.5, 2.0])
 
