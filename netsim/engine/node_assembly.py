@@ -199,7 +199,7 @@ class NodeAssembly:
             ),
             superposed=partial(superposed, values.compute, world.streams.seed),
             values=values,
-            evaluation=EvaluationVerbs(i, scheduler, shards, self._guard),
+            evaluation=EvaluationVerbs(i, scheduler, shards, self._guard, self._recorder.warnings),
             publishing=PublishingVerbs(
                 i,
                 clock,

@@ -40,6 +40,9 @@ def architecture_of(ref: Ref) -> Architecture:
     return ref.architecture
 
 
+SPLITS = ("train", "validation", "test")
+
+
 def require_samples(shards: Shards, node_id: int, split: str) -> int:
     """Refuse a node without samples in one of its splits.
 
@@ -58,8 +61,10 @@ def require_samples(shards: Shards, node_id: int, split: str) -> int:
     ------
     ProtocolError
     """
+    if split not in SPLITS:
+        raise ProtocolError(f"split is {split!r}; it is {' or '.join(SPLITS)}{calling_line()}")
     shard = shards.held[node_id]
-    if len(getattr(shards.rows[shard], split, ())) == 0:
+    if len(getattr(shards.rows[shard], split)) == 0:
         raise ProtocolError(
             f"node {node_id} has no {split} samples; set [data] validation to cut some, or to a "
             "larger share"

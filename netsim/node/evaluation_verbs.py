@@ -10,13 +10,14 @@ from netsim.backends.job_types.gradient import Gradient
 from netsim.backends.job_types.loss import Loss
 from netsim.backends.job_types.measure import Measure
 from netsim.backends.job_types.outputs import Outputs
-from netsim.learning.calling_place import verb_place
+from netsim.learning.calling_place import calling_line, verb_place
 from netsim.learning.functions import require_module_level, to_slots
 from netsim.learning.jobs import BatchKey
 from netsim.learning.refs import Ref
 from netsim.learning.scheduler import Scheduler
 from netsim.learning.shards import Shards
 from netsim.node.checks import TaskGuard, architecture_of, require_samples
+from netsim.recording.run_warnings import RunWarnings
 
 
 class EvaluationVerbs:
@@ -29,13 +30,21 @@ class EvaluationVerbs:
     shards : Shards
     guard : TaskGuard
         Is asked where an algorithm looks at outputs or at samples itself.
+    warnings : RunWarnings
+        Is told of an algorithm that looks at test samples.
     """
 
     def __init__(
-        self, node_id: int, scheduler: Scheduler, shards: Shards, guard: TaskGuard
+        self,
+        node_id: int,
+        scheduler: Scheduler,
+        shards: Shards,
+        guard: TaskGuard,
+        warnings: RunWarnings,
     ) -> None:
         self._id, self._scheduler, self._shards = node_id, scheduler, shards
-        self._guard = guard
+        self._guard, self._warnings = guard, warnings
+        self._told = False  # that it looks at test samples
 
     def outputs(self, refs: Sequence[Ref], batch: BatchKey) -> Ref:
         """See `Node.outputs`."""
@@ -50,7 +59,7 @@ class EvaluationVerbs:
         """See `Node.loss`."""
         if ref.cell.architecture is None or ref.ranges is not None:
             architecture_of(ref)  # which refuses it
-        shard = require_samples(self._shards, self._id, split)
+        shard = self._looked_at(split)
         (out,) = self._scheduler.results(Loss(shard, split), self._id, (ref,), [()])
         return out
 
@@ -61,7 +70,7 @@ class EvaluationVerbs:
         if isinstance(split, BatchKey):
             work = BatchGradient(split)
         else:
-            work = Gradient(require_samples(self._shards, self._id, split), split)
+            work = Gradient(self._looked_at(split), split)
         (out,) = self._scheduler.results(work, self._id, (ref,), [ref.shape])
         return out
 
@@ -77,8 +86,20 @@ class EvaluationVerbs:
         require_module_level(fn)
         self._guard.require("measurements of its own")
         architecture_of(theta)
-        shard = require_samples(self._shards, self._id, split)
+        shard = self._looked_at(split)
         inputs: list[Ref] = []
         work = Measure(fn, shard, split, to_slots(tuple(given), inputs))
         (out,) = self._scheduler.results(work, self._id, (theta, *inputs), [like], (), verb_place())
         return out
+
+    def _looked_at(self, split: str) -> int:
+        """Return the shard whose samples of a split are looked at, once there are some."""
+        if split == "test" and not self._told:
+            self._told = True
+            self._warnings.once(
+                "test samples",
+                f"the algorithm looks at test samples{calling_line()}: of what it decides by them, "
+                "accuracies are no longer those on samples that nobody has seen; "
+                'split = "validation" is for decisions',
+            )
+        return require_samples(self._shards, self._id, split)

@@ -1133,7 +1133,7 @@ class Node:
         theta : Ref
             A whole model.
         split : str
-            `train` or `validation`: the node's own samples.
+            `train`, `validation` or `test`: the node's own samples.
         given : sequence of Ref or number
             Handed to `fn`; Params and tuples too, as in `compute`.
         like : tuple of int

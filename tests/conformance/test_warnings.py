@@ -56,6 +56,18 @@ def test_listeners_beside_processes_that_have_ended_are_no_reason_to_warn(play_s
     assert found.summary["warnings"] == []
 
 
+def test_an_algorithm_that_looks_at_test_samples_is_told_of(play_source):
+    source = (
+        "def processes(node, params):\n    return [on_start(node)]\n\n"
+        "def on_start(node):\n"
+        "    node.publish(node.initial(), 'mixed')\n"
+        "    yield node.value(node.loss(node.initial(), '{split}'), default=1.0)\n"
+    )
+    [told] = play_source(source.replace("{split}", "test")).summary["warnings"]
+    assert re.match(r"the algorithm looks at test samples \(toy.py:\d+\): ", told)
+    assert play_source(source.replace("{split}", "train")).summary["warnings"] == []
+
+
 def test_nodes_that_show_no_model_are_left_out_of_means_and_told_of(play_source):
     found = play_source(
         "def processes(node, params):\n    return [on_start(node)]\n\n"

@@ -47,6 +47,7 @@ REFUSED = {
         lambda n: n.train(n.initial(), steps=1, optimizer=row(n)),
         "optimizer is a model or a part",
     ),
+    "a split that there is not": (lambda n: n.loss(n.initial(), "Test"), "split is 'Test'"),
     "sleeping nan": (lambda n: n.sleep(NAN), "duration_s = nan"),
     "sleeping back": (lambda n: n.sleep(-1.0), "duration_s = -1.0"),
     "receiving until before": (lambda n: n.receive(api.Model, timeout_s=-1.0), "timeout_s = -1.0"),
