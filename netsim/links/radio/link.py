@@ -376,7 +376,7 @@ class RadioLink(PhysicalLink):
         """Put a message whose radios are free on the air."""
         group = message.group
         first, now = group[0], self.env.now
-        src, deadline_ns = first.src, self.deadline_ns(first)
+        src, deadline_ns = first.src, None if self.ttl_ns is None else self.deadline_ns(first)
         packets, packet_bits = self._packets(first.envelope.bits)
         overhead_ns = self._channel.overhead_ns(packet_bits)
         rounds = message.rounds
@@ -512,7 +512,10 @@ class RadioLink(PhysicalLink):
         flight.leg += 1
         self._ending += 1
         for report in (*reports, *missed):
-            self._deliver(report, bits)
+            if self._distance_m is None:
+                self.finish(*report, bits)
+            else:
+                self._deliver(report, bits)
             bits = 0  # one row of the log has them
         self._release(flight.radios)
         if rounds is not None and rounds.lacking:
@@ -524,9 +527,8 @@ class RadioLink(PhysicalLink):
     def _next_round(self, src: int, rounds: BroadcastRounds) -> None:
         """Send what receivers of a broadcast lack; who has gone keeps what it has."""
         group = [tx for tx in rounds.lacking if not self.are_apart(src, tx.dst)]
-        for tx in rounds.lacking:
-            if tx not in group:
-                self._deliver(*rounds.given_up(tx, OUTAGE))
+        for tx in [tx for tx in rounds.lacking if tx not in group]:
+            self._deliver(*rounds.given_up(tx, OUTAGE))
         if group:
             self._admit(QueuedMessage(group, (src, src), broadcast=True, rounds=rounds))
 
@@ -534,12 +536,11 @@ class RadioLink(PhysicalLink):
 
     def _deliver(self, report: Report, bits: int = 0) -> None:
         """Finish a transmission: at once, or after its propagation, which holds up no radio."""
-        tx, now = report[0], self.env.now
         if self._distance_m is None or report[1] not in ARRIVED:
             self.finish(*report, bits)
             return
+        tx, now, deadline_ns = report[0], self.env.now, self.deadline_ns(report[0])
         wait_ns = to_ns(self._distance_m(tx.src, tx.dst, now) / SPEED_OF_LIGHT_M_PER_S)
-        deadline_ns = self.deadline_ns(tx)
         if deadline_ns is not None and now + wait_ns > deadline_ns:  # then it is still on its way
             wait_ns, report = deadline_ns - now, (tx, DEADLINE, *report[2:5], None)
         self.env.after(wait_ns, self.finish, *report, bits)
