@@ -1446,6 +1446,8 @@ class Node:
         >>> weights = node.compute(weigh, outputs)
         >>> node.log_weights([node.id, *got], weights)
         """
+        if isinstance(weights, Ref):
+            weights.require_owner(self.id)
         require_nodes("log_weights", "ids", ids, self.num_nodes, -1)
         if node is not None:
             require_nodes("log_weights", "node", (node,), self.num_nodes, -1)

@@ -174,8 +174,6 @@ class PublishingVerbs:
         given = weights.num_values if isinstance(weights, Ref) else len(weights)
         if given != len(ids):
             raise ProtocolError(f"log_weights: {len(ids)} ids but {given} weights")
-        if isinstance(weights, Ref):
-            weights.require_owner(self._id)
         if len(set(ids)) < len(ids):
             raise ProtocolError(
                 f"log_weights: ids are {list(ids)}: each may be there once; add up the weights of "
