@@ -160,7 +160,7 @@ def check_toml(text: str) -> None:
             raise
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(9)
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_block_is_executed_or_excused(path: Path, tmp_path: Path):
     page = path.read_text(encoding="utf-8")

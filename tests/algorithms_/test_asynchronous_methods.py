@@ -50,7 +50,7 @@ def woken(folder):
     return sorted(zip(woke.t_s, woke.node, strict=True))
 
 
-@pytest.mark.thinned(6)
+@pytest.mark.thinned(12)
 @pytest.mark.parametrize("world", [CLOCKS, CLOCKS | {"topology": {"kind": "ring"}}])
 def test_ad_psgd(play, tmp_path, world):
     """Lines 2 to 4, in the order of the events: a step that began before others' averages."""

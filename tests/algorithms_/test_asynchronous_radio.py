@@ -83,6 +83,7 @@ def test_a_method_learns_over_a_lossy_radio_among_nodes_that_go(tmp_path, kind, 
     assert found["accuracy"]["mean"] > 0.3
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("acknowledged", [True, False])
 def test_push_sum_conserves_mass_where_senders_learn_what_was_lost(tmp_path, acknowledged):
     """In rounds nothing is under way at their end: the weights sum to the number of nodes."""
@@ -116,7 +117,7 @@ WIRED = {"link": {"latency_s": 0.1}, "churn": {"kind": "none"}}
 LEAVING = {"kind": "exponential", "mean_on_s": 8.0, "mean_off_s": 16.0}
 
 
-@pytest.mark.thinned(4)
+@pytest.mark.thinned(8)
 @pytest.mark.parametrize(
     ("algorithm", "tables", "told"),
     [

@@ -40,6 +40,7 @@ def models(play, algorithm, folder=None, **world):
     return [p.ref.tensor().double().numpy() for p in published if p is not None]
 
 
+@pytest.mark.slow
 def test_over_wires_it_is_fedavg_with_equal_weights(play):
     for world in (WORLD, PEERS):
         mean = models(play, {"kind": "fedavg", "weights": "equal"}, **world)
@@ -49,6 +50,7 @@ def test_over_wires_it_is_fedavg_with_equal_weights(play):
             assert one == pytest.approx(other, abs=2e-5)
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("plain", [WORLD | IID, PEERS], ids=["server", "peers"])
 def test_over_a_clear_channel_it_is_the_same(play, plain):
     wires = models(play, {"kind": "baa", "truncation": 0.0}, **plain)

@@ -258,6 +258,7 @@ def test_a_candidate_lost_in_either_pass_leaves_both(run, monkeypatch):
     assert_same(simulation, expected, expected.play(ROUNDS))
 
 
+@pytest.mark.slow
 def test_neighbours_that_never_answer_are_warned_of(run, monkeypatch):
     """Node 0 never gets an answer of node 2: it says so, whether it asks again or not."""
     whole = Downloads.there, Downloads.sizes
@@ -277,6 +278,7 @@ def test_neighbours_that_never_answer_are_warned_of(run, monkeypatch):
         assert "goes without 1 of" in told, latecomers
 
 
+@pytest.mark.slow
 def test_candidates_whose_models_came_too_late_are_asked_again(run):
     """No model comes within the time-outs of the passes; all nodes are candidates later."""
     slow = {"link": {"rate_bps": 5e4, "latency_s": 0.0}, "exchange": {"schedule": "periodic"}}

@@ -60,7 +60,7 @@ def links(given, threshold, iterations):
     ]
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("world", [WORLD, SERVER], ids=["peers", "server"])
 @pytest.mark.parametrize(("threshold", "sizes"), [(1.0, True), (0.9, False)])
 def test_flt(play, world, threshold, sizes):
@@ -96,6 +96,7 @@ def test_centres_are_sent_once_or_as_often_as_said(play, tmp_path):
         assert set(with_centres.bits) == {model + 32 * k * HIDDEN for k in classes}
 
 
+@pytest.mark.slow
 def test_centres_that_did_not_come_are_warned_of(play):
     never = "whose centres it has not got"
     assert not play({"kind": "flt"}, **WORLD).recorder.warnings.all()
@@ -126,7 +127,7 @@ def test_more_iterations_bring_centres_nearer_to_their_samples():
     assert misfit(20) < misfit(2) < misfit(1)
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize(
     "change",
     [{"absent": "self"}, {"absent": "last"}, {"max_age_s": 0.001}, {"announce": 3}],

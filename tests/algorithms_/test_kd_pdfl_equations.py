@@ -92,6 +92,7 @@ def test_a_cost_for_another_number_of_labels_is_refused():
         output_distance(own, own[None], "wasserstein1", [[0, 1], [1, 0]])
 
 
+@pytest.mark.slow
 def test_wasserstein2_is_the_best_of_all_assignments_and_never_above_eq_3():
     for seed in range(20):
         own, peers = distributions(seed, 5, 3), distributions(100 + seed, 2, 5, 3)

@@ -292,7 +292,7 @@ def test_without_mu_and_with_much_data_it_is_fedavg(play, models, network, broad
         np.testing.assert_allclose(b.numpy(), flat(c).numpy(), rtol=0, atol=1e-9)
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize("absent", ["renormalise", "self", "last"])
 def test_it_is_fedavg_where_messages_get_lost_too(play, models, absent):
     """Half of all messages are lost, the same ones in both runs."""

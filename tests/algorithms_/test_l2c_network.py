@@ -85,6 +85,7 @@ def test_weights_of_a_mixture_sum_to_one_when_peers_have_been_dropped_too(tmp_pa
     assert (last == 0.0).sum() == PAIRS - NODES * KEPT
 
 
+@pytest.mark.slow
 def test_a_lost_word_is_repeated_until_the_peer_stops(play, tmp_path):
     lossy = WORLD | {"horizon_s": 25_500.0, "link": {"loss": 0.5}}
     play({"kind": "l2c", **SETTING}, tmp_path / "run", **lossy)
@@ -122,6 +123,7 @@ def test_a_ring_of_100_is_19800_messages_a_round(play, tmp_path):
     assert (read(tmp_path / "run").kind == "Piece").sum() == 19_800
 
 
+@pytest.mark.slow
 def test_unlimited_retransmission_keeps_the_ring_whole(play):
     ideal = play({"kind": "meta_l2c", **SETTING}, **WORLD)
     retried = {"link": {"loss": 0.3, "arq": {"kind": "unlimited"}}}
@@ -284,6 +286,7 @@ def test_a_trained_encoder_serves_other_nodes_with_other_tasks(play, tmp_path):
     assert weight_on_own_group(moved, rounds=1) > weight_on_own_group(fresh, rounds=1) + 0.1
 
 
+@pytest.mark.slow
 def test_an_encoder_that_does_not_fit_is_refused(play, tmp_path):
     play({"kind": "meta_l2c", **SETTING}, tmp_path / "first", **WORLD)
     algorithm = {"kind": "meta_l2c", "encoder": str(tmp_path / "first" / "kept" / "encoder.npz")}

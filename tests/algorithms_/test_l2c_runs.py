@@ -225,7 +225,7 @@ def assert_alike(mine, theirs):
         torch.testing.assert_close(a, b, rtol=0, atol=1e-9)
 
 
-@pytest.mark.thinned(6)
+@pytest.mark.thinned(12)
 @pytest.mark.parametrize("kind", ["l2c", "meta_l2c"])
 @pytest.mark.parametrize("steps", [1, 3])
 def test_over_ideal_links_a_run_is_algorithm_1(play, models, tmp_path, kind, steps):

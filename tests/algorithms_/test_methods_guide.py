@@ -211,6 +211,7 @@ def test_centres_are_sent_once(play, tmp_path):
         assert row.bits == evaluated(f"{each} + {centres}", run, row.src)
 
 
+@pytest.mark.slow
 def test_heads_come_when_the_warm_up_is_over(play, tmp_path):
     run = play(algorithm_of("mapl", warmup_rounds=1), tmp_path, **WORLD)
     log = messages(tmp_path)
@@ -245,7 +246,7 @@ def test_a_star_gets_a_model_of_each_peer_and_sends_one_back(play, tmp_path, kin
     assert log[log.kind == "Model"].bits.sum() == expected > 0
 
 
-@pytest.mark.thinned(16)
+@pytest.mark.thinned(48)
 @pytest.mark.parametrize("kind", METHODS)
 def test_validation_samples_are_needed_where_the_guide_says_so(play, kind):
     world = world_of(kind, WORLD | {"data": DATA})

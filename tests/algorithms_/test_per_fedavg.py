@@ -110,6 +110,7 @@ def test_models_that_normalise_batches_learn_their_statistics(play, backend, var
     assert not torch.equal(row[-128:], run.world.initial[0][-128:])
 
 
+@pytest.mark.slow
 def test_the_length_of_a_finite_difference_counts_where_there_is_one(play):
     free = ALGORITHM | {"variant": "hessian_free"}
     plain, changed = (shown(play(free | c, **WORLD), "mixed") for c in ({}, {"delta": 0.5}))

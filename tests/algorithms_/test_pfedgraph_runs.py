@@ -326,7 +326,7 @@ def test_who_flips_the_sign_of_an_answer_made_of_flipped_models_sends_a_good_one
         assert (on_them < 1e-9).all()
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("direction", ["exact", "approx"])
 def test_what_is_sent_is_what_the_paper_counts(play, tmp_path, direction):
     """Up a model and a size, down theta~ and theta-, or theta~ alone."""

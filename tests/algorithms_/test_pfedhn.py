@@ -67,7 +67,7 @@ def tuned(algorithm):
     return {key: value for key, value in algorithm.items() if key != "kind"}
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize("world", [WORLD, SERVER], ids=["peers", "server"])
 @pytest.mark.parametrize(("visits", "clip"), [(None, 50.0), (None, 0.2), (2, 50.0)])
 def test_pfedhn(play, world, visits, clip):

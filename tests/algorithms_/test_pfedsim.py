@@ -37,7 +37,7 @@ def weights(thetas, i):
     return [x / sum(a) for x in a]
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize("world", [WORLD, SERVER], ids=["peers", "server"])
 @pytest.mark.parametrize(("general", "sizes"), [(0, True), (1, True), (1, False), (3, True)])
 def test_pfedsim(play, world, general, sizes):

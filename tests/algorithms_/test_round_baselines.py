@@ -98,7 +98,7 @@ def test_every_baseline_that_trains_by_cross_entropy_can_augment(play, kind):
     assert not any(torch.equal(*pair) for pair in pairs)
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("kind", ["local", "fedavg"])
 def test_steps_of_a_star_can_augment_too(play, kind):
     runs = [play({"kind": kind, "augment": augment}) for augment in (False, True)]
@@ -181,6 +181,7 @@ def test_outputs_that_are_no_numbers_never_hit():
     assert float(hit_rate(lambda x: x, batch)) == pytest.approx(1 / 3)
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("world", [WORLD, SERVER], ids=["peers", "server"])
 @pytest.mark.parametrize("fine_tune", [False, True])
 def test_fedprox(play, world, fine_tune):
@@ -233,6 +234,7 @@ def test_fedavg_plus(play, world):
     close(shown(run, "trained"), thetas)
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("world", [WORLD, SERVER], ids=["peers", "server"])
 def test_fedavg_with_a_falling_rate_is_fedavg_plus_that_goes_all_the_way(play, world):
     falls = {"switch_s": 60.0, "fine_tune_learning_rate": 0.05}
@@ -355,7 +357,7 @@ def test_fedclassavg(play, world, contrast):
     close(shown(run, "mixed"), theta)
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("world", [WORLD, SERVER], ids=["peers", "server"])
 @pytest.mark.parametrize("predict", ["head", "prototype"])
 def test_fedproto(play, world, predict):

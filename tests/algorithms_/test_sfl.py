@@ -106,6 +106,7 @@ def compare(run, theta):
 BOTH = pytest.mark.parametrize("world", [WORLD, SERVER], ids=["peers", "server"])
 
 
+@pytest.mark.thinned(3)
 @BOTH
 @pytest.mark.parametrize(("layers", "mixing", "strength"), [(3, 1.0, 0.0), (2, 0.7, 0.5)])
 def test_sfl(play, world, layers, mixing, strength):

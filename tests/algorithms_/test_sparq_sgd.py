@@ -99,7 +99,7 @@ def states(run):
     return found
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize(
     "exchange",
     [

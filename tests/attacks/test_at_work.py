@@ -216,6 +216,7 @@ def test_it_goes_on_at_once_where_it_ignores_the_replies(talked):
     assert totals["Fetch"] == totals["Here"] == {"delivered": 20}
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("kind", ["fedavg", "kd_pdfl"])
 def test_its_model_is_that_of_local_training(kind):
     """It trains in the same slots as all others; nobody's model reaches it."""
@@ -267,6 +268,7 @@ def test_means_are_over_benign_nodes(tmp_path):
     assert json.loads((tmp_path / "run/summary.json").read_text())["attack"]["kind"] == "label_flip"
 
 
+@pytest.mark.slow
 def test_the_nodes_table_shows_labels_as_the_node_sees_them(tmp_path):
     tables_of = {}
     for name, changed in (("honest", {}), ("flipped", attack("label_flip"))):

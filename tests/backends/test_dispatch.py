@@ -124,7 +124,7 @@ def test_a_backend_is_chosen_over_a_preferred_one_only_where_it_is_faster_than_n
     assert tuning.fastest(seconds) == chosen
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(4)
 @pytest.mark.skipif(why_missing() is not None, reason=str(why_missing()))
 @pytest.mark.parametrize("native", [{}, {"native": "strange"}], ids=["none", "another machine's"])
 def test_a_table_measured_without_this_kernel_does_not_hold_and_its_user_is_told(

@@ -24,6 +24,7 @@ WORDS = st.lists(
 )
 
 
+@pytest.mark.slow
 @hypothesis.given(WORDS, st.integers(0, 130))
 @hypothesis.settings(max_examples=200, deadline=None)
 def test_no_two_points_share_a_folder_whatever_case_its_file_system_tells_apart(values, length):

@@ -289,6 +289,7 @@ def test_what_is_not_what_was_written_is_not_gone_on_with(play, resume, folder, 
     assert contents(folder / "cut") == before
 
 
+@pytest.mark.slow
 def test_a_run_may_be_killed_before_its_next_checkpoint_again_and_again(play, resume, folder):
     """Each time it has noted in environment.json that it goes on, and no checkpoint knows of it."""
     with pytest.raises(Interrupted):
@@ -365,7 +366,7 @@ def test_timing_only_is_played_anew(play, folder):
     assert load(folder / "whole")["event_log_sha256"] == summary["event_log_sha256"]
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize(
     ("what", "by", "says"),
     [

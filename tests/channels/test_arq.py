@@ -147,7 +147,7 @@ CHANGING = [
 CUT_OFF = [ChannelBlock(5, 0.2), ChannelBlock(2, 0.8), ChannelBlock(6, 0.5)]
 
 
-@pytest.mark.thinned(18)
+@pytest.mark.thinned(36)
 @pytest.mark.parametrize("arq", ALL, ids=lambda a: a.kind)
 @pytest.mark.parametrize(
     ("packets", "blocks"),

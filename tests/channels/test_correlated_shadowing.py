@@ -57,7 +57,7 @@ def along_ways(one: np.ndarray, other: np.ndarray, points: int = 400) -> float:
     return mean(one, other) / math.sqrt(mean(one, one) * mean(other, other))
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize(
     ("kind", "formula"), [(CorrelatedEnds, of_ends), (NetworkShadowing, along_ways)]
 )

@@ -81,6 +81,7 @@ def test_area_coverage_of_jakes():
     checks.check_jakes_coverage(SHADOWING)
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(
     ("fading", "want"),
     [(Rayleigh(), 0.271107), (Rician(k_factor_db=6), 0.100786), (Nakagami(shape=2), 0.132700)],
@@ -134,6 +135,7 @@ def test_level_crossings_and_mean_fade():
     checks.check_level_crossings(Rayleigh(**CLARKE))
 
 
+@pytest.mark.slow
 def test_outage_of_a_sum_of_sinusoids():
     """64 tones: the gain's distribution differs from its limit by under 1/(4 * 64)."""
     for fading, want in [

@@ -64,6 +64,7 @@ def test_a_message_ends_where_the_integral_of_the_capacity_is_its_size(tmp_path,
     checks.check_integral(tmp_path, sharing)
 
 
+@pytest.mark.slow
 def test_bursts_of_loss():
     assert Bursts().mean_loss == pytest.approx(0.00990099, abs=1e-8)
     assert checks.variance_of_losses(Bursts(), 2700) == pytest.approx(235.21, abs=0.005)

@@ -111,6 +111,7 @@ def test_every_message_with_a_model_that_arrived_has_one_fate(tmp_path):
         assert told["mean_age_s"] == pytest.approx(used.age_at_use_s.mean())
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("latency_s", [0.1, 30.0])
 def test_an_answer_that_is_mixed_counts_however_old_it_is(tmp_path, latency_s):
     """AD-PSGD has no limit of age, and mixes each answer once, when it comes."""
@@ -121,6 +122,7 @@ def test_an_answer_that_is_mixed_counts_however_old_it_is(tmp_path, latency_s):
     assert summary["staleness"]["mean_s"] > latency_s
 
 
+@pytest.mark.slow
 def test_models_that_come_after_the_time_out_are_late_and_a_warning_says_so(tmp_path):
     """A model takes longer than the time-out, so that not one is ever mixed."""
     link = {"rate_bps": 1e4}
@@ -154,6 +156,7 @@ def test_a_method_that_mixes_nothing_for_long_is_told_of_where_all_is_lost(
     assert told is None or told in warned[0]
 
 
+@pytest.mark.slow
 def test_the_time_out_by_default_follows_from_the_link(tmp_path):
     link = {"rate_bps": 1e4}
     summary = play(tmp_path / "run", {"kind": "kd_pdfl"}, exchange=CLOCKS["poisson"], link=link)

@@ -203,6 +203,7 @@ def on_start(node):
     assert [(s.t_s, s.value) for s in played.saw("outcome")] == [(0.5, "deadline")]
 
 
+@pytest.mark.slow
 def test_probing_costs_airtime_and_finds_only_whose_reply_was_decoded(play):
     fading = {"kind": "rayleigh", "hold": "exchange"}
     radio = {"mean_snr_db": 6.0, "threshold_db": 5.0, "fading": fading}

@@ -56,6 +56,7 @@ def test_periodic_wakeups_keep_their_phase(play_source):
         assert np.allclose(np.diff(times), 0.5)
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("busy_s", [0.0, 0.3, 1.7])
 def test_wakeups_that_fall_into_work_are_skipped_and_logged_and_clocks_stay_absolute(play, busy_s):
     schedule = {"schedule": "star", "slot_s": 0.1, "slots_per_exchange": 2}
@@ -74,6 +75,7 @@ def test_wakeups_that_fall_into_work_are_skipped_and_logged_and_clocks_stay_abso
             assert np.diff(times).min() >= busy_s - 1e-9
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("schedule", ["star", "rounds", "poisson"])
 def test_ticks_are_the_multiples_of_the_slot(play, schedule):
     played = play("toy_clock", schedule)

@@ -103,6 +103,7 @@ def test_two_scenarios_that_differ_in_one_thing_share_the_other_draws(play):
     assert few.summary["messages"]["lost"] < many.summary["messages"]["lost"]
 
 
+@pytest.mark.slow
 def test_seeds_differ(play):
     one, two = (play("toy_gossip", "poisson", seed=seed, **FADING).summary for seed in (0, 1))
     assert one["event_log_sha256"] != two["event_log_sha256"]

@@ -152,7 +152,7 @@ def test_sleeping_radios_by_hand(play_source, fidelity):
     assert played.summary["messages"]["lost"] == 1
 
 
-@pytest.mark.thinned(4)
+@pytest.mark.thinned(8)
 @pytest.mark.parametrize("mac", ["orthogonal", "shared", "csma", "tdma"])
 @pytest.mark.parametrize("fidelity", ["message", "packet"])
 def test_what_a_sleeper_draws_leaves_its_battery(play, mac, fidelity):

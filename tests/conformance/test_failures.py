@@ -172,7 +172,7 @@ class Thing:
         assert "toy.py, line " in str(caught.value)
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(9)
 @pytest.mark.parametrize(
     ("call", "problem"),
     [

@@ -45,7 +45,7 @@ def sent(play_source, body, params=None, **tables):
 COMPRESSED = "node.send(1, Sent(params.compression.compress(node, theta)))"
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(9)
 @pytest.mark.parametrize(
     ("compression", "bits"),
     [

@@ -286,6 +286,7 @@ def on_start(node):
             assert sorted(sight.value[1]) == [0]
 
 
+@pytest.mark.slow
 def test_a_server_gets_every_update_that_was_delivered(play):
     nodes = {"count": 5, "groups": [{"name": "hubs", "count": 1, "role": "server"}]}
     for link in (LOSSY, FADING):

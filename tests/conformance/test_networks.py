@@ -201,7 +201,7 @@ def played(system: str, network: Network, folder: Path) -> dict[str, Any]:
     return engine.play(world.build(scenario), scenario.algorithm[0], timing_only=True)
 
 
-@pytest.mark.thinned(66)
+@pytest.mark.thinned(132)
 @pytest.mark.parametrize("network", NETWORKS)
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_a_system_runs_unchanged_over_any_network(system, network, tmp_path):

@@ -175,6 +175,7 @@ def on_start(node):
     assert again.kind("Note").t_sent_s.tolist() == [0.9, 1.5]
 
 
+@pytest.mark.slow
 def test_nobody_reaches_a_node_that_is_off(play_source, life):
     source = """
 def processes(node, params):

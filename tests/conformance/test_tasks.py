@@ -173,7 +173,7 @@ METHODS = [
 ]
 
 
-@pytest.mark.thinned(18)
+@pytest.mark.thinned(36)
 @pytest.mark.parametrize("method", METHODS, ids=lambda m: m["kind"])
 @pytest.mark.parametrize("task", TASKS)
 def test_methods_without_classes_learn_every_task(method, task):

@@ -67,7 +67,7 @@ def test_processes_that_returns_no_list_of_processes(play_source, returned, prob
     assert str(caught.value) == f"node 0 at 0 s in processes: {problem}"
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize(
     "line",
     [
@@ -101,7 +101,7 @@ def test_a_forgotten_yield_from(play_source):
         play_source(source + "        yield models\n")
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize(
     "line",
     [
@@ -125,7 +125,7 @@ def test_a_ref_taken_for_its_numbers(play_source, line):
     assert str(caught.value).startswith("node 3 at 0.25 s in on_start: ")
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize(
     "line",
     [

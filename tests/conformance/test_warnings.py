@@ -102,7 +102,7 @@ def test_a_loop_in_which_no_time_passes_is_named(play_source, monkeypatch):
         play_source(START.format(body="while True: yield node.sleep(0)"))
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(6)
 @pytest.mark.filterwarnings(  # the signal may find Python in a callback of its garbage collector
     "ignore::pytest.PytestUnraisableExceptionWarning"
 )
@@ -155,6 +155,7 @@ def test_weights_of_a_model_that_do_not_sum_to_one(play_source, body, how):
     )
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(
     "body",
     [
@@ -181,6 +182,7 @@ def rounds(node):
 """
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(("steps", "outlasting", "played"), [(4, 0, 0), (5, 2, 3), (13, 1, 1)])
 def test_rounds_that_outlast_the_interval_are_told_of(play_source, steps, outlasting, played):
     """Rounds of 0.4 s for 1.25 s, steps of 0.1 s: 0.5 s a round; 1.3 s is longer than the run."""

@@ -44,6 +44,7 @@ WAYS = {
 }
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("way", WAYS)
 def test_what_waits_is_withdrawn_and_what_stays_moves_up(play_source, way):
     """The first is on its way at 0.5 s; two of its kind wait, and three of another kind."""

@@ -13,6 +13,7 @@ def test_warnings_are_in_the_summary_and_on_the_terminal(netsim, here):
     assert f"alone: {warning}" in " ".join(found.output.split())
 
 
+@pytest.mark.slow
 def test_a_checked_run_is_the_same_run(netsim, here):
     found = [
         netsim("run", "s.toml", "--out", name, "--no-figures", *option).exit_code

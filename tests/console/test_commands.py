@@ -49,6 +49,7 @@ def test_a_second_run_takes_the_next_free_folder(ok, here):
     assert sorted(p.name for p in (here / "runs").iterdir()) == ["s", "s-2", "s-3"]
 
 
+@pytest.mark.slow
 def test_the_resolved_scenario_gives_the_same_run(ok, here):
     ok("run", "s.toml", "-q", "--no-figures", "--out", "first", "--seed", "3")
     ok("run", "first/scenario.toml", "-q", "--no-figures", "--out", "second")
@@ -176,6 +177,7 @@ def test_a_sweep_runs_every_point_and_seed(ok, netsim, here):
     assert again.splitlines()[:8] == result.stdout.splitlines()[:8]
 
 
+@pytest.mark.slow
 def test_options_fill_and_override_the_files_sweep(ok, netsim, here):
     (here / "s.toml").write_text(
         (here / "s.toml").read_text() + '[sweep]\nseeds = [5]\nshow = ["wall_s"]\njobs = 1\n'

@@ -149,6 +149,7 @@ def test_lists_and_schema_have_it(netsim, mine):
     assert schema["$defs"]["Even"]["properties"]["depth"]["default"] == 0.5
 
 
+@pytest.mark.slow
 def test_a_file_that_its_table_names_is_found_beside_the_scenario(netsim, here, mine):
     (here / "elsewhere").mkdir()
     (here / "elsewhere/t.csv").write_text("1\n")
@@ -197,6 +198,7 @@ def test_an_unknown_kind_says_how_one_is_added(netsim):
     assert "or of your own (--components DIR; netsim new begins one)" in result.output
 
 
+@pytest.mark.slow
 def test_an_algorithm_may_name_a_schedule_of_a_file_after_it(netsim, here):
     (here / "mine").mkdir()
     assert netsim("new", "schedule", "turns", "--dir", "mine", algorithms=False).exit_code == 0

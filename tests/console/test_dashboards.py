@@ -76,6 +76,7 @@ def test_tensorboard_reads_what_the_tables_hold(netsim, here):
         assert netsim("verify", f"out/{algorithm}", "--no-rerun").exit_code == 0
 
 
+@pytest.mark.slow
 def test_a_run_without_learning_has_traffic_alone(netsim, here):
     pytest.importorskip("tensorboard", reason="pip install 'netsim-dfl[tensorboard]'")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator

@@ -113,6 +113,7 @@ def test_a_disk_full_at_any_write(netsim, here, whole, monkeypatch, lasting, cod
     assert n > 12  # the last write has been reached
 
 
+@pytest.mark.slow
 def test_a_run_folder_that_is_full_says_so_in_its_status(netsim, here, whole, monkeypatch):
     def fsync(file, real=os.fsync):
         calls.append(file)

@@ -71,6 +71,7 @@ def seed_of(folder):
     return json.loads((folder / "summary.json").read_text())["seed"]
 
 
+@pytest.mark.slow
 def test_a_run_moves_the_one_before_aside(netsim, here, files):
     assert netsim(*RUN, "--out", "out").exit_code == 0
     first = files("out")

@@ -130,6 +130,7 @@ def test_a_key_that_changed_before_is_compared_from_its_last_change_on(call, sai
     assert json.loads(Path("b/fork.json").read_text())["at_s"] == 8.0
 
 
+@pytest.mark.slow
 def test_a_change_of_nothing_differs_in_nothing(call, original):
     fork(call, "--at", "5", "--set", "link.ttl_s=1e6", "--out", "b", "-q")
     told = json.loads(Path("b/fork.json").read_text())

@@ -69,7 +69,7 @@ def rows(path):
         return list(csv.DictReader(text))
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize("view", ["accuracy", "bytes", "cdf"])
 def test_each_view_of_runs_is_a_figure_with_its_numbers(netsim, here, runs, view):
     result = netsim("plot", "out", "--as", view, algorithms=False)
@@ -79,6 +79,7 @@ def test_each_view_of_runs_is_a_figure_with_its_numbers(netsim, here, runs, view
     assert {row["curve"] for row in rows(here / f"out-{view}.csv")} == {"FedAvg", "Local"}
 
 
+@pytest.mark.slow
 def test_a_sweep_is_drawn_over_its_key_with_paired_differences(netsim, here, swept):
     result = netsim(
         "plot", "swept", "--paired-to", "Local", "--out", "f.svg", "--table", algorithms=False
@@ -95,6 +96,7 @@ def test_a_sweep_is_drawn_over_its_key_with_paired_differences(netsim, here, swe
     assert "Accuracy, difference to Local [pp]" in (here / "f.md").read_text()
 
 
+@pytest.mark.slow
 def test_a_point_of_a_sweep_has_a_curve_a_method(netsim, here, swept):
     result = netsim(
         "plot", "swept/bandwidth_hz=1e06", "--out", "p.png", "--width", "4", algorithms=False
@@ -157,6 +159,7 @@ def test_a_view_is_printed_as_a_table(netsim, here, runs, swept):
     assert list(here.glob("*.pdf")) == []
 
 
+@pytest.mark.slow
 def test_no_file_is_replaced_unasked(netsim, here, runs):
     (here / "mine.csv").write_text("mine")
     result = netsim("plot", "out", "--out", "mine.pdf", algorithms=False)
@@ -179,6 +182,7 @@ def test_runs_are_drawn_without_torch(here, runs):
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("view", ["accuracy", "bytes", "cdf", "graph"])
 def test_tables_of_something_else_are_refused(netsim, here, runs, written, view):
     strange = pa.table({"t_s": [1.0], "node": [99], "peer": [98], "weight": ["x"]})

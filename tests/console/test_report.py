@@ -25,6 +25,7 @@ def panels_of(path, k=0):
     return json.loads(gzip.decompress(base64.b64decode(packed)))
 
 
+@pytest.mark.slow
 def test_a_run_leaves_a_page_that_belongs_to_it(netsim, here):
     assert netsim(*RUN).exit_code == 0
     panels = panels_of(here / "out" / "report.html")
@@ -73,6 +74,7 @@ def test_a_sweep_has_one_page_and_its_runs_none(netsim, here):
     assert panels_of(here / "out" / "report.html") == panels
 
 
+@pytest.mark.slow
 def test_the_end_of_a_large_sweep_does_not_wait_for_its_page(netsim, here, monkeypatch):
     monkeypatch.setattr(ending, "MOST_RUNS", 1)
     swept = ("sweep", "s.toml", "--seeds", "0,1", "--jobs", "1", "--out", "out")

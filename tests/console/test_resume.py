@@ -251,6 +251,7 @@ def test_changes_that_are_wanted_hold_from_there_on_and_the_run_says_so(call, cu
     assert result.exit_code == 0, result.output  # the whole of it can be played again
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(("was", "now"), [("seed = 0", "seed = 1"), ("    64,", "    32,")])
 def test_what_can_not_change_in_mid_run_is_refused_with_the_reason(call, cut, was, now):
     edit(cut, was, now)
@@ -262,6 +263,7 @@ def test_what_can_not_change_in_mid_run_is_refused_with_the_reason(call, cut, wa
     assert contents(cut) == before
 
 
+@pytest.mark.slow
 def test_the_scenario_of_several_algorithms_is_put_back(call, stopping, here):
     (here / "two.toml").write_text(TWO)
     stopping("1 4")
@@ -302,6 +304,7 @@ def test_a_run_folder_from_elsewhere_imports_nothing(netsim, cut, here, kind):
         assert not (here / "CANARY").exists()
 
 
+@pytest.mark.slow
 def test_components_that_are_not_known_are_asked_for(netsim, cut, here):
     moved = here / "moved"
     cut.rename(moved)
@@ -312,6 +315,7 @@ def test_components_that_are_not_known_are_asked_for(netsim, cut, here):
     assert result.exit_code == 0, result.output
 
 
+@pytest.mark.slow
 def test_a_component_that_has_changed_since_is_named(call, cut, here):
     path = here / "stopping" / "alone.py"
     path.write_text(path.read_text() + "# more\n")
@@ -376,6 +380,7 @@ def test_a_folder_that_holds_anything_else_is_not_taken(netsim, here):
         shutil.rmtree(here / "out")
 
 
+@pytest.mark.slow
 def test_figures_and_page_are_drawn_as_the_run_was_begun(call, stopping, here):
     stopping("2 1")
     assert call("run", "s.toml", "--out", "cut", "--no-report", "--no-figures").exit_code == 130

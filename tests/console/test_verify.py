@@ -189,6 +189,7 @@ def test_a_changed_algorithm_is_named(netsim, here, verify):
     assert differing(result.output) == [f"algorithm {own / 'alone.py'}: changed"]
 
 
+@pytest.mark.slow
 def test_an_algorithm_of_ones_own_is_never_imported_by_the_name_in_a_run_folder(netsim, here):
     assert netsim(*RUN).exit_code == 0
     result = netsim("verify", "out", algorithms=False)
@@ -265,6 +266,7 @@ def test_every_algorithm_below_a_folder_is_checked(netsim, here, verify):
     assert f"{unfinished}; netsim resume out/alone goes on with it" in output
 
 
+@pytest.mark.slow
 def test_what_is_no_finished_run_is_bad_input(run, verify, here):
     (run / "status.json").write_text('{"state": "running"}')
     assert "not the folder of a finished run: it is running" in verify(code=2)
@@ -274,6 +276,7 @@ def test_what_is_no_finished_run_is_bad_input(run, verify, here):
     assert "no run here or below" in verify(code=2)
 
 
+@pytest.mark.slow
 def test_names_in_a_run_folder_forge_no_lines(run, verify):
     environment = json.loads((run / "environment.json").read_text())
     environment["inputs"][0]["file"] = "/no such file\n  same       all"
@@ -284,7 +287,7 @@ def test_names_in_a_run_folder_forge_no_lines(run, verify):
     ]
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize("content", ["[]", '{"sha256": 1}', '{"sha256": {"../s.toml": "x"}}'])
 def test_a_list_of_checksums_of_any_content_does_no_harm(run, verify, content):
     (run / "checksums.json").write_text(content)
@@ -292,6 +295,7 @@ def test_a_list_of_checksums_of_any_content_does_no_harm(run, verify, content):
     assert line.startswith("out/checksums.json: ")
 
 
+@pytest.mark.slow
 def test_environment_lists_every_input_with_size_and_checksum(run, here):
     environment = json.loads((run / "environment.json").read_text())
     [file] = environment["inputs"]

@@ -90,6 +90,7 @@ def test_patho_of_another_seed_is_another_one():
     assert not np.array_equal(table(split(Patho(), 20)), table(split(Patho(), 20, seed=1)))
 
 
+@pytest.mark.slow
 def test_patho_of_the_papers_hundred_nodes_is_drawn_in_time():
     labels = np.repeat(np.arange(10), 6000)
     test = np.flatnonzero(np.arange(60_000) % 6 == 0)

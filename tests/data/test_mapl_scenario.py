@@ -84,6 +84,7 @@ def test_test_rows_are_disjoint():
     assert len(np.unique(every)) == len(every) == 20 * 7 * 15
 
 
+@pytest.mark.slow
 def test_only_scenarios_3_and_4_depend_on_the_seed():
     for scenario in (1, 2, 3, 4):
         pairs = zip(split(scenario=scenario), split(scenario=scenario, seed=1), strict=True)

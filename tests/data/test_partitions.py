@@ -137,6 +137,7 @@ def test_dirichlet_is_more_uneven_for_a_smaller_beta():
     assert largest_share(0.1) > 0.35
 
 
+@pytest.mark.slow
 def test_dirichlet_proportions_have_the_expected_spread():
     """The first class is dealt before any node is full: its shares are plain Dirichlet draws.
 

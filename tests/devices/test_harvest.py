@@ -198,6 +198,7 @@ def reference(pieces, loads, capacity, start, off, on, standing, horizon):
     return found, float(stored), float(spilled)
 
 
+@pytest.mark.slow
 def test_batteries_are_as_rational_numbers_say():
     """Random powers, loads and levels: every switch to a few ns, every joule to 1e-7."""
     turns = spills = 0
@@ -503,6 +504,7 @@ def test_what_is_no_harvest_is_refused(harvest, told):
         from_dict(scenario(energy=energy))
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(
     ("fault", "told"),
     [

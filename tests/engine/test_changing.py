@@ -298,7 +298,7 @@ def test_a_change_that_changes_nothing_leaves_no_trace(base, at_s):
     assert outcome(with_change) == undisturbed(base)
 
 
-@pytest.mark.thinned(32)
+@pytest.mark.thinned(64)
 @pytest.mark.parametrize("at_s", [2.75, 4.0])
 @pytest.mark.parametrize(
     ("base", "key", "value"), CASES[::3], ids=[f"{b}-{k}" for b, k, _ in CASES[::3]]

@@ -115,6 +115,7 @@ def test_an_evaluation_at_the_instant_of_a_drift_is_on_the_new_samples(tmp_path)
                 assert rows["value"][mine].tolist() == [(guesses == labels).mean()]
 
 
+@pytest.mark.slow
 def test_before_a_drift_and_at_nodes_without_one_nothing_differs(tmp_path):
     one = {**SWAP, "nodes": [2]}
     how = {"metrics": {"every_s": 1.0}, "validation": 0.2}

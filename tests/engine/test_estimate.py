@@ -32,6 +32,7 @@ def of(kind, **changed):
     return world.build(scenario), scenario.algorithm[0]
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("kind", ["dpsgd", "fedavg", "local"])
 def test_steps_and_jobs_are_those_of_the_run(kind):
     built, entry = of(kind)

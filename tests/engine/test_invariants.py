@@ -67,6 +67,7 @@ def test_a_run_as_it_should_be_breaks_none(tables):
     assert played(**tables, energy=energy | {"battery_j": 1.2})["messages"]["sent"] > 20
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("keys", [{"mean_snr_db": 250.0}, {"carrier_hz": 1e3}])
 def test_a_link_beyond_all_radios_breaks_none(keys):
     """More than 40 bit/s/Hz by Shannon: a remark's matter, no contradiction of the run."""

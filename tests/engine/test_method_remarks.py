@@ -51,6 +51,7 @@ def test_a_method_that_asks_one_neighbour_or_a_server_says_how_long_that_takes()
     assert told([{"kind": "fedasync"}], **link) == []  # among peers nobody asks
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(
     ("horizon_s", "interval_s", "trained"), [(150.0, 10.0, 16), (149.0, 10.0, None), (0.3, 0.1, 4)]
 )

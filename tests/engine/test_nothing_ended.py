@@ -74,6 +74,7 @@ def test_nodes_train_for_no_more_than_the_run(tmp_path):
     assert "mean delay of 0 s" not in explained_as
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("exchange", [ROUNDS, CLOCKS])
 def test_nodes_that_are_off_for_good_wait_for_no_messages(tmp_path, exchange):
     (tmp_path / "off.csv").write_text(OFF)
@@ -85,6 +86,7 @@ def test_nodes_that_are_off_for_good_wait_for_no_messages(tmp_path, exchange):
     assert explained_as.startswith("Nothing happened: in 10 s no node woke, trained or sent")
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("horizon_s", [1e-9, 10.0])
 def test_a_run_before_the_first_wake_up_says_so(tmp_path, horizon_s):
     exchange = {"schedule": "poisson", "rate_hz": 1e-7}

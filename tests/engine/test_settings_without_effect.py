@@ -78,6 +78,7 @@ def test_probes_that_no_method_asks_for_are_told(kind, is_told):
     assert ("Probe" in found["outcomes"]) != is_told
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(
     ("kind", "packet_error", "is_told"),
     [

@@ -197,6 +197,7 @@ def test_an_episode_that_is_given_up_leaves_no_thread(small):
     assert threading.active_count() == before
 
 
+@pytest.mark.slow
 def test_an_episode_that_has_ended_is_freed_before_the_next(small):
     """Else each one leaves its run behind, or the next looks for it among all modules."""
 

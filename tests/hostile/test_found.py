@@ -341,6 +341,7 @@ def test_xml_that_a_parser_would_keep(tmp_path, content, said):
         read_fcd(str(tmp_path / "a.xml"), None, "mobility", 5)
 
 
+@pytest.mark.slow
 def test_xml_of_white_space_that_unpacks_without_end(tmp_path):
     with gzip.open(tmp_path / "a.xml.gz", "wb", compresslevel=1) as packed:
         for _ in range(80):

@@ -174,7 +174,7 @@ def test_twice_the_bits_at_twice_the_rate_are_the_same(ether, mac, fidelity):
 
 
 @many([mac for mac in MEDIA if not FAMILY[mac["kind"]].model_validate(mac).turns(2)])
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize("fidelity", BOTH)
 def test_later_is_later(ether, mac, fidelity):
     """By a whole number of slots, which count from 0. Draws that a time keys may differ."""
@@ -228,7 +228,7 @@ def test_who_never_sends_and_is_far_away_changes_nothing(ether, mac, fidelity):
 
 
 @many(MEDIA)
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(9)
 @pytest.mark.parametrize("fidelity", BOTH)
 def test_a_message_of_many_packets_is_as_many_messages(ether, mac, fidelity):
     """One sender alone: 40 packets in one message, or in 40 that follow each other."""

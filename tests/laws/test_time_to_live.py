@@ -51,6 +51,7 @@ def test_rounds_of_a_broadcast_wait_no_longer(ether):
     assert {x.at_ns - x.sent_ns for x in ended} == {500 * MS}
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("kind", ["unicasts", "broadcasts", "asking"])
 @pytest.mark.parametrize("routing", ["none", "hops"])
 def test_networks_keep_to_it(kind, routing):

@@ -74,6 +74,7 @@ def test_a_node_that_is_off_works_on_when_it_is_on_again(build, play, tmp_path):
     assert ended == [7.0]
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(
     ("given", "said"),
     [

@@ -95,6 +95,7 @@ def test_only_the_part_is_trained(name, backend, part, loss, learn, batches):
     assert found.size == (1 + 2 * count if "adam" in name else count)
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_part_may_have_an_anchor_and_company(backend, learn, fresh_model, row_of, batches):
     def process(node, found):
@@ -132,6 +133,7 @@ def pulled_loss(model, batch, learned, weight):
     return F.cross_entropy(model(batch.x), batch.y) + weight * pull + noise
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("backend", ["stacked", "auto"])
 def test_backends_agree_on_a_part_trained_with_other_values(backend, learn):
     def process(node, found):

@@ -78,6 +78,7 @@ def test_the_summary_has_the_last_number_of_each_node(build, play):
     assert found["accuracy"]["nodes"] == 3
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(
     ("name", "value", "problem"),
     [

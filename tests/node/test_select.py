@@ -56,6 +56,7 @@ def on_rows(loss):
     return lambda row: loss(row.numpy())
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("budget", [None, 1, 2, 4])
 def test_it_chooses_what_algorithm_2_chooses(budget):
     sizes_chosen = set()
@@ -72,6 +73,7 @@ def test_it_chooses_what_algorithm_2_chooses(budget):
     assert budget is not None or len(sizes_chosen) > 2
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("budget", [None, 3])
 @pytest.mark.parametrize("cuts", [(3,), (1, 2, 6), (7,)])
 def test_batches_of_candidates_choose_what_one_call_chooses(budget, cuts):

@@ -55,7 +55,7 @@ def plain_loss(model, batch):
     return F.cross_entropy(model(batch.x), batch.y)
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_an_optimizer_is_torchs(name, learn, fresh_model, row_of, batches):
     def process(node, found):

@@ -78,6 +78,7 @@ def set_cell(line, number, text):
     return ",".join(cells)
 
 
+@pytest.mark.slow
 def test_what_is_of_other_settings_stays_and_counts_again_with_them(
     little, played, tmp_path, capsys
 ):
@@ -117,6 +118,7 @@ def test_a_path_that_no_summary_has_erases_nothing(little, played, tmp_path, cap
     assert played.read_text() == text
 
 
+@pytest.mark.slow
 def test_a_choice_that_no_summary_has_erases_nothing(little, played, tmp_path, capsys):
     text = played.read_text()
     path = tmp_path / "results/tables/little.toml"
@@ -136,6 +138,7 @@ def test_a_damaged_run_is_named_and_the_others_count(little, played, tmp_path, c
     assert f"{own}" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_runs_of_other_settings_are_refused_before_any_is_played(little, played, tmp_path, capsys):
     scenario = tmp_path / "little.toml"
     scenario.write_text(SCENARIO.replace("learning_rate = 0.1", "learning_rate = 0.2"))
@@ -276,6 +279,7 @@ def test_options_that_over_radio_has_none_of_are_refused(tmp_path, capsys, optio
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_numbers_of_a_measure_that_is_new_are_played_again(little, played, tmp_path):
     table = table_files.load("little")
     kept = numbers.kept(table)

@@ -147,6 +147,7 @@ def test_what_another_process_plays_is_passed_over(little, tmp_path, capsys):
     assert capsys.readouterr().out.endswith(" s\n")
 
 
+@pytest.mark.slow
 def test_a_line_of_the_ledger_that_was_broken_off_is_left_out(little, tmp_path):
     few = ("--seeds", "0", "--rows", "Local")
     little("play", "little", *few, "--columns", "batches of 50")

@@ -187,6 +187,7 @@ def test_versions_are_wake_ups_of_the_node_that_mixes(tmp_path):
     assert len(seen) > 3
 
 
+@pytest.mark.slow
 def test_a_message_of_the_same_round_has_age_zero(tmp_path):
     staleness = {"kind": "exponential", "a": 1.0}
     exchange = {"schedule": "rounds", "interval_s": 2.0}

@@ -321,6 +321,7 @@ def test_values_of_edges_that_nothing_reads_are_told_of(small, values, told):
     assert [one.partition("are read, not ")[2] for one in found] == told
 
 
+@pytest.mark.slow
 def test_a_graph_s_rates_and_latencies_are_those_of_its_wires(small):
     graph = nx.DiGraph()
     graph.add_edge(0, 1, rate_bps=1e6, latency_s=0.5)
@@ -379,6 +380,7 @@ def test_rates_of_a_graph_are_none_of_radios(small):
         world.build(over_the_air.tables)
 
 
+@pytest.mark.slow
 def test_an_algorithm_class_is_played_beside_shipped_ones(small, tmp_path):
     run = netsim.run(
         small,
@@ -474,6 +476,7 @@ def test_objects_are_swept_in_this_process(small, tmp_path):
         netsim.sweep(small, {"model": [Net]}, seeds=[0], jobs=2)
 
 
+@pytest.mark.slow
 def test_runs_with_objects_are_told_of_in_their_folder(small, tmp_path):
     own = small.replace(model=Net, topology=nx.cycle_graph(5))
     run = netsim.run(own, [Gossip], out=tmp_path / "run")

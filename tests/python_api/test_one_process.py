@@ -113,6 +113,7 @@ def test_threads_give_what_one_run_after_the_other_gives(small, tmp_path, backen
     assert settings() == before
 
 
+@pytest.mark.slow
 def test_classes_of_one_name_do_not_meet_in_threads(small, tmp_path):
     def play(width):
         class Net(nn.Sequential):

@@ -131,6 +131,7 @@ def test_compare_at_a_time_and_of_a_loss(played):
     assert found.by_algorithm["better"].item() == lower.mean()
 
 
+@pytest.mark.slow
 def test_compare_refuses_what_is_no_pair(played, small, tmp_path):
     fewer = netsim.run(small.replace(nodes__count=4), out=tmp_path / "fewer", algorithms=["local"])
     with pytest.raises(netsim.ScenarioError, match="only runs of the same nodes can be paired"):
@@ -160,6 +161,7 @@ def test_the_command_line_reads_what_python_has_played(played):
     assert not (played.folder / "figures").exists()
 
 
+@pytest.mark.slow
 def test_runs_go_to_the_first_free_folder(small, here):
     folders = [netsim.run(small, ["local"]).folder for _ in range(2)]
     assert [str(folder) for folder in folders] == ["runs/small", "runs/small-2"]
@@ -186,6 +188,7 @@ def test_what_to_know_is_warned_of(small, tmp_path):
     assert any("not connected" in warning for warning in run.warnings)
 
 
+@pytest.mark.slow
 def test_progress_is_one_line(small, tmp_path, capsys):
     netsim.run(small, ["local"], out=tmp_path / "quiet")
     assert capsys.readouterr() == ("", "")
@@ -261,6 +264,7 @@ def test_odd_arguments_are_refused_by_name_and_value(small, here, given, said):
     assert not list(here.iterdir())
 
 
+@pytest.mark.slow
 def test_numbers_of_numpy_are_numbers(small, here):
     over = {"link__loss": np.array([0.1])}
     one = small.replace(algorithm=["local"], horizon_s=np.float64(5.0), seed=np.int64(3))
@@ -268,6 +272,7 @@ def test_numbers_of_numpy_are_numbers(small, here):
     assert swept.design.seeds == (0, 1)
 
 
+@pytest.mark.slow
 def test_a_search_draws_from_ranges_and_lists_in_python_too(small, here):
     pytest.importorskip("optuna", reason="Optuna is not installed")
     draw = {
@@ -293,6 +298,7 @@ def test_the_home_folder_is_where_a_tilde_says(small, here, monkeypatch):
     assert [path.name for path in here.iterdir()] == ["home"]
 
 
+@pytest.mark.slow
 def test_a_run_is_read_wherever_the_process_works_later(small, here):
     one = small.replace(algorithm=["local"], horizon_s=5.0)
     played = netsim.run(one, out="run")

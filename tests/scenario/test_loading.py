@@ -269,7 +269,7 @@ def test_user_algorithms_may_import_helpers_beside_them(write, base, own_algorit
     shutil.rmtree(own_algorithms)
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("name", ["small_baselines_server", "async_baselines", "paper_pfedgraph"])
 def test_the_resolved_scenario_of_every_method_loads_again(name, tmp_path):
     """It states every key, those with which a method's other variants alone begin anything too."""

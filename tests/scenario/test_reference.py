@@ -24,6 +24,7 @@ def pages():
     return scenario_reference.pages()
 
 
+@pytest.mark.slow
 def test_the_pages_are_up_to_date(pages):
     written = {f"scenario/{path.name}" for path in (ROOT / "docs/scenario").glob("*.md")}
     assert written | {"scenario.md"} == set(pages)

@@ -76,7 +76,7 @@ def test_every_family_is_reached_by_a_table():
     assert ComponentCase(KINDS, "netsim.channels.fading", "none").path == ("radio", "fading")
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize("case", list(cases()))
 def test_a_component_keeps_what_its_family_promises(case):
     components.keeps_what_its_family_promises(case)

@@ -69,7 +69,7 @@ def play(kind, schedule, trace, tmp_path, **changed):
     return summary, pd.read_parquet(tmp_path / "out" / "messages"), made.meetings
 
 
-@pytest.mark.thinned(32)
+@pytest.mark.thinned(64)
 @pytest.mark.parametrize("kind", sorted(MODULES))
 def test_every_algorithm_runs_while_peers_come_and_go(kind, trace, tmp_path):
     schedule = (algorithm_files.schedules(MODULES[kind]) or tuple(SCHEDULES))[-1]

@@ -161,6 +161,7 @@ def test_a_file_that_is_not_there_or_not_text(tmp_path):
         neighbours(tmp_path / "b", 3, member="x")
 
 
+@pytest.mark.slow
 @pytest.mark.data
 @pytest.mark.skipif(not ZOO.is_file(), reason="NETSIM_DATA holds no topology zoo")
 def test_real_graphs():

@@ -72,7 +72,7 @@ def test_a_png_has_its_width_and_a_svg_its_text_as_paths(tmp_path, make):
     assert "<dc:date>" not in text
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize("form", ["pdf", "svg", "png"])
 def test_the_same_figure_gives_the_same_bytes(tmp_path, make, form):
     _, first = make(tmp_path / f"a.{form}", form)
@@ -81,6 +81,7 @@ def test_the_same_figure_gives_the_same_bytes(tmp_path, make, form):
         assert one.read_bytes() == other.read_bytes()
 
 
+@pytest.mark.slow
 def test_numbers_lie_beside_the_figure(tmp_path, make):
     drawn, files = make(tmp_path / "a.pdf", "pdf", paired_to="Local")
     assert [path.name for path in files] == ["a.pdf", "a.csv", "a.md"]
@@ -93,7 +94,7 @@ def test_numbers_lie_beside_the_figure(tmp_path, make):
     assert table.endswith("differences paired by node; ±: standard deviation over nodes\n")
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize("width", [2.5, 3.5, 7.16])
 def test_nothing_is_cut_off_and_text_is_readable(make, tmp_path, width):
     drawn, _ = make(tmp_path / "a.png", "png", width, paired_to="Local")

@@ -79,6 +79,7 @@ def test_a_model_is_refused_with_node_size_and_remedy(tmp_path, model, sizes, ba
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(("model", "sizes", "batch_size"), PLAYED)
 @pytest.mark.filterwarnings("ignore::netsim.python_api.playing.RunWarning")
 def test_what_is_not_refused_trains(tmp_path, model, sizes, batch_size):

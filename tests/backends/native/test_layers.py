@@ -174,14 +174,14 @@ def assert_trains_alike(case, variant):
     assert_close(torch.from_numpy(sums), parameters.sum(1), rtol=0, atol=1e-9)
 
 
-@pytest.mark.thinned(42)
+@pytest.mark.thinned(84)
 @pytest.mark.parametrize("batch", [7, 19])
 @pytest.mark.parametrize("name", IMAGES)
 def test_layers_of_images(case, variant, name, batch):
     assert_trains_alike(case(IMAGES[name], (2, 6, 6), 3, B=batch), variant)
 
 
-@pytest.mark.thinned(4)
+@pytest.mark.thinned(8)
 @pytest.mark.parametrize("name", DENSE)
 def test_dense_layers(case, variant, name):
     assert_trains_alike(case(DENSE[name], (5,), 3, B=19), variant)
@@ -210,7 +210,7 @@ def test_embedding(case, variant):
     assert_trains_alike(case(make, (4,), 3, x=words), variant)
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(9)
 @pytest.mark.parametrize("batch", [1, 2, 16, 33])
 def test_minibatches_of_all_sizes(small_lenet, variant, batch):
     assert_trains_alike(small_lenet(B=batch), variant)

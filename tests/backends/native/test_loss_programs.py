@@ -152,7 +152,7 @@ def trained(node, keep, function, *given, steps=3, **keys):
         keep(name, value)
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(9)
 @pytest.mark.parametrize("kind", range(len(KINDS)), ids=[f.__name__ for f in KINDS])
 def test_operations(kind, build, play, assert_equal_values, by_pytorch):
     def program(node, keep):

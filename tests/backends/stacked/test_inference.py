@@ -113,7 +113,7 @@ def biggest(theta):
     return torch.stack([theta.max(), theta.min(), 0 * theta[0]])
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("long", [False, True], ids=["short rows", "long rows"])
 @pytest.mark.parametrize("width", [5, 40])
 def test_mixtures_of_models_and_parts(long, width, both, assert_equal_values, monkeypatch):

@@ -80,7 +80,7 @@ def anchored(node, keep, loss=None):
 BY_FUNCTION = ("decay", "momentum clipped", "adam all")
 
 
-@pytest.mark.thinned(21)
+@pytest.mark.thinned(42)
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize(
     ("optimizer", "loss"), [(o, None) for o in OPTIMIZERS] + [(o, plain_loss) for o in BY_FUNCTION]

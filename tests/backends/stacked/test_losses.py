@@ -42,7 +42,7 @@ def ones(count):
     return torch.linspace(0.5, 1.5, count, dtype=torch.float64)
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 def test_a_loss_of_values_numbers_and_what_is_learned_beside(optimizer, both, assert_equal_values):
     def program(node, keep):

@@ -64,6 +64,7 @@ def stored(spill, count):
     return store, cells
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not spilling._STATUS.exists(), reason="needs /proc")
 def test_rows_beyond_the_limit_are_not_in_memory_and_come_back(monkeypatch, disk):
     monkeypatch.setattr(spilling, "CHECKED_BYTES", ROW_BYTES)

@@ -81,6 +81,7 @@ def test_actors_that_die_are_replaced_and_change_no_bit(played, name):
     assert found["engine"].get("actors_replaced", 0) <= pool.killed
 
 
+@pytest.mark.slow
 def test_folders_that_a_run_does_not_name_stay_at_home(played, tmp_path):
     """A process of long standing has read others, whose names may clash."""
     for name in ("one", "two"):

@@ -44,13 +44,14 @@ def test_large_values_are_not_written_before_the_run_has_lasted(clock):
     assert played(clock, 10.0, 5000.0, size_bytes=1_500_000_000)[0] > 900.0
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize("cost_s", [0.01, 0.5, 20.0])
 def test_they_take_a_fiftieth_of_the_run_at_most(clock, cost_s):
     found = played(clock, cost_s, 20_000.0, size_bytes=int(cost_s * writing.BYTES_PER_S))
     assert len(found) * cost_s < 0.02 * 20_000.0
 
 
+@pytest.mark.slow
 def test_a_kill_costs_a_twentieth_of_the_work_at_most(clock):
     found = played(clock, 0.01, 20_000.0)
     for one, following in itertools.pairwise(found):

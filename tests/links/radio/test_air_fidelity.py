@@ -92,6 +92,7 @@ def test_messages_are_as_if_every_attempt_were_played(ether, arq, packets, inter
     assert_alike(ether, REPLICAS, ARQS[arq], packets, interference)
 
 
+@pytest.mark.slow
 def test_so_are_broadcasts(ether):
     assert_alike(ether, REPLICAS, ARQS["hole"], 8, [(2.35, 4)], broadcast=True)
 

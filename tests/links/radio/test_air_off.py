@@ -121,7 +121,7 @@ def test_attempts_to_a_node_that_is_off_do_not_add_up(ether, fidelity):
     assert [(x.outcome, x.attempts, x.lost) for x in e.run()] == [("off", 32, 8)]
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_was_lost_until_a_node_went_off_has_its_mean(ether, kind):
     """At 20.5 of 40 packet times 20 attempts are over: lost 20 p for `none`; p^7 a packet else."""

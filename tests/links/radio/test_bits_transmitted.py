@@ -109,7 +109,7 @@ def test_collisions_that_csma_plays_as_part_of_an_attempt_count(ether):
     assert bits == pytest.approx(airtime_ms * PACKET, rel=1e-6)
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("to", [1, [1]])
 def test_both_fidelities_transmit_as_much_in_the_mean(ether, to):
     """Interference comes and goes, attempts fail, messages expire; 300 of each."""

@@ -156,6 +156,7 @@ def test_gain_of_proportional_fairness(cell, n):
     assert counts / blocks == pytest.approx(np.full(n, 1 / n), abs=0.03)
 
 
+@pytest.mark.slow
 def test_a_far_node_has_as_much_of_the_time_as_a_near_one(cell):
     snr = np.full((6, 6), 1e-3)
     snr[1, 0] = 1e-2

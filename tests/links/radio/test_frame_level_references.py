@@ -139,7 +139,7 @@ def test_saturated_hidden_senders_have_ns_3_s_throughput(ether, n, gap_db, refer
     assert_agrees([mbit_per_s(seed) for seed in (1, 2, 3)], reference, se, 0.05)
 
 
-@pytest.mark.thinned(8)
+@pytest.mark.thinned(16)
 @pytest.mark.parametrize(
     ("n", "rate_hz", "reference", "se"),
     [

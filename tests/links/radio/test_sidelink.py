@@ -35,6 +35,7 @@ def played(held, nodes, periods, period_ns=100 * MS):
     return found
 
 
+@pytest.mark.slow
 def test_two_that_pick_blindly_collide_once_in_so_many_resources():
     """1/N for N = 5 slots of 4 sub-channels."""
     pairs = 4_000
@@ -133,6 +134,7 @@ def together(periods, seed=0):
     return (found[0, :, 0] == found[1, :, 0]).mean()
 
 
+@pytest.mark.slow
 def test_two_are_deaf_for_each_other_as_often_as_a_chain_says():
     """Compare with a chain: a sender avoids its own slot, and the other's resource if it heard it.
 

@@ -138,6 +138,7 @@ def test_who_computed_in_place_of_the_kernel_is_told_first(runs: dict[str, Path]
     assert told[1:] == ["a loss: by PyTorch, node after node: it reads"]
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("name", CAUSES)
 def test_findings_are_ordered_by_what_they_took(runs: dict[str, Path], name: str):
     _, found = explained(runs[name])
