@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from netsim.recording.message_log import MessageLog
 
 
