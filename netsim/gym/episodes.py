@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import weakref
 from typing import Any
 
@@ -42,10 +43,11 @@ class Episodes:
         Raises
         ------
         NetsimError
-            If the scenario can't be played, or nothing is decided before its end.
+            If the seed is no whole number, the scenario can't be played, or nothing is decided
+            before its end.
         """
         self.close()
-        self._seed = self._seed + 1 if seed is None else int(seed)
+        self._seed = self._seed + 1 if seed is None else _whole(seed)
         episode = self._episode = self.source.episode(self._seed)
         self._end = weakref.finalize(self, episode.close)
         return episode
@@ -73,3 +75,17 @@ class Episodes:
         if self._end is not None:
             self._end()
         self._episode = self._end = None
+
+
+def _whole(seed: Any) -> int:
+    """A seed of whatever type of whole numbers.
+
+    Raises
+    ------
+    ScenarioError
+        If it is none.
+    """
+    try:
+        return operator.index(seed)
+    except TypeError:
+        raise ScenarioError(f"seed = {seed!r}: must be a whole number, such as 0") from None

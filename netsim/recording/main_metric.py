@@ -6,12 +6,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from netsim.recording.schema import ARRIVED, OUTCOMES
+
 SHARES = ("accuracy", "iou")
 """Metrics with such a word in their name are shares, shown in percent."""
 
 COSTS = frozenset(
     {"s", "j", "bits", "sent", "lost", "expired", "late", "old", "superseded", "ignored", "unread"}
     | {"skipped", "outages", "std", "variance"}
+    | set(OUTCOMES).difference(ARRIVED)
 )
 """Words of a last key of a summary: times, energy, what is sent, what gets lost, spreads."""
 
@@ -75,7 +78,7 @@ class MainMetric:
         """
         words = set(path.rpartition(".")[2].split("_"))
         is_cost = bool(words & COSTS) and "delivered" not in words
-        return is_cost or self.prefers_lower(path)
+        return is_cost or self.prefers_lower(path.partition(".")[0])
 
     def of_tests(self, metrics: Iterable[str]) -> list[str]:
         """Select the metrics that are this one on test samples."""

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from netsim.campaign import sweep_folder
+from netsim.campaign import sweep_folder, sweep_results
 from netsim.campaign.sweep_folder import arguments, define, definition
 from netsim.errors import FolderBusyError, ScenarioError
 from netsim.recording import folder_lock
@@ -200,3 +200,24 @@ def test_a_lock_is_not_waited_for_for_ever(tmp_path, monkeypatch):
     monkeypatch.setattr(folder_lock, "acquire", acquire)
     with pytest.raises(FolderBusyError):
         sweep_folder.lock(tmp_path)
+
+
+@pytest.mark.parametrize("sources", ["aaaa", "aaab", "aabb", "abcd"])
+def test_runs_of_different_sources_are_told_where_a_sweep_is_read(tmp_path, sources):
+    define(tmp_path, *said())
+    places = [f"batch_size={size}/seed-{seed}/local" for size in (4, 8) for seed in (0, 1)]
+    for place, digest in zip(places, sources, strict=True):
+        (tmp_path / place).mkdir(parents=True)
+        for name, content in (
+            ("environment.json", {"netsim_sources_sha256": digest}),
+            ("status.json", {"state": "done"}),
+            ("summary.json", {}),
+            ("checksums.json", {}),
+        ):
+            (tmp_path / place / name).write_text(json.dumps(content))
+    told = sweep_results.left_out(tmp_path)
+    many = len(set(sources))
+    assert len(told) == (many > 1)
+    if told:
+        assert f"played by {many} different sources of netsim" in told[0]
+        assert all(places[sources.index(digest)] in told[0] for digest in set(sources))

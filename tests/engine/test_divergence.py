@@ -273,6 +273,7 @@ def test_a_paired_comparison_has_no_mean_where_a_node_has_no_number():
             "algorithm": "a",
             "other_algorithm": "b",
             "node": [0, 1, 0, 1],
+            "t_s": 1.0,
             "value": [0.5, NAN, 0.5, 0.5],
             "other": 0.25,
         }

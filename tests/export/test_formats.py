@@ -151,6 +151,16 @@ def test_fades_are_the_same_over_time(tmp_path):
     assert got == pytest.approx(want, rel=1e-9)
 
 
+@pytest.mark.parametrize("horizon_s", [0.0025, 3.0, 10.0, 10.0004, 40.0])
+def test_fades_cover_the_run_or_a_remark_says_how_much_of_it(tmp_path, horizon_s):
+    fading = {"kind": "rayleigh", "doppler_hz": 8.0}
+    of = layout(BASE | {"horizon_s": horizon_s, "radio": {"fading": fading}})
+    path = formats.write(of, "ns3-fad", tmp_path / "file.fad")
+    covered_s = len(path.read_text().split()) / 1e3
+    told = f"it has the first {covered_s:g} s of a run of {horizon_s:g} s, in samples of 1 ms"
+    assert of.remarks == ([] if covered_s >= horizon_s else [told])
+
+
 @pytest.mark.parametrize(
     ("changes", "wanted", "problem"),
     [

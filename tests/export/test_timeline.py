@@ -14,8 +14,11 @@ import pytest
 
 from netsim import engine, scenario, world
 from netsim.export import formats
-from netsim.export.timeline.chrome import lanes
+from netsim.export.timeline import counters
+from netsim.export.timeline.chrome import lanes, opened
 from netsim.recording.node_states import STATES, both, union, without
+from netsim.recording.recorder import Recorder
+from netsim.recording.schema import RECORDED
 
 BASE: dict[str, Any] = {
     "horizon_s": 20.0,
@@ -213,6 +216,25 @@ def test_counters_are_those_of_the_tables(runs, tmp_path):
         own = log[log.src == node]
         expected = ((own.t_sent_s <= at_s + 1e-10) & (own.t_done_s > at_s + 1e-10)).sum()
         assert mine[len(mine) // 2]["args"]["value"] == expected
+
+
+def test_means_over_nodes_are_over_all_nodes(tmp_path):
+    """Node 1 has no model at 0 s; method's own numbers come at each node's own time."""
+    folder = tmp_path / "run"
+    recorder = Recorder(folder)
+    for at_s, node, stage, value in (
+        (0, 0, "trained", 0.2), (1, 0, "trained", 0.4), (1, 1, "trained", 0.8),
+        (1, 0, RECORDED, 0.1), (2, 1, RECORDED, 0.9),
+    ):  # fmt: skip
+        recorder.metric(at_s * 10**9, node, "accuracy", stage, value, 1, 0, 0.0)
+    recorder.close()
+    with opened(tmp_path / "t.json", {}) as writer:
+        (folder / "nodes.parquet").unlink(missing_ok=True)
+        pd.DataFrame({"node": [0, 1]}).to_parquet(folder / "nodes.parquet")
+        counters.write(folder, writer, "accuracy")
+    events = json.loads((tmp_path / "t.json").read_text())["traceEvents"]
+    means = [(e["name"], e["args"]["value"]) for e in events if e["pid"] == counters.NETWORK]
+    assert means == [("mean accuracy, trained", pytest.approx(0.6))]
 
 
 def test_messages_that_were_not_used_say_so_at_their_receiver(runs, tmp_path):

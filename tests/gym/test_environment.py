@@ -165,6 +165,16 @@ def test_a_seed_gives_one_episode_and_no_seed_the_next(small):
         assert info["seed"] == 6
 
 
+@pytest.mark.parametrize("seed", [0.5, 1.0, "1", [1]])
+def test_a_seed_that_is_no_whole_number_is_refused(small, seed):
+    several = netsim.gym.aec(small)
+    with pytest.raises(netsim.ScenarioError, match=r"seed = .*: must be a whole number"):
+        several.reset(seed=seed)
+    several.reset(seed=np.int64(6))
+    assert several.infos[several.agent_selection]["seed"] == 6
+    several.close()
+
+
 def test_the_reward_is_the_growth_of_what_is_weighted(small):
     with netsim.gym.make(small, reward={"score": 2.0, "megabytes": -1.0}) as env:
         seen = played(env, 0, lambda _: scores(1))

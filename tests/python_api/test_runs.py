@@ -131,6 +131,16 @@ def test_compare_at_a_time_and_of_a_loss(played):
     assert found.by_algorithm["better"].item() == lower.mean()
 
 
+def test_compare_says_at_which_time_runs_of_different_length_are_compared(played, small, tmp_path):
+    longer = small.replace(horizon_s=30.0, metrics__every_s=4.0)  # shared with 5, 10, ..., 20: 20
+    shorter = small.replace(horizon_s=13.0, metrics__every_s=5.0)  # 5, 10, 13: 10
+    for scenario, t_s in ((longer, 20.0), (shorter, 10.0)):
+        other = netsim.run(scenario, out=tmp_path / f"{t_s:g}", algorithms=["local"])
+        found = played["local"].compare(other)
+        assert list(found.by_algorithm["t_s"]) == [t_s]
+        assert found.by_algorithm["t_s"].item() == found.by_node["t_s"].iloc[0]
+
+
 @pytest.mark.slow
 def test_compare_refuses_what_is_no_pair(played, small, tmp_path):
     fewer = netsim.run(small.replace(nodes__count=4), out=tmp_path / "fewer", algorithms=["local"])

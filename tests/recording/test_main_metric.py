@@ -11,6 +11,7 @@ from netsim.errors import ScenarioError
 from netsim.recording import metrics, summary
 from netsim.recording.main_metric import ACCURACY, MainMetric
 from netsim.recording.recorder import Recorder
+from netsim.recording.schema import ARRIVED, OUTCOMES
 from netsim.terminal.progress import words_of
 from netsim.views import compare
 from netsim.views.gathering import comparison
@@ -84,6 +85,24 @@ def test_directions_hold_on_whatever_samples_a_metric_is_taken():
     assert not RMSE.prefers_lower("accuracy_all_classes")
     assert not RMSE.prefers_lower("maestro")
     assert ACCURACY.of_tests(["loss", "accuracy", "accuracy_validation"]) == ["accuracy"]
+
+
+@pytest.mark.parametrize("main", [RMSE, ACCURACY, MainMetric.reported("regret", True)])
+def test_the_best_at_a_path_into_a_summary_is_the_best_of_its_metric(main):
+    """Every mean of a metric's block has the metric's direction, every spread is best low."""
+    means = ("mean", "best.mean", "last.mean", "worst_10pct", "best_on_validation", "pooled")
+    for metric in (main.name, main.validation, f"{main.name}_common", "loss"):
+        lowest = metric == "loss" or main is not ACCURACY
+        assert main.is_lowest_best(metric) is lowest
+        for key in (*means, f"stages.lossless.{means[0]}"):
+            assert main.is_lowest_best(f"{metric}.{key}") is lowest, (metric, key)
+        for key in ("std", "variance", "best.t_s", "last.std"):
+            assert main.is_lowest_best(f"{metric}.{key}")
+
+
+@pytest.mark.parametrize("outcome", OUTCOMES)
+def test_of_messages_that_did_not_arrive_the_fewest_are_best(outcome):
+    assert ACCURACY.is_lowest_best(f"outcomes.Model.{outcome}") is (outcome not in ARRIVED)
 
 
 @pytest.mark.parametrize("task", [None, [], "rmse", {"metric": 3}, {"metric": "rmse", "lower": 1}])

@@ -36,8 +36,10 @@ def command(
 ) -> None:
     """Write the events of a run, or its network, for other programs."""
     with terminal.reported(debug):
-        path = export(run, (wanted, simulator), out, step, components or (), data)
+        path, remarks = export(run, (wanted, simulator), out, step, components or (), data)
         terminal.out().print(f"wrote {path}")
+        for remark in remarks:
+            terminal.err().print(f"{path}: {remark}")
 
 
 def export(
@@ -47,7 +49,7 @@ def export(
     step_s: float,
     components: Sequence[Path],
     data: Path | None,
-) -> Path:
+) -> tuple[Path, list[str]]:
     """Write what a run was played on or what happened in it, or what a simulator needs of both.
 
     Parameters
@@ -68,8 +70,10 @@ def export(
 
     Returns
     -------
-    Path
+    path : Path
         What was written.
+    remarks : list of str
+        Sentences on what of the run the file does not hold.
 
     Raises
     ------
@@ -98,7 +102,7 @@ def export(
     if not step_s >= 1e-9:
         raise ScenarioError(f"--step {step_s:g}: must be at least 1e-9 s")
     if form is not None and formats.tells_what_happened(form):
-        return formats.write_run(_only(begun_folders(run), run), form, out)
+        return formats.write_run(_only(begun_folders(run), run), form, out), []
     folders = run_folders(run)
     folder = folders[0] if simulator is None else _only(folders, run)
     scenario = load(str(run_folder.scenario_file(folder)), kinds=kinds_of(components))
@@ -128,9 +132,9 @@ def export(
     )
     if simulator is not None:
         played = replays.Run(folder=folder, scenario=scenario, layout=layout)
-        return replays.write(played, simulator, out)
+        return replays.write(played, simulator, out), layout.remarks
     assert form is not None
-    return formats.write(layout, form, out)
+    return formats.write(layout, form, out), layout.remarks
 
 
 def _only(folders: Sequence[Path], run: Path) -> Path:

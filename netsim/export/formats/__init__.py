@@ -8,7 +8,7 @@ A module states `SUFFIX`, the end of its files' names, and one of two functions:
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 
@@ -51,6 +51,9 @@ class Layout:
         The randomness of the run.
     heights_m : tuple of float
         Of each node; empty: distances are those along the ground.
+    remarks : list of str
+        Sentences on what of the run a file does not hold; formats add them as they write it, and
+        `netsim export` prints them below the file's name.
     """
 
     name: str
@@ -64,6 +67,7 @@ class Layout:
     tx_power_dbm: tuple[float, ...]
     streams: Streams
     heights_m: tuple[float, ...] = ()
+    remarks: list[str] = field(default_factory=list)
 
     def samples_ns(self) -> range:
         """Times at which formats that sample do so: 0, the step, twice the step, ..."""

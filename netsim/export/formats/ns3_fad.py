@@ -1,6 +1,7 @@
 """Fading of the link between nodes 0 and 1: `.fad` for `[radio.fading] kind = "ns3_fad"`.
 
-One resource block, in samples of 1 ms over the run, at most `_MOST` of them.
+One resource block, in samples of 1 ms over the run, at most `_MOST` of them, ns-3's own number: of
+a longer run the file has its first 10 s, and a remark says so.
 """
 
 from pathlib import Path
@@ -10,6 +11,7 @@ import numpy as np
 from netsim.errors import ScenarioError
 from netsim.export.formats import Layout
 from netsim.links.radio.phy.channel import RadioChannel
+from netsim.units import to_s
 
 SUFFIX = ".fad"
 _SAMPLE_NS = 1_000_000
@@ -34,6 +36,11 @@ def write(layout: Layout, path: Path) -> None:
         raise ScenarioError(f"{layout.name}: has one node, and this format is one of a link")
     channel = RadioChannel(radio, budget, lambda _node, _time: (0, 0), layout.streams)
     count = min(_MOST, max(1, layout.horizon_ns // _SAMPLE_NS))
+    if count * _SAMPLE_NS < layout.horizon_ns:
+        layout.remarks.append(
+            f"it has the first {to_s(count * _SAMPLE_NS):g} s of a run of "
+            f"{to_s(layout.horizon_ns):g} s, in samples of 1 ms"
+        )
     times = [k * _SAMPLE_NS for k in range(count)]
     means = np.array([budget.mean_snr.pair(0, 1, time_ns) for time_ns in times])
     if (means == 0.0).any():

@@ -8,7 +8,9 @@ import numpy as np
 
 from netsim.export.timeline.chrome import Writer, process_of
 from netsim.recording import run_folder
+from netsim.recording.metrics import complete_from
 from netsim.recording.node_states import nanoseconds
+from netsim.recording.schema import RECORDED
 
 COLUMNS = ("t_s", "node", "metric", "stage", "value", "energy_j")
 NETWORK = 1_000_000
@@ -38,9 +40,12 @@ def write(folder: Path, writer: Writer, main: str) -> None:
         for time_ns, node, value in cells:
             if np.isfinite(value):
                 writer.counter(process_of(int(node)), name, int(time_ns), float(value))
-        times, place = np.unique(at_ns[here], return_inverse=True)
-        means = np.bincount(place, rows["value"][here]) / np.bincount(place)
-        for time_ns, mean in zip(times.tolist(), means.tolist(), strict=True):
+        if stage == RECORDED:  # node by node, each at its own time: there is no mean over nodes
+            continue
+        times, place, many = np.unique(at_ns[here], return_inverse=True, return_counts=True)
+        means = np.bincount(place, rows["value"][here]) / many
+        is_whole = np.arange(len(times)) >= complete_from(many)
+        for time_ns, mean in zip(times[is_whole].tolist(), means[is_whole].tolist(), strict=True):
             if np.isfinite(mean):
                 writer.counter(NETWORK, f"mean {name}", time_ns, mean)
     for node, time_ns, joules in _charges(folder, rows, at_ns):

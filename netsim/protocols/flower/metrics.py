@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from numbers import Real
 from typing import Any
 
 from flwr.server.history import History
@@ -43,12 +44,20 @@ class Names:
 
 
 def numbers_of(record: Mapping[str, Any]) -> dict[str, float]:
-    """The single numbers of a MetricRecord, or of a dict of a legacy strategy."""
-    return {
-        str(key): float(value)
-        for key, value in record.items()
-        if isinstance(value, int | float) and not isinstance(value, bool)
-    }
+    """The single numbers of a MetricRecord, or of a dict of a legacy strategy.
+
+    Those of NumPy and PyTorch are numbers, too, of whatever precision; truth values are none.
+    """
+    found = {str(key): _number_of(value) for key, value in record.items()}
+    return {key: number for key, number in found.items() if number is not None}
+
+
+def _number_of(value: Any) -> float | None:
+    """A number, or the one in an array or tensor without axes; None for what is none."""
+    if getattr(value, "shape", None) == () and hasattr(value, "item"):
+        value = value.item()
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    return float(value) if is_number else None
 
 
 class Recording(dict[int, Any]):

@@ -181,11 +181,12 @@ class Comparison:
         A row a pair: the runs' labels, `node`, `t_s` [s], `value`, `other` and
         `diff` = value - other.
     by_algorithm : pandas.DataFrame
-        A row a pair of algorithms (of a sweep, at each point), over its nodes and seeds: means of
-        `value`, `other` and `diff`; `diff_low` and `diff_high`, the 95 % interval over seeds (NaN
-        for one seed); `std_nodes`, the standard deviation of `diff` over nodes, averaged over
-        seeds; `better`, the share of nodes whose value is better than in the other run; `nodes`
-        and `seeds`, how many.
+        A row a pair of algorithms (of a sweep, at each point), over its nodes and seeds: `t_s` [s],
+        the last evaluation that both runs of a pair have (the earliest of these where they differ);
+        means of `value`, `other` and `diff` then; `diff_low` and `diff_high`, the 95 % interval
+        over seeds (NaN for one seed); `std_nodes`, the standard deviation of `diff` over nodes,
+        averaged over seeds; `better`, the share of nodes whose value is better than in the other
+        run; `nodes` and `seeds`, how many.
     """
 
     metric: str
@@ -326,6 +327,7 @@ def _by_algorithm(by_node: pd.DataFrame, is_lower_better: bool) -> pd.DataFrame:
         lines.append(
             {
                 **dict(zip(keys, values, strict=True)),
+                "t_s": rows["t_s"].min(),
                 "value": rows["value"].mean(skipna=False),
                 "other": rows["other"].mean(skipna=False),
                 "diff": mean,
