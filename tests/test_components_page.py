@@ -39,6 +39,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_the_component_passes_its_test_of_three_lines(folder: Path):
     text = source('    testing.check("even.py"')
     assert len([line for line in text.splitlines() if line]) == 3

@@ -60,6 +60,7 @@ def test_every_equation_is_closed():
             assert len(re.findall(r"(?<!\\)\|", line)) in (4, 8), line
 
 
+@pytest.mark.slow
 def test_no_model_is_farther_from_its_published_number_than_its_row_says():
     far = {
         f"{row.model}, {row.quantity}": row.ours()

@@ -115,6 +115,7 @@ def test_swift_in_rounds(play, world, influence):
     assert difference(shown(run, "mixed"), x) < 1e-12
 
 
+@pytest.mark.slow
 def test_swift_waits_for_nobody(play, tmp_path):
     """In the order of the events: each node mixes what it was sent last, however old."""
     run = play({"kind": "swift"}, tmp_path, **CLOCKS)
@@ -324,7 +325,7 @@ def low_rank(run, row, factors, rank=2, alpha=3.0):
     return torch.cat([found[0], b1, found[1], b2])
 
 
-@pytest.mark.thinned(6)
+@pytest.mark.thinned(12)
 @pytest.mark.parametrize("world", [UNEVEN, STACKED])
 def test_dec_lora(play, tmp_path, world):
     algorithm = {"kind": "dec_lora", "rank": 2, "alpha": 3.0, "local_steps": 3}
@@ -358,7 +359,7 @@ def kept_entries(density):
     return [(0, 768, round(scale * sums[0])), (780, 900, round(scale * sums[1]))]
 
 
-@pytest.mark.thinned(6)
+@pytest.mark.thinned(12)
 @pytest.mark.parametrize("world", [UNEVEN, STACKED])
 def test_dispfl(play, tmp_path, world):
     density, alpha_0, rounds = 0.4, 0.3, 20
@@ -493,6 +494,7 @@ def test_a_server_takes_models_as_they_come(play, tmp_path, kind, unit):
     assert max(ages) > 0
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("kind", ["fedasync", "fedbuff"])
 def test_nodes_that_are_their_own_servers(play, kind):
     """In rounds, neighbours' models one after the other by id; s is 1."""

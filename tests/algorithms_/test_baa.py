@@ -71,6 +71,7 @@ def test_devices_send_at_the_same_time_and_no_bits(play, tmp_path):
         assert frame.t_done_s.iloc[0] - frame.t_sent_s.max() == pytest.approx(values / 1e6)
 
 
+@pytest.mark.slow
 def test_noise_is_in_the_model(play):
     clear = models(play, {"kind": "baa", "truncation": 0.0}, **WORLD, radio=CLEAR)
     loud = CLEAR | {"mean_snr_db": 10.0}

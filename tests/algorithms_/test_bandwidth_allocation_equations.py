@@ -62,6 +62,7 @@ def test_rounds_end_where_the_closed_form_says():
     assert round_s({"kind": "round_robin"}) == pytest.approx(8.0, abs=2e-3)
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.floats(0.0, 50.0), st.floats(0.0, 50.0)), min_size=1, max_size=8))
 @settings(max_examples=60, deadline=None)
 def test_all_who_have_work_finish_together(each):

@@ -103,7 +103,7 @@ def test_an_absent_member_goes_with_the_larger_part():
     assert two.equal(torch.ones(4, 4))
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize("change", [{"absent": "self"}, {"absent": "last"}, {"max_age_s": 0.001}])
 def test_absence_counts_where_messages_are_lost(play, change):
     plain, changed = (play({**BASE, "eps_1": 0.0, **more}, **LOSSY) for more in ({}, change))

@@ -396,6 +396,7 @@ def test_it_goes_on_where_messages_get_lost(run, network, absent):
         assert weights.tensor().sum() == pytest.approx(1.0, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_the_candidates_are_those_in_reach(run):
     """Half a node is in reach of another on average; all neighbours if the parameters say so."""
     network = RADIO["radio"] | {

@@ -71,7 +71,7 @@ def compare(run, theta, xi):
         assert last[i] == pytest.approx(xi[i], abs=1e-12)
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(4)
 @BOTH
 @pytest.mark.parametrize(("alpha", "sigma"), [(2.0, 10.0), (50.0, 10.0)], ids=["small", "large"])
 def test_fedamp(play, world, alpha, sigma):
@@ -84,7 +84,7 @@ def test_fedamp(play, world, alpha, sigma):
     assert min(own) > 0.1 if alpha == 2.0 else max(own) < 1e-12
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(4)
 @BOTH
 @pytest.mark.parametrize("compared", ["updates", "models"])
 def test_heurfedamp(play, world, compared):

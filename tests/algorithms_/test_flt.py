@@ -83,6 +83,7 @@ def test_flt(play, world, threshold, sizes):
     assert min(map(len, linked)) < NODES
 
 
+@pytest.mark.slow
 def test_centres_are_sent_once_or_as_often_as_said(play, tmp_path):
     for rounds in (1, 2):
         folder = tmp_path / str(rounds)

@@ -62,6 +62,7 @@ def test_predictions(play, world, votes, kernel):
     assert set(run.parts[0].publishing.published) == {"mixed"}
 
 
+@pytest.mark.slow
 def test_a_memory_has_at_most_so_many_samples(play):
     run = play(ALGORITHM | {"memory": 6}, **WORLD)
     given = Given(run)

@@ -102,6 +102,7 @@ def test_without_pruning_all_peers_stay(play, tmp_path):
     assert len(log) == ROUNDS * PAIRS
 
 
+@pytest.mark.slow
 def test_a_ring_gives_every_node_the_same_mean_bit_for_bit(play, tmp_path):
     run = play({"kind": "meta_l2c", **SETTING}, tmp_path / "run", **WORLD)
     first, *others = encoders(run)
@@ -143,6 +144,7 @@ def test_a_ring_that_never_closes_leaves_everyone_the_local_encoder(play, tmp_pa
     assert len({e.tobytes() for e in found}) == NODES
 
 
+@pytest.mark.slow
 def test_without_rounds_nodes_average_their_neighbours_encoders(play, tmp_path):
     poisson = {"exchange": {"schedule": "poisson", "rate_hz": 0.02}, "topology": {"kind": "ring"}}
     world = WORLD | poisson | {"horizon_s": 600.0}

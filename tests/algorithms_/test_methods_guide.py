@@ -190,6 +190,7 @@ def test_bits_of_a_round_with_a_server(play, tmp_path, kind):
     assert len(log) == 2 * NODES * rounds
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(
     ("kind", "more", "which", "sent"),
     [
@@ -235,7 +236,7 @@ def test_a_model_on_request_and_a_bit_to_each(play, tmp_path):
     assert (log[log.kind == "Wish"].groupby("src").bits.sum() == NODES - 1).all()
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize(("kind", "which"), [("kd_pdfl", 0), ("fedavg", 3), ("fedavg_plus", 3)])
 def test_a_star_gets_a_model_of_each_peer_and_sends_one_back(play, tmp_path, kind, which):
     more = {"kind": kind, **MUST.get(kind, {})}

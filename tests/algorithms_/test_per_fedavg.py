@@ -79,6 +79,7 @@ def test_algorithm_1(play, world, variant):
     assert difference(shown(run, "mixed"), adapted) < 1e-12
 
 
+@pytest.mark.slow
 def test_the_reported_model_may_be_the_one_after_local_training(play):
     adapted, plain = (play(ALGORITHM | {"adapt": a}, **WORLD) for a in (True, False))
     assert set(plain.parts[0].publishing.published) == {"trained"}

@@ -264,7 +264,7 @@ def test_without_alpha_and_lam_it_is_fedavg(play):
         torch.testing.assert_close(mixed, mean, rtol=0, atol=1e-12)
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("place", [WITH_SERVER, WITHOUT], ids=["server", "peers"])
 def test_an_attackers_model_counts_as_it_was_sent(play, place):
     """Its own row, too, where there is a server; without one it knows its own model as it is."""
@@ -347,7 +347,7 @@ def test_what_is_sent_is_what_the_paper_counts(play, tmp_path, direction):
             assert set(down.bits) == {32 * (values + buffers) + extra}
 
 
-@pytest.mark.thinned(8)
+@pytest.mark.thinned(16)
 @pytest.mark.parametrize("absent", ["renormalise", "self", "last"])
 @pytest.mark.parametrize("place", [WITH_SERVER, WITHOUT], ids=["server", "peers"])
 def test_where_messages_get_lost_weights_are_over_what_is_known(play, place, absent):
@@ -386,7 +386,7 @@ def test_models_that_come_after_the_deadline_are_known_in_the_next_round(play, p
     assert sum(node.inbox.unread() for node in run.parts) == 0
 
 
-@pytest.mark.thinned(16)
+@pytest.mark.thinned(32)
 @pytest.mark.parametrize("on_arrival", ["wait", "rebase", "discard_step"])
 @pytest.mark.parametrize("schedule", ["poisson", "star"])
 @pytest.mark.parametrize("place", [WITH_SERVER, WITHOUT], ids=["server", "peers"])

@@ -95,6 +95,7 @@ def test_a_model_goes_down_and_a_change_up_for_each_visit(play, tmp_path):
     assert dict(log.kind.value_counts()) == {"Change": 2 * ROUNDS, "Generated": 2 * ROUNDS}
 
 
+@pytest.mark.slow
 def test_changes_that_are_too_old_are_not_applied(play):
     plain, changed = (play({**SMALL, **more}, **LOSSY) for more in ({}, {"max_age_s": 0.001}))
     assert not torch.equal(shown(plain, "mixed")[0], shown(changed, "mixed")[0])

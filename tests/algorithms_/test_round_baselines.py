@@ -51,7 +51,7 @@ def heads(rows):
     return [row[-10 * (HIDDEN + 1) :] for row in rows]
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize("world", [WORLD, SERVER], ids=["peers", "server"])
 @pytest.mark.parametrize("weights", ["sizes", "equal"])
 def test_fedavg(play, world, weights):
@@ -111,6 +111,7 @@ def test_augmenting_what_is_no_image_is_refused():
         crop_and_flip(Batch(torch.zeros(2, 296), torch.zeros(2), torch.zeros(2, 3)))
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("world", [WORLD, SERVER], ids=["peers", "server"])
 def test_fedavg_ft_shows_the_model_after_local_training(play, world):
     run = play({"kind": "fedavg_ft"}, **world)
@@ -202,6 +203,7 @@ def test_fedprox(play, world, fine_tune):
         close(shown(run, "mixed"), [w] * NODES)
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("world", [WORLD, SERVER], ids=["peers", "server"])
 def test_ditto(play, world):
     run = play({"kind": "ditto", "strength": 0.7, "local_steps": 3}, **world)
@@ -245,7 +247,7 @@ def test_fedavg_with_a_falling_rate_is_fedavg_plus_that_goes_all_the_way(play, w
                               shown(mine, "trained"))).max() > 1e-3  # fmt: skip
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize("world", [WORLD, RING, UNEVEN], ids=["complete", "ring", "uneven"])
 @pytest.mark.parametrize("amount", [{}, {"local_epochs": 1}, {"local_steps": 2}])
 def test_dpsgd(play, world, amount):
@@ -441,7 +443,7 @@ def test_fedproto_sends_the_classes_held_alone(play, tmp_path):
         assert set(bits) == {32 * (classes + classes * HIDDEN)}
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 @pytest.mark.parametrize("downloads", [None, 2])
 def test_fedfomo(play, norm, downloads):
@@ -515,7 +517,7 @@ WITH_SERVER = {
 }
 
 
-@pytest.mark.thinned(4)
+@pytest.mark.thinned(8)
 @pytest.mark.parametrize("kind", WITH_SERVER)
 def test_peers_that_hear_all_others_need_no_server(play, models, kind):
     """To the bit, running statistics of BatchNorm included."""
@@ -557,6 +559,7 @@ def heard_in(folder):
     return rounds
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("absent", ["renormalise", "self", "last"])
 def test_what_an_absent_peer_means_to_fedavg(play, tmp_path, absent):
     algorithm = {"kind": "fedavg", "absent": absent}
@@ -627,7 +630,7 @@ def test_without_rounds_a_server_answers_by_its_own_clock(play):
     assert run.nodes[NODES].round >= 3
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize("kind", ["local", "fedavg", "fedavg_plus"])
 @pytest.mark.parametrize("pace", ["slots", "rounds"])
 def test_a_node_that_wakes_by_itself_works_in_slots_or_in_rounds(play, kind, pace):
@@ -663,6 +666,7 @@ def test_parameters_of_the_other_pace_are_refused(play, kind, pace, key, value):
         play({"kind": kind, "pace": pace, key: value, **more}, **world)
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("max_age_s", [None, 100.0, 30.0])
 def test_models_that_come_after_the_deadline_count_as_last_ones_until_they_are_too_old(
     play, max_age_s
@@ -687,6 +691,7 @@ def test_models_that_come_after_the_deadline_count_as_last_ones_until_they_are_t
     close(shown(run, "mixed"), theta)
 
 
+@pytest.mark.slow
 def test_fedfomo_chooses_without_rounds_over_links_that_lose_messages(play):
     exchange = {"schedule": "poisson", "rate_hz": 0.1, "slot_s": 1.0}
     world = LOSSY | {"exchange": exchange}

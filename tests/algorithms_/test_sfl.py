@@ -123,6 +123,7 @@ def test_sfl_by_similarity(play, world):
     compare(run, transcription(given, 1, 1.0, 0.0, lambda thetas, t: alike(thetas, given.initial)))
 
 
+@pytest.mark.thinned(2)
 @BOTH
 def test_sfl_with_a_learned_graph(play, world):
     algorithm = {"kind": "sfl", "graph": "learned", "edges": EDGES, "learned_part": 0.4}

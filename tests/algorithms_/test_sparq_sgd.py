@@ -69,6 +69,7 @@ def test_algorithm_1(play, tmp_path, world, compression):
     assert set(log.bits) == {each + 64}
 
 
+@pytest.mark.slow
 def test_a_threshold_keeps_nodes_silent(play, tmp_path):
     """Some nodes send and some do not: the threshold of the test above decides something."""
     run = play(ALGORITHM, tmp_path, **WORLD)
@@ -76,6 +77,7 @@ def test_a_threshold_keeps_nodes_silent(play, tmp_path):
     assert 0 < sum(map(len, senders)) < NODES * ROUNDS
 
 
+@pytest.mark.slow
 def test_a_threshold_may_grow(play):
     run = play(ALGORITHM | {"threshold": 2.0, "growth": 0.9}, **WORLD)
     expected, senders = transcribed(run, lambda x: x, 2.0, 0.9)
@@ -83,6 +85,7 @@ def test_a_threshold_may_grow(play):
     assert 0 < sum(map(len, senders)) < NODES * ROUNDS
 
 
+@pytest.mark.slow
 def test_without_threshold_and_compression_it_is_gossip(play):
     plain = {"kind": "sparq_sgd", "local_steps": 3, "threshold": 0.0}
     run = play(plain, **UNEVEN)

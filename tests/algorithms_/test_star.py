@@ -57,6 +57,7 @@ def test_nobody_trains_in_exchange_slots(play, kind):
     assert [node.processor.local_steps for node in run.parts] == [25] * 8
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("link", [{"link": {}}, {"link": {"latency_s": 0.01}}])
 def test_nodes_other_than_the_star_train_in_exchange_slots_if_told_to(play, link):
     run = play({"kind": "fedavg", "uninvolved_train": True}, **link)
@@ -66,6 +67,7 @@ def test_nodes_other_than_the_star_train_in_exchange_slots_if_told_to(play, link
     ]
 
 
+@pytest.mark.slow
 def test_fedavg_plus_is_fedavg_until_it_switches(play, models):
     plain = models(play({"kind": "fedavg"}))
     late = models(play({"kind": "fedavg_plus", "switch_s": 1000.0}))
@@ -74,6 +76,7 @@ def test_fedavg_plus_is_fedavg_until_it_switches(play, models):
     assert not any(a.equal(b) for a, b in zip(plain, early, strict=True))
 
 
+@pytest.mark.slow
 def test_a_reptile_step_of_one_at_the_old_rate_is_fedavg(play, models):
     plain = models(play({"kind": "fedavg"}))
     switched = {"switch_s": 1e-9, "epsilon": 1.0, "fine_tune_learning_rate": 0.2}

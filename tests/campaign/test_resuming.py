@@ -323,6 +323,7 @@ def test_what_is_lost_while_a_run_plays_is_not_sealed(folder, play, monkeypatch,
     assert not (folder / "run/checksums.json").exists()
 
 
+@pytest.mark.slow
 def test_a_part_that_the_run_did_not_write_is_no_row_of_it(folder, play, monkeypatch):
     real, seen = Recorder.checkpoint, []
 

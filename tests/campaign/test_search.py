@@ -153,7 +153,7 @@ def test_a_search_learns_from_its_trials(begun, play):
     assert sum(distances[20:]) / 10 < sum(distances[:10]) / 10
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("way", ["optuna", "random"])
 def test_a_search_that_was_interrupted_goes_on_as_it_would_have(begun, play, tmp_path, way):
     whole = [(j.point, j.seed) for j in play(begun(14, search=way))]

@@ -397,7 +397,7 @@ def test_attempts_of_a_message_have_the_closed_mean_spread_and_tail():
     assert abs(tail - 0.01) < 4.0 * math.sqrt(0.01 * 0.99 / n) + stats.nbinom.pmf(343, 2700, 0.9)
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(4)
 @pytest.mark.closed_forms
 @pytest.mark.parametrize("arq", [Abort(max_attempts=8), Hole(max_attempts=8)], ids=lambda a: a.kind)
 @pytest.mark.parametrize(

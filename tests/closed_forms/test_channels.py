@@ -118,6 +118,7 @@ def test_mean_packet_loss_over_rayleigh(mean_snr_db, slack):
     checks.check_waterfall(Rayleigh(), BpskPacketError(), 12_000, mean_snr_db, slack)
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(
     "fading", [Rayleigh(**CLARKE), Rician(k_factor_db=-200, **CLARKE)], ids=lambda f: f.kind
 )
@@ -184,6 +185,7 @@ def test_shadowing():
     checks.check_shadowing_is_a_function_of_place(SHADOWING)
 
 
+@pytest.mark.slow
 def test_shadowing_along_motion():
     checks.check_shadowing_along_motion(SHADOWING, 20.0)
 

@@ -62,7 +62,7 @@ def correlation(law):
         within(on[at_start].mean(), expected, deviation)
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize("check", [share_on, survival, correlation])
 def test_exponential_churn(check):
     check(LAW)

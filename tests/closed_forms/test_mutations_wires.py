@@ -37,6 +37,7 @@ def test_good_and_bad_swapped(monkeypatch, caught):
         checks.check_bursts(messages=200)
 
 
+@pytest.mark.slow
 def test_bursts_as_independent_losses_of_the_same_mean(monkeypatch, caught):
     """Their mean is right, their variance and what gets through whole are not."""
 

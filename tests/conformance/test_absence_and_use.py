@@ -65,6 +65,7 @@ def test_what_absence_means_differs_under_every_schedule(tmp_path, kind, schedul
     assert len(set(found.values())) == 3
 
 
+@pytest.mark.slow
 def test_a_node_that_is_off_counts_until_its_last_message_is_three_intervals_old(tmp_path):
     """It is off from 25 s on; its last message was sent by then, so by 55 s nobody counts it."""
     algorithm = {"kind": "fedavg", "pace": "rounds"}
@@ -80,6 +81,7 @@ def test_a_node_that_is_off_counts_until_its_last_message_is_three_intervals_old
     assert not (after.peer == 3).any()
 
 
+@pytest.mark.slow
 def test_the_last_message_counts_for_ever_where_the_params_say_so(tmp_path):
     algorithm = {"kind": "fedavg", "pace": "rounds", "absent": "last"}
     play(tmp_path / "run", algorithm, exchange=CLOCKS["poisson"], **off_from_25_s(tmp_path))
@@ -194,6 +196,7 @@ ROUNDS = {
 }
 
 
+@pytest.mark.slow
 def test_a_last_model_that_is_mixed_again_counts_with_its_age_then(tmp_path):
     """Three rounds of two messages, .25 s old. Node 1 then leaves; node 0 learns so at 3.25, 4.25
     and 5.25 s, and mixes what came at 2.25 s, which node 1 had sent at 2 s."""
@@ -209,6 +212,7 @@ def test_a_last_model_that_is_mixed_again_counts_with_its_age_then(tmp_path):
         assert told["max_s"] == max(ages_s + again_s)
 
 
+@pytest.mark.slow
 def test_what_came_late_has_an_age_at_use_only_where_it_is_used(tmp_path):
     """All comes .15 s after its round has ended: nobody uses it, or all in the next round.
 

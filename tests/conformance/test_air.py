@@ -111,6 +111,7 @@ def test_no_radio_is_ever_in_two_transmissions_and_none_that_could_start_waits(p
         assert any(s - 3e-9 <= start < e for s, e in by_radio[row.dst])
 
 
+@pytest.mark.slow
 def test_all_to_all_over_half_duplex_radios_finishes(play):
     """Five nodes, 20 messages a round, at most two at once: at least ten airtimes a round."""
     played = play("toy_flood", "rounds", radio=STILL, horizon_s=3.9)
@@ -156,6 +157,7 @@ def on_start(node):
     assert played.summary["messages"]["bits_delivered"] == 32000 + 16000
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("kind", ["Whisper", "Shout"])
 def test_a_message_is_given_up_at_its_time_to_live_queued_or_half_way(play_source, kind):
     send = "node.send(1, " if kind == "Whisper" else "node.broadcast("
@@ -233,6 +235,7 @@ def test_probing_costs_airtime_and_finds_only_whose_reply_was_decoded(play):
     assert not len(oracle.kind("Probe"))
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("link", ["wired", "air"])
 def test_a_partial_message_tells_which_packets_arrived(play, link):
     if link == "wired":
@@ -268,7 +271,7 @@ def test_a_message_that_does_not_accept_parts_is_lost_with_its_first_packet(play
     assert abs(share - expected) < 4 * math.sqrt(expected * (1 - expected) / len(log))
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize("schedule", ["star", "rounds", "poisson"])
 @pytest.mark.parametrize("hold", ["exchange", "coherence"])
 def test_fading_is_reciprocal_and_does_not_depend_on_who_asks_when(play, schedule, hold):

@@ -78,6 +78,7 @@ def test_pairs_out_of_range_are_left_out_and_the_summary_says_so(play, tmp_path)
     assert f"{links['range_m']:.0f} m" in said
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("sigma_db", [0.0, 8.0])
 def test_alike_links_differ_by_shadowing_alone(play, sigma_db):
     radio = {

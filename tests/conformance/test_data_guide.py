@@ -37,6 +37,7 @@ def play(tables, **how):
     return built, engine.play(built, scenario.algorithm[0], None)
 
 
+@pytest.mark.slow
 def test_a_table_is_given_out_by_any_of_its_columns(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "patients").mkdir()

@@ -93,6 +93,7 @@ def test_a_second_process_plays_the_same_events_to_the_same_models(play):
     assert run.stdout.split() == here
 
 
+@pytest.mark.slow
 def test_two_scenarios_that_differ_in_one_thing_share_the_other_draws(play):
     """With another loss the same nodes wake at the same times and start from the same models."""
     few = play("toy_gossip", "poisson", link={"loss": 0.1})

@@ -110,6 +110,7 @@ STATES = {"kind": "radio_state", "tx_w": 1.3, "rx_w": 0.9, "idle_w": 0.7, "sleep
 NO_SENDS = "def processes(node, params):\n    return []\n"
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("fidelity", ["message", "packet"])
 def test_sleeping_radios_by_hand(play_source, fidelity):
     """Awake to 0.3 s: 0 sends to 1 from 0.2 to 0.4 s, and from 0.6 s in vain, 7 times 8 ms.

@@ -122,6 +122,7 @@ def test_a_battery_never_shows_more_than_it_held(play_source):
     assert died == pytest.approx({0: 1.8, 2: 1.0 + 1.0 / 0.7})
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("step_s", [0.0, 1.0])
 def test_a_step_that_a_battery_cannot_pay_takes_what_is_left(play_source, step_s):
     played = play_source(

@@ -206,7 +206,7 @@ def on_start(node):
         play_source(source, "rounds")
 
 
-@pytest.mark.thinned(4)
+@pytest.mark.thinned(12)
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("link", [LOSSY, FADING, {"radio": {"discovery": "probe"}}])
 def test_a_node_without_peers_waits_for_nobody(play_source, schedule, link):

@@ -28,6 +28,7 @@ def test_a_crash_names_node_time_and_process(play_source):
         play_source(line("1 / 0"))
 
 
+@pytest.mark.slow
 def test_a_crash_of_a_handler_names_it(play_source):
     source = """
 def processes(node, params):
@@ -63,6 +64,7 @@ def test_a_crash_before_the_first_event_names_the_node(play_source):
         play_source(source)
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("mistake", ["node.mix([theta], [1.0])", "node.peers", "None"])
 def test_a_yield_of_something_that_takes_no_time_is_refused_at_its_line(play_source, mistake):
     with pytest.raises(ProtocolError, match=r"^node 3 at 0.25 s in on_start: yield of") as caught:
@@ -137,7 +139,7 @@ def on_start(node):
         play_source(source, "rounds")
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize(
     ("call", "what"),
     [
@@ -218,6 +220,7 @@ def test_a_reply_of_the_wrong_class_is_refused(play_source):
         play_source(source)
 
 
+@pytest.mark.slow
 def test_a_value_without_a_default_is_refused_under_timing_only(play_source):
     source = line("saw(node, 'number', (yield node.value(node.loss(theta){})))")
     with pytest.raises(ProtocolError, match="which --timing-only has not"):

@@ -136,7 +136,7 @@ def test_the_clock_hands_arguments_over_and_keeps_the_order_of_one_instant():
         env.after(-1, seen.append, 0)
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize("schedule", ["star", "rounds", "poisson"])
 @pytest.mark.parametrize("hold", ["exchange", "coherence"])
 def test_who_is_in_reach_follows_from_the_snr_of_each_pair(play, schedule, hold):

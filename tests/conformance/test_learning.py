@@ -31,7 +31,7 @@ def rows(played, *refs):
     return [ref.tensor() for ref in refs]
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize("rule", ["wait", "rebase", "discard_step"])
 def test_a_model_that_arrives_during_training_is_treated_as_the_scenario_says(play_source, rule):
     training = {"on_arrival": rule, "common_initial": False, "dtype": "float64"}

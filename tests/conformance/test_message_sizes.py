@@ -67,6 +67,7 @@ def test_a_compressed_model_takes_the_bits_of_what_is_sent(play_source, compress
     assert sent(play_source, COMPRESSED, {"compression": compression}) == bits
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(
     ("body", "bits"),
     [
@@ -79,6 +80,7 @@ def test_parts_and_packed_values(play_source, body, bits):
     assert sent(play_source, body) == bits
 
 
+@pytest.mark.slow
 def test_real_numbers_take_what_the_scenario_or_the_algorithm_says(play_source):
     top_k = {"compression": {"kind": "top_k", "fraction": 0.1}}
     assert sent(play_source, COMPRESSED, top_k, training={"parameter_bits": 16}) == 31 * (16 + 9)
@@ -123,6 +125,7 @@ def on_start(node):
     assert set(played.log.outcome) >= {"partial"}
 
 
+@pytest.mark.slow
 def test_what_is_received_is_what_was_encoded(play_source):
     source = START.format(
         body="node.send(1, Sent(params.compression.compress(node, theta)))"

@@ -136,7 +136,7 @@ class Empty(Message):
     assert set(played.kind("Empty").bits) == {77}
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize(
     ("body", "problem"),
     [
@@ -170,7 +170,7 @@ def on_start(node):
 """
 
 
-@pytest.mark.thinned(4)
+@pytest.mark.thinned(8)
 @pytest.mark.parametrize(
     "use",
     [
@@ -253,6 +253,7 @@ def test_a_lost_request_is_asked_again(play_source):
     assert len(played.kind("Ask")) > 100
 
 
+@pytest.mark.slow
 def test_a_request_leaves_the_queue_at_its_time_out(play_source):
     """Node 0 is busy sending to 2 for a second; the request to it waits 0.2 s and is gone."""
     source = """
@@ -307,6 +308,7 @@ def test_peers_models_are_fetched_and_the_best_is_kept(play):
         assert losses[best] == min(losses.values())
 
 
+@pytest.mark.slow
 def test_a_handler_that_is_no_process_of_its_own_answers_while_its_node_trains(play_source):
     source = """
 def processes(node, params):

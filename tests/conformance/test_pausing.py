@@ -134,6 +134,7 @@ def on_model(node):
 """
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("link", LINKS)
 def test_what_is_sent_to_a_node_that_is_off_is_lost(play_source, life, link):
     played = play_source(TALKS, churn=life(*OFF_1_TO_3), horizon_s=5.0, **LINKS[link])
@@ -151,6 +152,7 @@ def test_what_is_sent_to_a_node_that_is_off_is_lost(play_source, life, link):
     assert {2} == {j for s in played.saw("got") if 1.3 <= s.t_s < 3.0 for j in s.value}
 
 
+@pytest.mark.slow
 def test_time_outs_run_on_and_tries_that_fall_into_the_pause_are_lost(play_source, life):
     source = """
 def processes(node, params):
@@ -374,6 +376,7 @@ def test_a_run_with_churn_repeats_itself_and_differs_by_seed(play, schedule):
     assert one.summary["power"]["switch_offs"] > 5
 
 
+@pytest.mark.slow
 def test_no_message_ends_well_at_a_node_that_is_off(play):
     churn = {"kind": "exponential", "mean_on_s": 0.7, "mean_off_s": 0.5}
     for link in LINKS.values():

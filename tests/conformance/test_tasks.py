@@ -88,6 +88,7 @@ def steps_of(played, node):
     return played.run.parts[node].processor.local_steps
 
 
+@pytest.mark.slow
 def test_one_node_learns_a_regression_as_a_loop_in_numpy_does():
     """A linear model: d mean((xw + b - y)^2) = 2 mean(error x), 2 mean(error)."""
     played = play(
@@ -114,6 +115,7 @@ def test_one_node_learns_a_regression_as_a_loop_in_numpy_does():
 LOCAL = {"kind": "local", "local_steps": 3}
 
 
+@pytest.mark.slow
 def test_one_node_learns_the_next_token_as_a_plain_loop_does():
     played = play(from_dict(tables("next_token", algorithm=LOCAL)))
     x, y = played.world.shards.x, played.world.shards.y
@@ -225,6 +227,7 @@ def labelled(backend, **changed):
     return scenario.model_copy(update=own)
 
 
+@pytest.mark.slow
 def test_labels_of_positions_are_learned_alike_by_every_backend():
     training = {"learning_rate": 0.5, "batch_size": 5, "dtype": "float64"}
     expected, stacked = (

@@ -32,7 +32,7 @@ def test_processes_that_is_a_process_itself(play_source):
     )
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize(
     ("returned", "problem"),
     [
@@ -165,7 +165,7 @@ def test_a_misspelled_name(play_source, line, told):
     assert told in str(caught.value)
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(9)
 @pytest.mark.parametrize(
     ("line", "problem"),
     [

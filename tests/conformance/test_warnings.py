@@ -139,6 +139,7 @@ def test_a_step_without_end_is_broken_off(tmp_path, monkeypatch, source, where):
     assert re.search(r"\nat .*stuck.py:\d+ in (on_start|processes): ", failure_text(error.value))
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(
     ("body", "how"),
     [
@@ -207,6 +208,7 @@ def test_rounds_in_which_messages_are_on_the_way_may_outlast_the_interval(play_s
     assert found["warnings"] == []
 
 
+@pytest.mark.slow
 def test_steps_that_are_far_too_long_are_told_of(play):
     """Parameters of 1e12 and more, all of them finite: every unit is off for every sample."""
     found = play("toy_gossip", training={"learning_rate": 1e6, "batch_size": 8}).summary

@@ -18,6 +18,7 @@ def files(tmp_path):
     return folder
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(
     ("sets", "message"),
     [

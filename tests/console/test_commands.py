@@ -32,6 +32,7 @@ def ok(netsim):
     return call
 
 
+@pytest.mark.slow
 def test_a_run_writes_its_folder_and_says_where(ok, here):
     result = ok("run", "s.toml", "--no-figures")
     assert "results in runs/s" in result.stdout
@@ -80,6 +81,7 @@ def test_quiet_says_nothing(ok):
     assert result.output == ""
 
 
+@pytest.mark.slow
 def test_timing_only_runs_without_learning(ok, here):
     ok("run", "s.toml", "-q", "--no-figures", "--timing-only", "--out", "timed")
     ok("run", "s.toml", "-q", "--no-figures", "--out", "full")
@@ -251,6 +253,7 @@ def test_a_grid_selects_a_rate_on_validation_samples_if_asked_to(ok, here):
     assert best["score"] == tried.score.max()
 
 
+@pytest.mark.slow
 def test_one_failing_point_leaves_the_others_and_ends_with_1(netsim, here):
     result = netsim(
         "sweep", "s.toml", "--over", "algorithm.trouble=none,error", "--jobs", "1", "--out", "swept"
@@ -336,6 +339,7 @@ def test_python_m_netsim_is_the_command(here):
         assert done.returncode == code, done.stderr
 
 
+@pytest.mark.slow
 def test_help_does_not_wait_for_torch(here):
     root = str(Path(__file__).parents[2])
     code = "import sys, netsim.console.app; sys.exit('torch' in sys.modules)"

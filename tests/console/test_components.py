@@ -94,6 +94,7 @@ def test_a_run_records_what_it_was_made_of_and_is_verified(netsim, here, mine):
     assert f"component {mine / 'even.py'}: changed" in changed.output
 
 
+@pytest.mark.slow
 def test_a_run_that_names_none_records_none(netsim, here, mine):
     alone = ("--set", "algorithm.kind=local")
     assert netsim(*RUN, *alone, *OWN, algorithms=False).exit_code == 0

@@ -148,6 +148,7 @@ def test_wandb_keeps_offline_what_the_tables_hold(netsim, here, monkeypatch):
     assert netsim("verify", "out", "--no-rerun").exit_code == 0
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("name", ["tensorboard", "wandb"])
 def test_nothing_is_exported_without_its_library(netsim, here, written, monkeypatch, name):
     assert netsim(*RUN, "--timing-only", "--out", "out").exit_code == 0

@@ -49,6 +49,7 @@ def explained(netsim, *arguments):
     return netsim("explain", *arguments, algorithms=False)
 
 
+@pytest.mark.slow
 def test_a_healthy_run_is_said_to_be_so(netsim, run):
     result = explained(netsim, "done", "--queries")
     assert result.exit_code == 0, result.output

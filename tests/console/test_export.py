@@ -17,6 +17,7 @@ def run(netsim, here, once):
     return here
 
 
+@pytest.mark.slow
 def test_a_run_is_exported_under_its_name(netsim, run):
     result = netsim("export", "done", "--as", "gains")
     assert (result.exit_code, result.stdout) == (0, "wrote s.gains.npz\n")

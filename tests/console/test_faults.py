@@ -338,6 +338,7 @@ def test_a_disk_full_while_figures_are_drawn_says_that_the_run_has_ended(netsim,
     assert netsim("verify", "out", "--no-rerun").exit_code == 0
 
 
+@pytest.mark.slow
 def test_a_disk_that_is_full_when_the_page_is_written(netsim, here, monkeypatch):
     from netsim.views.render.page import html
 

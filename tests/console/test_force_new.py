@@ -83,6 +83,7 @@ def test_a_run_moves_the_one_before_aside(netsim, here, files):
     assert [seed_of(here / name) for name in ("out.1", "out.2", "out")] == [0, 1, 2]
 
 
+@pytest.mark.slow
 def test_where_nothing_is_nothing_moves(netsim, here):
     assert netsim(*AGAIN).exit_code == 0
     (here / "empty").mkdir()

@@ -28,7 +28,7 @@ def test_list_shows_what_keys_do_and_in_which_unit(ok):
     assert 'One of "max_min", "fifo".' in text
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize(
     ("what", "tables"),
     [
@@ -58,6 +58,7 @@ def test_list_prints_every_key_of_the_schema(ok):
     assert printed - keys == set()
 
 
+@pytest.mark.slow
 def test_list_has_the_keys_of_every_table_of_the_schema(ok):
     """Each table's keys together: those that all of a group have, and its own."""
     kinds = kinds_of()

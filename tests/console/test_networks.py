@@ -50,6 +50,7 @@ def test_a_missing_file_is_looked_for_below_the_data_folder(netsim, written, out
     assert "the topology is not connected: 2 components, the largest of 2 of 4" in result.stderr
 
 
+@pytest.mark.slow
 def test_a_file_beside_the_scenario_is_found_from_anywhere(netsim, here, outside, monkeypatch):
     scenario = (here / "s.toml").read_text() + '[topology]\nkind = "file"\npath = "g.txt"\n'
     (outside / "own.toml").write_text(scenario)
@@ -60,6 +61,7 @@ def test_a_file_beside_the_scenario_is_found_from_anywhere(netsim, here, outside
     assert "not connected" not in result.stderr
 
 
+@pytest.mark.slow
 def test_what_the_links_assume_is_told_once(netsim, here):
     text = (here / "s.toml").read_text().replace("[nodes]", '[nodes]\nplacement = "disc"')
     radio = '[radio]\ntx_power_dbm = 20.0\n[radio.path_loss]\nkind = "umi"\n'

@@ -20,6 +20,7 @@ def cache(monkeypatch, tmp_path):
     return tmp_path / "netsim" / "rates.json"
 
 
+@pytest.mark.slow
 def test_the_shipped_table_has_every_scenario_that_plays_something_of_a_paper():
     files = scenario_file.shipped()
     said = {name: tomllib.loads(path.read_text()).get("paper") for name, path in files.items()}
@@ -33,6 +34,7 @@ def test_the_shipped_table_has_every_scenario_that_plays_something_of_a_paper():
         assert entry.hours(table.rates, table.cores) > 0
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("name", ["paper_dpfl_period", "kd_pdfl_iot"])
 def test_its_operations_are_those_that_are_counted_now(name):
     shipped = tomllib.loads(papers.SHIPPED.read_text())["scenarios"]

@@ -146,6 +146,7 @@ def test_what_can_not_be_drawn_is_said_and_nothing_written(
     assert written() == before
 
 
+@pytest.mark.slow
 def test_a_view_is_printed_as_a_table(netsim, here, runs, swept):
     for path, view, told in (
         ("out", "compare", "transmitted"),
@@ -207,6 +208,7 @@ def test_tables_of_something_else_are_refused(netsim, here, runs, written, view)
     assert written() == before
 
 
+@pytest.mark.slow
 def test_more_curves_than_can_be_told_apart_are_refused(netsim, here):
     for point in range(7):
         for name in ("fedavg", "local"):

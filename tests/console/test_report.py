@@ -43,6 +43,7 @@ def test_a_run_without_a_page(netsim, here):
     assert not (here / "out" / "report.html").exists()
 
 
+@pytest.mark.slow
 def test_nodes_move_on_the_page_as_they_did(netsim, here):
     (here / "s.toml").write_text((here / "s.toml").read_text() + MOVING)
     result = netsim(*RUN, "--set", "algorithm={kind='dpsgd'}", *DISC)

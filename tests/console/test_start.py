@@ -50,7 +50,7 @@ def run(code, *arguments, **variables):
     return subprocess.run(command, env=env, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.thinned(15)
+@pytest.mark.thinned(30)
 @pytest.mark.parametrize(
     "command",
     [

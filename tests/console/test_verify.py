@@ -103,6 +103,7 @@ def test_a_flipped_byte_in_any_file_is_named(run, verify):
     verify("--no-rerun", code=0)
 
 
+@pytest.mark.slow
 def test_missing_and_foreign_files_are_named(run, verify):
     (run / "summary.json").unlink()
     (run / "messages" / "part-00001.parquet").write_bytes(b"more")

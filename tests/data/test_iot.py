@@ -87,6 +87,7 @@ def test_a_missing_value_is_refused(tmp_path):
         Iot().load(tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_real_table_is_the_papers(data_root):
     samples = Iot().load(data_root)
@@ -100,6 +101,7 @@ def test_real_table_is_the_papers(data_root):
     assert sum(p.numel() for p in network.parameters()) == 39_769
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_real_copies_of_a_row_stay_on_one_side(data_root):
     samples = Iot(scale="raw").load(data_root)

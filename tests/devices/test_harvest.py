@@ -303,6 +303,7 @@ def test_bernoulli_slots_have_their_share():
     assert abs(alike - (0.3**2 + 0.7**2)) < 6 * deviation
 
 
+@pytest.mark.slow
 def test_markov_slots_are_stationary_and_last():
     """Good with g / (g + b) = 1/3 from the first slot on; a good time lasts 1 / b = 5 slots."""
     law = Markov(good_w=1.0, bad_w=0.25, good_to_bad=0.2, bad_to_good=0.1)

@@ -388,7 +388,7 @@ def learning(kind: str, base: dict[str, Any], **params: Any) -> dict[str, Any]:
     return tables({**base, "algorithm": {"kind": kind, **QUICK.get(kind, {}), **params}} | short)
 
 
-@pytest.mark.thinned(12)
+@pytest.mark.thinned(24)
 @pytest.mark.parametrize(
     ("kind", "base", "key", "value"), PARAMS, ids=[f"{k}-{p}" for k, _, p, _ in PARAMS]
 )
@@ -416,6 +416,7 @@ def test_work_that_was_asked_for_before_is_of_the_values_before(key, value):
     assert played(short, timing=False)["accuracy"] is not None
 
 
+@pytest.mark.slow
 def test_a_change_that_no_process_reads_is_told():
     """Without compression DPFL's first epochs are over before the change."""
     plain = learning("dpfl", {"exchange": ROUNDS})
@@ -456,6 +457,7 @@ def test_training_changed_at_time_0_is_that_of_the_changed_scenario(key, where):
     assert results(found) != results(played(plain, timing=False))
 
 
+@pytest.mark.slow
 def test_a_learning_rate_of_the_nodes_follows():
     plain = learning("dpfl", {"exchange": ROUNDS})
     change = {"at_s": 2.0, "set": {"training.learning_rate": 1e-9}}

@@ -138,6 +138,7 @@ def test_before_a_drift_and_at_nodes_without_one_nothing_differs(tmp_path):
         assert all(node == 2 and t > 2.5 for t, node in differ)
 
 
+@pytest.mark.slow
 def test_the_same_run_whatever_runs_one_by_one():
     move = {"kind": "move", "at_s": [1.5, 3.5]}
     permute = {"kind": "permute_labels", "at_s": 3.0, "fraction": 0.5, "common": False}

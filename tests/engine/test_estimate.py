@@ -52,7 +52,7 @@ def test_nothing_moves_where_nobody_uses_what_others_have():
     assert estimate.estimated(built, entry, 5).moved_bytes == 0
 
 
-@pytest.mark.thinned(6)
+@pytest.mark.thinned(12)
 @pytest.mark.parametrize("actors", [2, 3, 5])
 @pytest.mark.parametrize("kind", ["dpsgd", "fedavg"])
 def test_as_many_models_move_as_in_the_run(kind, actors, monkeypatch):

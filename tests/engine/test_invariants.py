@@ -256,6 +256,7 @@ CELL = {
 }
 
 
+@pytest.mark.slow
 def test_more_than_a_band_is_seen(monkeypatch):
     """Parts that add up to more than one, and a band that is used for longer than it was there."""
     played(algorithm={"kind": "fedasync"}, **CELL)

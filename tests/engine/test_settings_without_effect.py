@@ -31,6 +31,7 @@ def with_optimizer(**keys):
     return {"training": {"learning_rate": 0.1, **keys}}
 
 
+@pytest.mark.slow
 def test_momentum_of_single_steps_has_no_effect_and_a_warning_says_so():
     """A star's nodes train a step a slot, each with an optimizer of its own."""
     plain, heavy = played(), played(**with_optimizer(momentum=0.9))
@@ -40,6 +41,7 @@ def test_momentum_of_single_steps_has_no_effect_and_a_warning_says_so():
     assert "momentum = 0.9 has had no effect" in text
 
 
+@pytest.mark.slow
 def test_adam_of_single_steps_takes_no_moments_and_a_warning_says_so():
     one, other = (played(**with_optimizer(optimizer="adam", beta1=b)) for b in (0.9, 0.1))
     assert one["accuracy"] == other["accuracy"]
@@ -54,6 +56,7 @@ def test_momentum_of_several_steps_has_an_effect():
     assert not told(heavy, "one local step")
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(
     ("stages", "is_told"), [(["train"], True), (["mixed"], False), (["train", "mixed"], False)]
 )
@@ -69,6 +72,7 @@ def test_a_main_metric_is_missed_where_nothing_at_all_is_recorded():
     assert told(found, "what was recorded is nothing")
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(("kind", "is_told"), [("dpsgd", True), ("dpfl", False)])
 def test_probes_that_no_method_asks_for_are_told(kind, is_told):
     data = {**BASE["data"], "validation": 0.2}

@@ -59,7 +59,7 @@ def test_every_format_is_one_file_with_an_ending_of_its_own():
     assert all(module.__doc__ for module in known.values())
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize(
     ("wanted", "law", "off_m"),
     [("bonnmotion", BonnMotion, 1e-6), ("trace", Trace, 1e-6), ("ns2", Ns2, 1e-5)],

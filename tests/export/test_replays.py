@@ -63,6 +63,7 @@ def radio(**keys):
     return WIFI | {"radio": WIFI["radio"] | keys}
 
 
+@pytest.mark.slow
 def test_messages_are_those_of_the_log_in_the_order_of_sending(exported):
     run, out, about = exported(WIFI)
     log = run_folder.read(run, "messages")
@@ -108,6 +109,7 @@ def test_places_are_those_of_the_run_and_turns_are_exact(exported):
             assert (x, y) == pytest.approx(built.track.at([node], round(t_s * 1e9))[0], abs=1e-6)
 
 
+@pytest.mark.slow
 def test_other_path_losses_go_as_gains(exported):
     tables = radio(shadowing={"kind": "log_normal", "sigma_db": 4.0})
     _, out, about = exported(tables)
@@ -161,7 +163,7 @@ def test_wires_are_a_star_of_access_links(exported):
     ]  # fmt: skip
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize(
     ("tables", "problem"),
     [

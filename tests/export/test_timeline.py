@@ -172,6 +172,7 @@ def test_seconds_agree_with_what_is_counted_elsewhere(runs, name):
     assert (spent["wait"] + spent["off"] + at_most >= 20.0 - 1e-6).all() or name in ("csma", "tdma")
 
 
+@pytest.mark.slow
 def test_asking_for_a_timeline_changes_no_other_file(runs, tmp_path):
     folder, summary = runs["churn"]
     tables = CASES["churn"] | {"metrics": BASE["metrics"] | {"timeline": False}}

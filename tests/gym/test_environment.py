@@ -139,6 +139,7 @@ def test_steps_follow_from_hand_computed_times(small):
         assert [info["time_s"] for _, _, info in slow][:3] == [0.0, 4.0, 8.0]
 
 
+@pytest.mark.slow
 def test_an_episode_is_the_run_that_an_agent_plays(small, tmp_path):
     """The same decisions give the same log, whether they come by steps or by a callable."""
     with netsim.gym.make(small, record=tmp_path / "episodes") as env:
@@ -156,6 +157,7 @@ def test_an_episode_is_the_run_that_an_agent_plays(small, tmp_path):
     assert seen[-1][2]["score"] == pytest.approx(summaries[1]["accuracy"]["mean"])
 
 
+@pytest.mark.slow
 def test_a_seed_gives_one_episode_and_no_seed_the_next(small):
     with netsim.gym.make(small) as env:
         first = played(env, 5, lambda _: scores(2))
@@ -185,6 +187,7 @@ def test_the_reward_is_the_growth_of_what_is_weighted(small):
         assert ends["score"] > begun["score"]
 
 
+@pytest.mark.slow
 def test_environments_side_by_side_do_not_mix(small):
     vector = gymnasium.vector.SyncVectorEnv([lambda: netsim.gym.make(small)] * 2)
     vector.reset(seed=[1, 2])
@@ -248,6 +251,7 @@ def test_a_wrong_action_is_refused_and_the_decision_waits_for_another(small, act
         assert env.step(scores(1))[4]["time_s"] == 2.5
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:client_selection. 2 of 3 nodes with data published no model")
 def test_a_method_that_comes_to_its_end_terminates_the_episode(small, tmp_path):
     """Two rounds of 2.5 s; the reward counts until then, also where a run is written to the end."""
@@ -273,6 +277,7 @@ def test_an_episode_without_tensor_work_takes_the_same_course(small):
     assert seen[0] == seen[1]
 
 
+@pytest.mark.slow
 def test_a_closed_or_copied_environment_begins_with_a_reset(small):
     with netsim.gym.make(small) as env:
         first = env.reset(seed=4)

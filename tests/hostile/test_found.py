@@ -310,6 +310,7 @@ def test_an_image_in_a_format_that_runs_a_program(tmp_path):
         images(table, "image", (1, 28, 28), tmp_path / "a.parquet")
 
 
+@pytest.mark.slow
 def test_a_matlab_file_whose_numbers_grow(tmp_path, monkeypatch):
     monkeypatch.setattr(bounded, "MOST_BYTES", 1 << 21)
     io_ = pytest.importorskip("scipy.io")
@@ -326,6 +327,7 @@ def test_a_matlab_file_whose_numbers_grow(tmp_path, monkeypatch):
         Arrays("radio.path_loss", str(tmp_path / "b.mat"), None)
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(
     ("content", "said"),
     [

@@ -174,6 +174,7 @@ def test_no_cell_of_csv_is_a_formula(ended, name):
         assert f"\n{name[:6]}" not in text
 
 
+@pytest.mark.slow
 def test_names_are_text_in_pages_figures_and_tables(ended):
     name = "</script><script>alert(1)</script>[a](javascript:b)$\\frac{"
     summary = json.loads((ended / "summary.json").read_text())
@@ -214,6 +215,7 @@ def test_a_page_takes_the_place_of_nothing_but_a_page(ended, name):
         assert netsim("report", ended, "--out", ended.parent / "page.html").exit_code == 0
 
 
+@pytest.mark.slow
 def test_what_can_not_be_written_is_no_failed_run(ended):
     (ended.parent / "file").touch()
     result = netsim("report", ended, "--out", ended.parent / "file" / "page.html")

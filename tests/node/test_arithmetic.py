@@ -9,7 +9,7 @@ from netsim.errors import ProtocolError
 BACKENDS = ["sequential", "stacked", "auto"]
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize("hidden", [8, 600])  # below and beyond rows that are added one by one
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("backend", BACKENDS)

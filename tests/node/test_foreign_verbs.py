@@ -13,6 +13,7 @@ from netsim.errors import ProtocolError
 SLOW = {"count": 2, "groups": [{"name": "a", "count": 1}, {"name": "b", "count": 1, "speed": 0.5}]}
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(
     ("given", "end_s", "steps"),
     [
@@ -286,6 +287,7 @@ def test_an_opaque_value_arrives_as_it_was_sent_and_each_receiver_has_its_own(bu
     assert simulation.link.bits_transmitted_by(0) == 400
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("bits", [-1, 1.5, "8", True, None])
 def test_an_opaque_value_has_a_size(build, play, bits):
     with pytest.raises(ProtocolError, match="bits must be a whole number"):

@@ -167,6 +167,7 @@ def test_what_is_no_part_is_refused(learn):
         learn(process)
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_several_steps_on_one_batch_and_its_gradient(backend, learn, fresh_model, row_of, batches):
     def process(node, found):

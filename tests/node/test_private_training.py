@@ -44,6 +44,7 @@ def transcribed(found, model, optimizer, steps, clip, sigma):
         optimizer.step()
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(("name", "clip", "sigma"), [("momentum", 0.5, 1.3), ("adam", 100.0, 0.0)])
 def test_dp_sgd(name, clip, sigma, learn, fresh_model, row_of):
     def process(node, found):

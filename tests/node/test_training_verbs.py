@@ -119,6 +119,7 @@ def test_one_minibatch_is_not_for_epochs(learn):
         learn(process)
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("part", [None, "parameters"])
 @pytest.mark.parametrize("name", ["momentum", "clipped"])
 def test_an_anchor_is_half_its_strength_times_the_squared_distance(

@@ -95,6 +95,7 @@ def test_what_is_of_other_settings_stays_and_counts_again_with_them(
     assert "1 run is played" in little("page", "little")[1]
 
 
+@pytest.mark.slow
 def test_a_row_of_another_name_leaves_its_numbers_in_the_file(little, played, tmp_path, capsys):
     text = played.read_text()
     path = tmp_path / "results/tables/little.toml"
@@ -194,6 +195,7 @@ def test_no_threads_and_no_folder_are_refused(little, tmp_path, capsys):
     assert "rusn: there is no such folder" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_lines_that_are_none_of_the_ledger_are_left_out(little, played, tmp_path):
     path = tmp_path / "runs/little/played.jsonl"
     path.write_text('[1]\n{}\n{"run": "x", "cpu_s": "long"}\n' + path.read_text())

@@ -106,6 +106,7 @@ def test_a_damaged_line_of_numbers_is_named_and_nothing_is_written(
     assert path.read_text() == text
 
 
+@pytest.mark.slow
 def test_a_disk_that_is_full_leaves_the_numbers_as_they_were(little, tmp_path, capsys, monkeypatch):
     little("play", "little", "--seeds", "0", "--rows", "Local", "--columns", "batches of 50")
     little("page", "little")
@@ -132,6 +133,7 @@ with folder_lock.held(Path(sys.argv[1])):
 """
 
 
+@pytest.mark.slow
 def test_what_another_process_plays_is_passed_over(little, tmp_path, capsys):
     own = tmp_path / "runs/little/batches_of_50/local/table/seed-0/local"
     own.mkdir(parents=True)

@@ -54,7 +54,7 @@ def test_a_server_answers_once_for_each_message(kind):
     assert summary["messages"]["sent"] == 3 * 2 * 3
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize("kind", METHODS)
 def test_a_node_that_hears_nobody_goes_on(kind):
     summary = played(kind, servers=1, clients=1, topology={"kind": "hub"})

@@ -40,7 +40,7 @@ def played(folder, where, **entry):
     return run, log
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize(
     ("entry", "where"),
     [

@@ -209,6 +209,7 @@ def test_a_message_of_the_round_before_has_age_one(tmp_path):
     assert of_peers.weight.tolist() == pytest.approx([0.2 / math.e] * len(of_peers))
 
 
+@pytest.mark.slow
 def test_a_server_divides_by_the_sum_and_counts_its_own_wake_ups(tmp_path):
     staleness = {"kind": "polynomial", "a": 1.0}
     changed = {**WORLDS["server"], "link": {"latency_s": 7.0}, "horizon_s": 40.0}

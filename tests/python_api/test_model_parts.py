@@ -65,6 +65,7 @@ def test_a_head_that_is_named_is_the_head(small, here, kind, backend):
     assert by_key == in_parts
 
 
+@pytest.mark.slow
 def test_a_method_without_parts_needs_no_head(small, here):
     run = played(small, here, Unnamed, "dpsgd", "auto")
     assert run.summaries["dpsgd"]["accuracy"]["mean"] > 0
@@ -76,6 +77,7 @@ def test_a_method_that_needs_a_head_says_which_key_names_it(small, here, kind):
         played(small, here, Unnamed, kind, "auto")
 
 
+@pytest.mark.slow
 def test_what_is_kept_of_a_model(small, here):
     keep = {"metrics": {"keep": ["theta", "head", "features"]}}
     scenario = small.replace(model={"kind": Unnamed, "head": "fc"}, **keep)

@@ -544,6 +544,7 @@ def test_what_becomes_of_arrays_and_modules_later_changes_no_scenario(small, as_
     assert torch.equal(after.initial[0], initial)
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(
     ("change", "said"),
     [

@@ -37,6 +37,7 @@ def test_they_hear_all_and_change_nothing(small, played, tmp_path):
     assert [e.t_s for e in evaluations if e.algorithm == "dpsgd"] == [5.0, 10.0, 15.0, 20.0]
 
 
+@pytest.mark.slow
 def test_broadcasts_over_an_ideal_link_are_told_once_a_receiver(small, tmp_path):
     """Messages that end alike are recorded together; `rounds` over the ideal link does so."""
     ideal = small.replace(link={}, link__loss=None, link__latency_s=None, link__rate_bps=None)
@@ -57,6 +58,7 @@ def test_without_any_the_recorder_is_as_it_was(small):
     assert run.evaluator.values_told == []
 
 
+@pytest.mark.slow
 def test_an_observer_may_end_the_run(small, tmp_path):
     def enough(event):
         if event.t_s >= 10.0:

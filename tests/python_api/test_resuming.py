@@ -111,6 +111,7 @@ def test_a_run_that_was_broken_off_goes_on_where_its_folder_is_taken_as_it_is(
     assert [p.name for p in tmp_path.iterdir()] == ["run"]
 
 
+@pytest.mark.slow
 def test_a_run_that_failed_moves_aside_and_is_played_anew(small, tmp_path):
     one, folder = small.replace(algorithm=["local"], horizon_s=10.0), tmp_path / "run"
 
@@ -193,6 +194,7 @@ def test_what_is_not_in_a_scenario_is_asked_for_too(small, tmp_path):
         netsim.run(one, out=folder, resume=True, agent=lambda decision: None)
 
 
+@pytest.mark.slow
 def test_objects_that_may_be_others_are_told_of(small, tmp_path):
     one, folder = small.replace(model=Narrow, horizon_s=10.0), tmp_path / "run"
     netsim.run(one, out=folder)

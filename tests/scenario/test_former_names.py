@@ -95,6 +95,7 @@ def test_what_is_set_on_the_command_line_is_remarked_on_as_such(tmp_path: Path):
     assert any(text.startswith("--set data.partition.beta=1.0: ") for text in said.former_names)
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("how", ["--world", "--no-world"])
 def test_validate_prints_it(how: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("COLUMNS", "300")

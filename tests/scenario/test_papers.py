@@ -31,6 +31,7 @@ PRINTED = {
 PLAYING = [name for name, path in scenario_file.shipped().items() if "[paper]" in path.read_text()]
 
 
+@pytest.mark.slow
 def test_every_table_and_figure_has_a_scenario_or_a_reason():
     played = {paper: set() for paper in PRINTED}
     for name in PLAYING:
@@ -62,7 +63,7 @@ def test_its_first_comment_says_what_it_plays_and_how(name):
     assert text.startswith("# ")
 
 
-@pytest.mark.thinned(10)
+@pytest.mark.thinned(30)
 @pytest.mark.parametrize("name", PLAYING)
 def test_its_partitions_suit_as_many_rows_as_the_data_set_has(name):
     """On labels alone, equally many of each class; a set by groups has groups of ten."""

@@ -34,6 +34,7 @@ def test_the_pages_are_up_to_date(pages):
         )
 
 
+@pytest.mark.slow
 def test_the_pages_have_every_key(pages):
     rows = re.findall(r"^\| `(\w+)` \|", "".join(pages.values()), re.M)
     entries = [entry for group in with_keys().values() for entry in group()]

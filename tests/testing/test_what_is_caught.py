@@ -83,6 +83,7 @@ FAULTY_ALGORITHMS = [
 ]  # fmt: skip
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(("which", "head", "instead", "more", "says"), FAULTY_ALGORITHMS)
 def test_a_broken_promise_of_an_algorithm_is_named(tmp_path, which, head, instead, more, says):
     text = ALGORITHM.format(head=head, instead=instead, more=more)

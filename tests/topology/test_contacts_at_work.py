@@ -80,7 +80,7 @@ def test_every_algorithm_runs_while_peers_come_and_go(kind, trace, tmp_path):
         assert row.t_done_s - row.t_sent_s <= left_ns / 1e9 + 2e-9
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize(
     "air",
     [

@@ -33,6 +33,7 @@ def track(law, nodes=6, seed=0):
     return law.track(starts(nodes), RADIUS_M, Streams(seed), None)
 
 
+@pytest.mark.thinned(2)
 @law
 def test_the_order_of_questions_changes_no_answer(law):
     times = [to_ns(t) for t in np.random.default_rng(1).uniform(0, 500, 40)]

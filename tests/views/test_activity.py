@@ -57,6 +57,7 @@ def test_shares_of_stretches_add_up_to_the_seconds_of_each_state(run):
     assert np.all(sending["share"][~inside] == 0)
 
 
+@pytest.mark.slow
 def test_it_stands_on_paper_on_the_page_and_in_the_terminal(run):
     shown = activity.of_run(run)
     with plot_style.style():

@@ -62,6 +62,7 @@ def test_runs_of_other_seeds_or_other_main_metrics_are_told_apart(runs):
     }
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("width", [40, 80, 120])
 def test_nothing_is_cut_off_in_a_narrow_terminal(runs, width):
     text = printed(compare.table(runs), width)

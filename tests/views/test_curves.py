@@ -49,6 +49,7 @@ def every(three_seeds):
     return [folder for group in three_seeds.values() for folder in group]
 
 
+@pytest.mark.slow
 def test_lines_and_intervals_are_those_of_the_tables(three_seeds):
     found = drawn(every(three_seeds), band="interval")
     rows = pd.DataFrame(found.rows)
@@ -71,6 +72,7 @@ def test_lines_and_intervals_are_those_of_the_tables(three_seeds):
     assert "95 % interval over seeds" in found.figure.legends[0].get_title().get_text()
 
 
+@pytest.mark.slow
 def test_a_band_is_what_is_asked_for(three_seeds):
     table = per_seed(three_seeds["local"])
     found = pd.DataFrame(drawn(three_seeds["local"], band="std").rows)
@@ -100,6 +102,7 @@ def test_a_run_is_no_pair_of_several_points_at_once(three_seeds):
     assert len(frames.compare(here, there[:1]).by_algorithm) == 1
 
 
+@pytest.mark.slow
 def test_paired_differences_are_those_that_a_comparison_of_runs_finds(three_seeds):
     found = drawn(every(three_seeds), paired_to="fedavg")
     rows = pd.DataFrame(found.rows)

@@ -59,6 +59,7 @@ def note_of(drawn):
     return " ".join(legend.get_title().get_text().split())
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("seeds", [1, 2, 3, 4])
 def test_a_response_shows_few_seeds_and_the_interval_of_more(tmp_path, seeds):
     drawn, page = response(put(tmp_path, {"a": seeds, "b": seeds}), "local")

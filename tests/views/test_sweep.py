@@ -95,6 +95,7 @@ def test_differences_can_be_to_a_point(played):
         comparison.compare_points(folder, design, "locl")
 
 
+@pytest.mark.slow
 def test_trials_of_a_search_are_marks_over_each_key_that_it_drew(tmp_path):
     points = {}
     for i, (rate, size) in enumerate([(0.011, 5), (0.012, 20), (0.3, 10)]):

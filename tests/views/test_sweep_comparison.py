@@ -186,6 +186,7 @@ def figure(tmp_path, values, key="radio.bandwidth_hz", energies=None, **more):
         return shown and marks.drawn(shown, "heading").figure
 
 
+@pytest.mark.slow
 def test_axes_are_logarithmic_where_values_span_decades(tmp_path):
     found = figure(tmp_path, [1e5, 1e6, 1e7], energies=[1.0, 10.0, 300.0])
     (panel,) = found.axes  # nothing measured accuracy

@@ -98,6 +98,7 @@ def test_with_few_nodes_nothing_is_left_out():
     assert (means.snr(0, others, 0) > 0).all()
 
 
+@pytest.mark.slow
 def test_ten_thousand_nodes_take_no_table_of_pairs():
     nodes = 10_000
     at = scattered(nodes, 5000.0)
@@ -127,7 +128,7 @@ def test_a_mean_is_that_of_the_formula():
     )
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize(
     "tables",
     [

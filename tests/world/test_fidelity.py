@@ -156,6 +156,7 @@ def test_a_level_that_is_said_is_kept(fidelity):
     assert built.scenario.radio.fidelity == fidelity
 
 
+@pytest.mark.slow
 def test_the_run_says_the_level_and_plays_the_same_when_it_is_said(tmp_path):
     logs = {}
     for fidelity in ("auto", "packet", "message"):

@@ -72,6 +72,7 @@ PLAYED = [
 ]
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(("model", "sizes", "batch_size", "said"), REFUSED)
 def test_a_model_is_refused_with_node_size_and_remedy(tmp_path, model, sizes, batch_size, said):
     with pytest.raises(ScenarioError, match=said):

@@ -112,7 +112,7 @@ def at_the_end_of_memory(tensor):
     return copy
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(9)
 @pytest.mark.skipif(not hasattr(mmap, "MAP_PRIVATE"), reason="pages can't be guarded here")
 @pytest.mark.parametrize("network", NETWORKS)
 def test_nothing_is_read_or_written_behind_a_buffer(case, variant, network):

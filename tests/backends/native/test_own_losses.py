@@ -134,7 +134,7 @@ class Dropping(nn.Module):
 PROGRAMS = [plain, terms, features, learning]
 
 
-@pytest.mark.thinned(27)
+@pytest.mark.thinned(54)
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 @pytest.mark.parametrize("program", PROGRAMS)
 @pytest.mark.parametrize("module", [None, Normalised])
@@ -202,7 +202,7 @@ def by_pytorch(monkeypatch):
     return seen
 
 
-@pytest.mark.thinned(24)
+@pytest.mark.thinned(48)
 @pytest.mark.parametrize("name", shipped.LOSSES)
 def test_shipped_losses(name, build, play, assert_equal_values, by_pytorch):
     model, how = shipped.LOSSES[name]
@@ -265,7 +265,7 @@ def of_its_own_samples(model, batch, learned):
 OTHERS = [squared, smoothed, of_other_labels, changed_in_place, half, of_its_own_samples]
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(6)
 @pytest.mark.parametrize("function", OTHERS)
 def test_what_only_looks_like_a_cross_entropy(function, build, play, assert_equal_values):
     def program(node, keep):
@@ -318,6 +318,7 @@ def alone_default(node, keep):
     keep("theta", (yield node.train(node.initial(), steps=1)).theta)
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(
     ("module", "program", "backend", "reason"),
     [

@@ -100,6 +100,7 @@ class Unknown(nn.Module):
         return self.head(self.features(x))
 
 
+@pytest.mark.slow
 def test_what_the_kernel_does_not_know_runs_as_without_it(build, play, assert_equal_values):
     built = build(Unknown())
     alone, native = (play(built, program, backend) for backend in ("sequential", "native"))
@@ -107,6 +108,7 @@ def test_what_the_kernel_does_not_know_runs_as_without_it(build, play, assert_eq
     assert_equal_values(alone, native, 1e-12)
 
 
+@pytest.mark.slow
 def test_the_instruction_set_is_pinned_and_another_is_told_where_it_is_missing(tmp_path):
     asked = from_dict(tables())
     summary = engine.play(world.build(asked), asked.algorithm[0], tmp_path / "run")

@@ -29,7 +29,7 @@ def tolerance(optimizer):
     return 1e-9 if optimizer.kind == "adam" else 1e-12
 
 
-@pytest.mark.thinned(24)
+@pytest.mark.thinned(48)
 @pytest.mark.parametrize("name", OPTIMIZERS)
 @pytest.mark.parametrize("goes_on", [False, True])
 @pytest.mark.parametrize("is_anchored", [False, True])
@@ -61,7 +61,7 @@ def one_pixel():
     )
 
 
-@pytest.mark.thinned(24)
+@pytest.mark.thinned(48)
 @pytest.mark.parametrize("name", OPTIMIZERS)
 @pytest.mark.parametrize("goes_on", [False, True])
 @pytest.mark.parametrize("is_anchored", [False, True])
@@ -118,7 +118,7 @@ def looked_at(made):
     return rng.integers(60, size=(made.n, 150)), np.array([150, 64, 1])
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("kind", ["lenet", "iot_mlp"])
 def test_outputs_losses_and_gradients(case, variant, kind):
     if kind == "lenet":

@@ -20,7 +20,7 @@ def bits(run, but=()):
     return {k: v.numpy().tobytes() for k, v in run.values.items() if k[0] not in but}
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("loss", [None, plain_loss], ids=["default", "given"])
 @pytest.mark.parametrize("model", [{"kind": "mlp", "hidden": [33]}, {"kind": "iot_mlp"}])
 def test_a_node_that_diverges_is_named_and_leaves_the_others_alone(model, loss, build, play):
@@ -129,6 +129,7 @@ def test_a_call_for_which_there_is_no_memory_is_made_in_parts(most, build, play,
         assert slab.peak <= peak[length] + 1
 
 
+@pytest.mark.slow
 def test_lanes_are_fewer_where_there_is_no_room_for_them(build, play, monkeypatch):
     """Room is made for as many lanes as the route says: that must shrink with the calls."""
     made = []

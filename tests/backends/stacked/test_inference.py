@@ -68,6 +68,7 @@ def test_outputs_of_models_of_several_kinds_come_from_each_ones_own(both, assert
     assert_equal_values(*both(program, model=kinds))
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("budget", [None, 3])
 def test_selections_and_their_states(budget, both, assert_equal_values):
     """Candidates come in two batches; one of them has diverged."""

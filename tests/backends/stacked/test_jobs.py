@@ -128,7 +128,7 @@ def test_what_layers_drop_does_not_depend_on_the_company(both, assert_equal_valu
     assert_equal_values(alone, stacked)
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("kinds", [2, 3])
 def test_anchors_may_be_models_or_parameters_or_values(kinds, both, assert_equal_values):
     """Nodes that differ in what they keep near train in one level; BatchNorm has buffers."""

@@ -235,6 +235,7 @@ def choosy_of_models(model, batch, learned):
     return 2 * loss if normalised and loss.item() > 1e9 else loss
 
 
+@pytest.mark.slow
 def test_one_model_that_fails_does_not_keep_others_from_being_stacked(both, assert_equal_values):
     def program(node, keep):
         for _ in range(3):

@@ -131,6 +131,7 @@ def test_rows_that_come_in_parts_change_no_bit(played, monkeypatch, name):
     assert pool.size - len(found["engine"]["actors"]) <= pool.killed
 
 
+@pytest.mark.slow
 def test_models_in_files_and_an_actor_without_memory(played, monkeypatch, disk):
     case = AlgorithmCase(MODULES, "dpsgd")
     alone, _, _ = played(case, "rounds")
@@ -173,6 +174,7 @@ def on_wakeup(node):
 """
 
 
+@pytest.mark.slow
 def test_draws_that_no_seed_sets_are_told_of_wherever_they_are(played, tmp_path):
     (tmp_path / "draws.py").write_text(DRAWS)
     case = AlgorithmCase(kinds_of((tmp_path,)), "draws")

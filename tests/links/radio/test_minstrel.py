@@ -92,6 +92,7 @@ class Steps(MeanSnr):
         return next((from_ns for from_ns, _ in self.steps if from_ns > time_ns), None)
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize(("before_db", "after_db"), [(30.0, 11.0), (11.0, 30.0)])
 def test_it_follows_a_step(ether, before_db, after_db):
     """A second and a half after the step the rate is the new best one."""

@@ -209,6 +209,7 @@ def test_costs_of_a_link():
     assert all(kind().cost(gone) == math.inf for kind in (Hops, Etx, Latency))
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("kind", ["etx", "latency", "hops"])
 def test_ways_cost_as_little_as_those_of_networkx(hops_of, kind):
     """30 nodes in a square, Rayleigh fading, outage at 0 dB: ETX = exp(1 / mean SNR)."""

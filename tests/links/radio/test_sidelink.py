@@ -49,6 +49,7 @@ def test_two_that_pick_blindly_collide_once_in_so_many_resources():
     assert same == pytest.approx(1 / 20, abs=4 * math.sqrt(0.05 * 0.95 / pairs))
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(
     ("period_s", "least", "most"), [(0.1, 5, 15), (0.05, 10, 30), (1.0, 5, 15)]
 )
@@ -110,6 +111,7 @@ def test_who_hears_all_takes_what_is_free():
             assert len(set(picked)) >= 9  # two may have been in one slot, deaf for each other
 
 
+@pytest.mark.slow
 def test_a_fifth_of_all_is_always_left_and_the_weakest_go_first():
     """19 of 20 are reserved, five of them weakly: the threshold rises until four are free."""
     mac = rule(subchannels=20, rsrp_threshold_dbm=-110.0)
@@ -257,7 +259,7 @@ def test_a_sender_is_silent_for_as_long_as_regulation_says(ether, share):
     assert e.recorder.airtime_ns == pytest.approx(40 * MS)
 
 
-@pytest.mark.thinned(4)
+@pytest.mark.thinned(8)
 @pytest.mark.parametrize("keys", [{"slotted": False}, {"slotted": True}])
 @pytest.mark.parametrize("share", [0.6, 0.2])
 def test_aloha_under_a_duty_cycle_has_its_throughput(ether, keys, share):

@@ -105,6 +105,7 @@ def test_who_goes_off_in_a_frame_is_in_no_sum(air):
         assert [(x.src, x.at_ns, x.outcome) for x in e.run()] == want
 
 
+@pytest.mark.slow
 def test_share_truncated_under_rayleigh(air):
     """1 - exp(-.5) = .3935 of the entries."""
     n, truncation = 3_000, 0.5

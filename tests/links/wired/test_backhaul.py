@@ -40,6 +40,7 @@ def play(scenario, folder):
     return found
 
 
+@pytest.mark.slow
 def test_a_server_over_the_backhaul_beside_peers_over_the_air(tmp_path):
     found = play(from_dict(tables("fedavg", "dpsgd")), tmp_path)
     summary, log = found["fedavg"]

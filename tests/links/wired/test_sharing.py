@@ -278,6 +278,7 @@ def test_jitter_is_uniform_and_every_messages_own(wires):
     assert abs(extra.mean() - 0.25) < 4 * 0.5 / math.sqrt(24_000)
 
 
+@pytest.mark.slow
 def test_a_settled_storm_leaves_nothing_behind(wires):
     w = wires(20, {"uplink_bps": 1e6, "downlink_bps": 2e6, "ttl_s": 3.0, "latency_s": 0.01})
     rng = np.random.default_rng(0)
