@@ -541,12 +541,22 @@ def ordered(folder: Path, runs: Iterable[Path]) -> list[Path]:
         Sub-folders, called as their algorithms are.
     """
     try:
+        changed_ns = (folder / "scenario.toml").stat().st_mtime_ns
+    except OSError:  # there is none
+        return sorted(runs)
+    places = _places(folder, changed_ns)
+    return sorted(runs, key=lambda run: (places.get(run.name, len(places)), run.name))
+
+
+@lru_cache(maxsize=16)
+def _places(folder: Path, _changed_ns: int) -> Mapping[str, int]:
+    """The place of each algorithm in a folder's scenario; empty where it can't be read."""
+    try:
         entries = scenario_tables(folder).get("algorithm")
-    except ScenarioError:  # no scenario, or none that can be read
+    except ScenarioError:
         entries = None
     named = entries if isinstance(entries, list) else ()
-    places = {algorithm_of({"algorithm": one}, ""): k for k, one in enumerate(named)}
-    return sorted(runs, key=lambda run: (places.get(run.name, len(places)), run.name))
+    return {algorithm_of({"algorithm": one}, ""): k for k, one in enumerate(named)}
 
 
 def scenario_file(folder: Path) -> Path:

@@ -8,6 +8,7 @@ from netsim.errors import ScenarioError
 from netsim.recording import metrics, run_folder, summary
 from netsim.recording.reader import begun_folders
 from netsim.recording.recorder import Recorder
+from netsim.views.gathering.comparison import folders_of_seed
 
 S = 1_000_000_000
 
@@ -186,3 +187,13 @@ def test_pooled_means_weigh_nodes_by_their_test_samples():
     assert found["mean"] == pytest.approx(0.5)
     assert found["pooled"] == pytest.approx(0.35)
     assert "pooled" not in summary.summarise(rows, {"name": "n"})["accuracy"]
+
+
+def test_a_seed_of_a_sweep_has_its_runs_in_that_order_too(tmp_path, written):
+    """Differences are to the first one."""
+    for name in ("dpsgd", "alpha"):
+        written(tmp_path / "lr=1" / "seed-0" / name, name, nodes=2, evaluations=2)
+    names = 'kind = "dpsgd"\n[[algorithm]]\nkind = "local"\nname = "alpha"\n'
+    (tmp_path / "scenario.toml").write_text(f"[[algorithm]]\n{names}")
+    found = folders_of_seed(tmp_path / "lr=1", 0)
+    assert [folder.name for folder in found] == ["dpsgd", "alpha"]

@@ -487,8 +487,9 @@ def point_results(
 
 
 def folders_of_seed(point: Path, seed: int) -> list[Path]:
-    """The runs of one seed at a point that have ended, one an algorithm."""
-    return sorted(path.parent for path in point.glob(f"seed-{seed}/*/summary.json"))
+    """The runs of one seed at a point that have ended, one an algorithm, as the sweep has them."""
+    ended = [path.parent for path in point.glob(f"seed-{seed}/*/summary.json")]
+    return run_folder.ordered(point.parent, ended)
 
 
 def _runs(point: Path, swept: SweepDesign) -> dict[str, dict[int, Row]]:
