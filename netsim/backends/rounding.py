@@ -9,11 +9,14 @@ of the row alone.
 Deep models can amplify rounding until PyTorch's own float32 is as far from its float64 as training
 has moved a tensor. There float32 can't tell a mistake from rounding. So where it differs, the same
 is computed in float64, where rounding stays small: a backend has only rounded if it agrees there,
-and if its float32 is about as near to that as PyTorch's float32 is.
+and if its float32 is about as near to that as PyTorch's float32 is. In the numbers of the model,
+rounding is what comes of another last bit of the start.
 """
 
+from collections.abc import Sequence
+
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from netsim.learning.jobs import Optimizer
 
@@ -59,12 +62,68 @@ def beyond_rounding(
         return None
     if not bool(ours.isfinite().all()):
         return "is not finite"
-    most = float((ours - plain).abs().max())
-    moved, size = float((plain - start).abs().max()), float(plain.abs().max())
-    rounding = ROUNDINGS * torch.finfo(plain.dtype).eps * max(size, farthest)
-    if most <= SHARE[plain.dtype] * moved + rounding:
+    most, moved = _distance(ours, plain), _distance(plain, start)
+    if most <= SHARE[plain.dtype] * moved + _rounding(plain, farthest):
         return None
     return f"differs by {most:.1e}, having moved by {moved:.1e}"
+
+
+def nudge(model: nn.Module, seed: int) -> None:
+    """Change the last bits of a model's parameters.
+
+    Parameters
+    ----------
+    model : torch.nn.Module
+        Each number of its parameters goes up or down by one unit of rounding.
+    seed : int
+    """
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.is_floating_point():
+                ups = torch.randint(2, parameter.shape, generator=generator) * 2 - 1
+                step = torch.finfo(parameter.dtype).eps * ups.to(parameter.device, parameter.dtype)
+                parameter.add_(parameter * step)
+
+
+def amplifies(
+    ours: Tensor, plain: Tensor, others: Sequence[Tensor], start: Tensor, farthest: float
+) -> bool | None:
+    """Return whether ours is as near to plain as others are that began with other last bits.
+
+    Parameters
+    ----------
+    ours, plain : torch.Tensor
+        Of one shape.
+    others : sequence of torch.Tensor
+        By the same loop as plain, from a start that `nudge` changed.
+    start : torch.Tensor
+        What they were before training.
+    farthest : float
+        How far training has moved any number of the model.
+
+    Returns
+    -------
+    bool or None
+        None if it is farther; False if the others themselves are too far apart to tell.
+    """
+    if not plain.numel():
+        return True
+    spread = max(_distance(other, plain) for other in others)
+    told = beyond_rounding(ours, plain, start, farthest)
+    if told is not None and not _distance(ours, plain) <= OWN_ROUNDING * spread:
+        return None
+    return spread <= TELLS_NOTHING * _distance(plain, start) + _rounding(plain, farthest)
+
+
+def _distance(one: Tensor, other: Tensor) -> float:
+    return float((one - other).abs().max())
+
+
+def _rounding(plain: Tensor, farthest: float) -> float:
+    """Return the difference that is rounding, whatever training has moved."""
+    size = max(float(plain.abs().max()), farthest)
+    return ROUNDINGS * torch.finfo(plain.dtype).eps * size
 
 
 def rounds_like(ours: Tensor, plain: Tensor, exact: Tensor, start: Tensor) -> bool:
@@ -79,7 +138,7 @@ def rounds_like(ours: Tensor, plain: Tensor, exact: Tensor, start: Tensor) -> bo
     start : torch.Tensor
         What they were before training.
     """
-    own, moved = float((plain - exact).abs().max()), float((exact - start).abs().max())
-    if own > TELLS_NOTHING * moved:
+    own = _distance(plain, exact)
+    if own > TELLS_NOTHING * _distance(exact, start):
         return bool(ours.isfinite().all())
-    return float((ours - exact).abs().max()) <= OWN_ROUNDING * own
+    return _distance(ours, exact) <= OWN_ROUNDING * own

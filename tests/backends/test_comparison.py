@@ -99,3 +99,38 @@ def test_the_loop_in_float64_is_the_same_training(comparison):
     assert exact.row.dtype == torch.float64
     moved = (plain.row - comparison.start).abs().max()
     assert (exact.row - plain.row).abs().max() < 1e-4 * moved
+
+
+def test_what_another_last_bit_of_the_start_makes_is_no_difference(build):
+    """Also for the sequential backend, which float64 does not judge alone."""
+    made = amplifying(build)
+    comparison = Comparison(made.architectures[0], made.shards, made.streams, Optimizer("sgd", 0.1))
+    plain, ours = comparison._plain(0), comparison._trained(0, nudged=99)
+    assert difference(made.architectures[0], ours, plain, comparison.start) is not None
+    right = Sequential(made.shards, made.streams)
+    assert comparison._only_amplifies(right, ours, plain, 0)
+    assert not comparison._only_amplifies(Mistaken(made.shards, made.streams), ours, plain, 0)
+
+
+@pytest.mark.parametrize("share", [0.02, 0.5])
+def test_what_no_last_bit_makes_is_a_difference(built, comparison, share):
+    plain, right = comparison._plain(0), Sequential(built.shards, built.streams)
+    assert comparison._only_amplifies(right, comparison._trained(0, nudged=99), plain, 0)
+    assert not comparison._only_amplifies(right, away(comparison, plain, share), plain, 0)
+
+
+def test_a_frozen_tensor_tells_as_much_as_others(build):
+    made = build(training={"dtype": "float32", "batch_size": 7})
+    architecture = made.architectures[0]
+    fresh = architecture.fresh
+
+    def frozen():
+        module = fresh()
+        next(module.parameters()).requires_grad_(False)
+        return module
+
+    architecture.fresh = frozen
+    comparison = Comparison(architecture, made.shards, made.streams, Optimizer("sgd", 0.1))
+    plain, ours = comparison._plain(0), comparison._trained(0, nudged=99)
+    nobody = object()  # float64 is not asked
+    assert comparison._only_amplifies(nobody, ours, plain, 0)
