@@ -73,8 +73,7 @@ batch_size = {batch}
 every_s = 1000.0
 common_test_samples = 20
 [[algorithm]]
-kind = "dpsgd"
-local_steps = {steps}
+{method}
 """
 
 EXCHANGES = {
@@ -82,12 +81,23 @@ EXCHANGES = {
     "clocks": 'schedule = "poisson"\nrate_hz = 0.5',
 }
 """Schedules: in rounds, where all train at a time, or by clocks, where a few do."""
+DPSGD = 'kind = "dpsgd"\nlocal_steps = {}'
+"""Mixes whole models."""
+MAPL = 'kind = "mapl"\nwarmup_rounds = 1'
+"""Mixes prototypes, and sends heads."""
 MODELS = {
-    "lenet": ('kind = "lenet"', 10, 20, (100.0, 300.0)),
-    "mapl_resnet": ('kind = "mapl"\nbackbone = "resnet18"', 10, 2, (2.0, 6.0)),
-    "mapl_shufflenet": ('kind = "mapl"\nbackbone = "shufflenet_v2"', 10, 4, (6.0, 18.0)),
+    "lenet": ('kind = "lenet"', DPSGD.format(20), 10, (100.0, 300.0)),
+    "mapl_resnet": ('kind = "mapl"\nbackbone = "resnet18"', DPSGD.format(2), 10, (2.0, 6.0)),
+    "mapl_shufflenet": (
+        'kind = "mapl"\nbackbone = "shufflenet_v2"',
+        DPSGD.format(4),
+        10,
+        (6.0, 18.0),
+    ),
+    "mapl_resnet_by_mapl": ('kind = "mapl"\nbackbone = "resnet18"', MAPL, 64, (2.0, 6.0)),
+    "mapl_shufflenet_by_mapl": ('kind = "mapl"\nbackbone = "shufflenet_v2"', MAPL, 64, (2.0, 6.0)),
 }
-"""Tables of models, batch size, steps of a training, and two lengths of a run [s]."""
+"""Tables of models, method, batch size, and two lengths of a run [s]."""
 
 COLUMNS = {
     "what": "<28s",
@@ -288,7 +298,7 @@ def timed(folder: Path, model: str, exchange: str, rounds: int) -> list[dict[str
     rounds : int
         Runs each way, of which the shortest counts.
     """
-    table, batch, steps, lengths = MODELS[model]
+    table, method, batch, lengths = MODELS[model]
     ways = {"one process": ("run.threads=2",), "actors": ('run.engine="ray"', "run.actors=2")}
     least: dict[tuple[str, float], dict[str, Any]] = {}
     for number in range(rounds):
@@ -300,7 +310,7 @@ def timed(folder: Path, model: str, exchange: str, rounds: int) -> list[dict[str
                     exchange=EXCHANGES[exchange],
                     horizon_s=horizon_s,
                     batch=batch,
-                    steps=steps,
+                    method=method,
                 )
             )
             for way, sets in ways.items():

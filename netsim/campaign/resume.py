@@ -2,6 +2,7 @@
 
 import hashlib
 import importlib
+import json
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -59,6 +60,8 @@ class Unfinished:
     edits : dict of Path to dict
         By the folder of an algorithm that is under way: the keys that its `scenario.toml` has
         changed since, each with the value before and now. They hold from where the run goes on.
+    computed : dict of str to value
+        Keys of `[run]` that say where learning is computed from now on.
     """
 
     folder: Path
@@ -66,6 +69,7 @@ class Unfinished:
     path: str
     command: Command
     edits: Mapping[Path, Edits] = field(default_factory=dict)
+    computed: Mapping[str, Any] = field(default_factory=dict)
 
     def own(self, entry: AlgorithmEntry) -> Path:
         """The folder of one algorithm."""
@@ -105,7 +109,11 @@ def require_whole(folder: Path) -> None:
 
 
 def found(
-    folder: Path, modules: Mapping[str, ModuleType], with_changes: bool = False
+    folder: Path,
+    modules: Mapping[str, ModuleType],
+    with_changes: bool = False,
+    engine: str | None = None,
+    actors: int | None = None,
 ) -> Unfinished:
     """Read the folder of an unfinished run.
 
@@ -117,6 +125,10 @@ def found(
     with_changes : bool
         Whether what `scenario.toml` has changed since the run was begun shall hold from where it
         goes on.
+    engine : str or None
+        Where learning is computed from now on, which changes no result; None: as before.
+    actors : int or None
+        How many of them; None: as before.
 
     Raises
     ------
@@ -131,7 +143,13 @@ def found(
             f"{folder}: has no scenario.toml, so no run has begun in it; play the scenario with "
             f"netsim run SCENARIO --out {folder}"
         )
-    scenario = _scenario(path, modules)
+    computed = _computed(engine, actors)
+    scenario = _scenario(path, modules, computed)
+    if actors is not None and scenario.run.engine == "local":
+        raise ScenarioError(
+            f'{path}: actors = {actors}: [run] engine is "local", which has none; leave it out, or '
+            'name engine = "ray"'
+        )
     if scenario.sweep is not None and not sweep_folder.definition(folder):
         raise ScenarioError(
             f"{path}: [sweep] is not of the run that was begun here, which is one run; take the "
@@ -151,8 +169,16 @@ def found(
     problems = runner.machine_problems(scenario, str(path), modules, command.timing_only)
     if problems:
         raise ScenarioError("\n".join(problems))
-    run = Unfinished(folder, scenario, str(path), command)
+    run = Unfinished(folder, scenario, str(path), command, computed=computed)
     return replace(run, edits=_allowed_edits(run, modules, with_changes))
+
+
+def _computed(engine: str | None, actors: int | None) -> dict[str, Any]:
+    """Keys of `[run]` for another engine than the one before."""
+    found: dict[str, Any] = {} if engine is None else {"engine": engine}
+    if actors is not None or engine == "local":
+        found["actors"] = "auto" if actors is None else actors
+    return found
 
 
 def _allowed_edits(
@@ -325,7 +351,8 @@ def play(
                 return
             is_there = status.read(own) or any(part_files(own / name) for name in TABLES)
             if run_folder.scenario_file(own).is_file() and is_there:
-                going = _Going(own, run.command.timing_only, run.edits.get(own, {}), told, tell)
+                edits = run.edits.get(own, {})
+                going = _Going(own, run.command.timing_only, edits, run.computed, told, tell)
                 going.on(modules, observers, drawing)
                 return
             scenario = run.scenario.of(entry)
@@ -365,6 +392,8 @@ class _Going:
         Without tensor work: always played anew.
     edits : dict
         What holds from there on: by key the value before and then.
+    computed : dict of str to value
+        As of `Unfinished`.
     told : callable
         Told of the progress.
     tell : callable
@@ -374,6 +403,7 @@ class _Going:
     folder: Path
     timing_only: bool
     edits: Edits
+    computed: Mapping[str, Any]
     told: "Watcher"
     tell: Tell
 
@@ -425,7 +455,7 @@ class _Going:
             path = folder / "scenario.toml"
             written_into(folder)[path.name] = checksums.sha256(path)
             status.write(folder, {"state": "running"})
-            _note(folder / "environment.json", {"virtual_s": then_s, **now})
+            _note(folder / "environment.json", {"virtual_s": then_s, **now, **self.computed})
             tell(f"{folder}: goes on at {then_s:g} s{_moved(aside)}")
 
         replay = CheckpointReplay(journal, checkpoint, numbers, changed, when_there)
@@ -435,6 +465,8 @@ class _Going:
         )  # fmt: skip
 
     def _world(self, scenario: Scenario) -> "tuple[World, AlgorithmEntry]":
+        asked = scenario.run.model_copy(update=dict(self.computed))
+        scenario = scenario.model_copy(update={"run": asked})
         return runner.build(scenario, str(self.folder / "scenario.toml")), scenario.algorithm[0]
 
     def _from_then_on(
@@ -478,8 +510,11 @@ def _holds(path: Path, text: str) -> bool:
     return checksums.sha256(path) == hashlib.sha256(text.encode()).hexdigest()
 
 
-def _scenario(path: Path, modules: Mapping[str, ModuleType]) -> Scenario:
-    return check(draft_of(str(path), (), modules), modules)
+def _scenario(
+    path: Path, modules: Mapping[str, ModuleType], computed: Mapping[str, Any] | None = None
+) -> Scenario:
+    sets = [f"run.{key}={json.dumps(value)}" for key, value in (computed or {}).items()]
+    return check(draft_of(str(path), sets, modules), modules)
 
 
 def _is_done(folder: Path) -> bool:

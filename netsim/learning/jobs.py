@@ -142,6 +142,10 @@ class Job(Generic[W]):
         return tuple([cell() for cell in self.output_refs])
 
 
+def nobody() -> None:
+    """Stand in for a weak reference to a result that nobody holds."""
+
+
 class JobFailedError(Exception):
     """A job could not be run; what went wrong is the `__cause__`."""
 

@@ -123,12 +123,7 @@ def run(
     draft, objects, folders = parts(chosen)
     if agent is not None and not callable(agent):
         raise ScenarioError(f"{RUN}: agent = {agent!r}: must be callable, decision -> action")
-    if objects and chosen.tables.run.engine == "ray":
-        raise ScenarioError(
-            f'{draft.path}: [run] engine = "ray": algorithms and components that are objects of '
-            "this process do not reach the others; put them into files of a folder, "
-            "components=[folder]"
-        )
+    _require_at_home(draft.path, objects, chosen.tables.run.engine)
     if chosen.tables.sweep is not None:
         raise ScenarioError(
             f"{draft.path}: [sweep]: netsim.run plays one point; netsim.sweep(scenario) plays them "
@@ -139,7 +134,7 @@ def run(
         if observers != Observers() or agent is not None:
             told = "agent" if agent is not None else "observers"
             raise ScenarioError(f"{RUN}: resume=True: takes no {told}; leave one of both out")
-        there = _found_there(chosen, out, timing_only, progress)
+        there = _found_there(chosen, out, timing_only, progress, engine, actors)
         if there is not None:
             return there
     made: list[Path] = []
@@ -173,8 +168,28 @@ def run(
     return found
 
 
+def _require_at_home(path: str | Path, objects: object, engine: str) -> None:
+    """Refuse objects where actors compute, which they do not reach.
+
+    Raises
+    ------
+    ScenarioError
+    """
+    if objects and engine == "ray":
+        raise ScenarioError(
+            f'{path}: [run] engine = "ray": algorithms and components that are objects of '
+            "this process do not reach the others; put them into files of a folder, "
+            "components=[folder]"
+        )
+
+
 def _found_there(
-    scenario: Scenario, out: str | Path | None, timing_only: bool, progress: bool
+    scenario: Scenario,
+    out: str | Path | None,
+    timing_only: bool,
+    progress: bool,
+    engine: Literal["local", "ray"] | None,
+    actors: int | None,
 ) -> Run | None:
     """The run that a folder holds, gone on with where need be; None: it is to be played.
 
@@ -183,6 +198,9 @@ def _found_there(
     scenario : Scenario
     out : str, Path or None
     timing_only, progress : bool
+        As of `run`.
+    engine : str or None
+    actors : int or None
         As of `run`.
 
     Raises
@@ -225,7 +243,7 @@ def _found_there(
     why = "it failed"
     if not has_failed:
         try:
-            return resume(folder, scenario, progress=progress)
+            return resume(folder, scenario, engine=engine, actors=actors, progress=progress)
         except FolderBusyError:
             raise
         except (ScenarioError, AlteredError) as error:  # nothing was written
@@ -332,6 +350,8 @@ def resume(
     folder: str | Path,
     scenario: Scenario | None = None,
     *,
+    engine: Literal["local", "ray"] | None = None,
+    actors: int | None = None,
     progress: bool = False,
     tell: Callable[[str], object] | None = None,
 ) -> Run:
@@ -346,6 +366,10 @@ def resume(
     scenario : Scenario, optional
         The one that was begun, if it has objects: the folder knows these by their names alone, and
         takes from here what bears a name. Everything else is as the folder has it.
+    engine : {"local", "ray"}, optional
+        Where learning is computed from now on; None: as before. Results are the same.
+    actors : int, optional
+        How many; None: as before, and with `engine` as the folder's scenario says.
     progress : bool
         Show how it goes, in one line.
     tell : callable, optional
@@ -371,7 +395,9 @@ def resume(
         told(change)
     known = nullcontext(kinds_of(folders)) if scenario is None else kinds_for(scenario)
     with known as kinds, _line(progress) as watch:
-        run = campaign_resume.found(path, kinds)
+        run = campaign_resume.found(path, kinds, engine=engine, actors=actors)
+        if scenario is not None:
+            _require_at_home(path, parts(scenario)[1], run.scenario.run.engine)
         with folder_lock.held(path, take_over=True):
             ending = RunEnding(run.scenario, run.command.figures, run.command.report)
             played = campaign_resume.play(run, kinds, told, watch, ending=ending)

@@ -166,3 +166,21 @@ def api_key(node, k):
     from netsim.learning.jobs import BatchKey
 
     return BatchKey(node, "train", k)
+
+
+@pytest.mark.parametrize("backend", ["native", "stacked"])
+def test_a_state_that_is_made_late_leaves_the_model_in_place(build, play, backend):
+    """A model that is read while the state behind it is computed stays what it was."""
+    built, seen = build(training={"momentum": 0.9}), {}
+
+    def program(node, keep):
+        trained = yield node.train(node.initial(), steps=2)
+        seen[node.id] = trained.theta, trained.optimizer
+
+    play(built, program, backend)
+    for model, state in seen.values():
+        read = model.tensor()
+        before = read.clone()
+        assert state.tensor().any()
+        assert torch.equal(read, before)
+        assert model.tensor().data_ptr() == read.data_ptr()

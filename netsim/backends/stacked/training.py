@@ -8,6 +8,7 @@ so on a CPU the bits of a result do not depend on which other nodes train in the
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -22,7 +23,7 @@ from netsim.backends.stacked.workspace import LocalSteps, Plan, Workspace
 from netsim.learning import optimizers
 from netsim.learning.divergence import Divergences
 from netsim.learning.global_draws import generator, mask_seed
-from netsim.learning.jobs import Job
+from netsim.learning.jobs import Job, nobody
 from netsim.learning.refs import Cell
 from netsim.learning.shards import Shards
 from netsim.learning.transfer import to_device
@@ -271,8 +272,17 @@ class StateAfter(NamedTuple):
         return id(self.training), self.plan_key
 
     def make(self, cells: Sequence[Cell]) -> None:
-        """Train again for cells whose recipes are of this signature."""
-        jobs = [recipe.job for cell in cells if isinstance(recipe := cell.recipe, StateAfter)]
+        """Train again for cells whose recipes are of this signature.
+
+        The models that the trainings ended with stay where they are: somebody may be reading them.
+        """
+        jobs = [_for_its_state(r.job) for cell in cells if isinstance(r := cell.recipe, StateAfter)]
         for start in range(0, len(jobs), self.width):
             some = jobs[start : start + self.width]
             self.training.run(some, self.plan_key, self.width, with_states=True)
+
+
+def _for_its_state(job: Job[Any]) -> Job[Any]:
+    """A training of which only the optimiser's state is wanted."""
+    refs: Any = (*(nobody for _ in job.output_refs[1:]), job.output_refs[-1])
+    return dataclasses.replace(job, output_refs=refs)

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from netsim.console import terminal
-from netsim.console.options import Address, Components, Debug, Quiet, Watch
+from netsim.console.options import Address, Components, Debug, Engine, Quiet, Watch
 
 ALSO_CALLED = ("continue", "go-on", "restart")
 
@@ -30,6 +30,15 @@ def command(
     report: Annotated[
         bool | None,
         typer.Option("--report/--no-report", help="Write report.html \\[as the run was begun]."),
+    ] = None,
+    engine: Annotated[
+        Engine | None,
+        typer.Option(
+            metavar="WAY", help="local: learning here; ray: by actors \\[as the run was begun]."
+        ),
+    ] = None,
+    actors: Annotated[
+        int | None, typer.Option(min=1, help="How many \\[as the run was begun].")
     ] = None,
     address: Address = None,
     watch: Watch = False,
@@ -73,9 +82,15 @@ def command(
                 raise ScenarioError(
                     f"{run}: --with-changes: a sweep is of one scenario; leave it out"
                 )
+            if engine is not None or actors is not None:
+                option = "--actors" if engine is None else "--engine"
+                raise ScenarioError(
+                    f"{run}: {option}: is for the learning of one run; netsim sweep SCENARIO "
+                    f"--out {run} goes on with a sweep, with the workers that it names"
+                )
             sweeping.go_on(run, folders, quiet, report is not False, watch)
             return
-        found = resume.found(run, modules, with_changes)
+        found = resume.found(run, modules, with_changes, engine, actors)
         if not quiet:
             progress.announce(console, found.scenario)
         has_page = found.command.report if report is None else report

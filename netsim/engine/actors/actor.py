@@ -26,7 +26,7 @@ from netsim.engine.actors.packing import NOWHERE, Input, PackedJob, Unpacker
 from netsim.engine.backend_assembly import open_backend
 from netsim.learning.divergence import LARGEST_SUM, parameters_of
 from netsim.learning.global_draws import GlobalGenerators
-from netsim.learning.jobs import Job, JobFailedError, Optimizer
+from netsim.learning.jobs import Job, JobFailedError, Optimizer, nobody
 from netsim.learning.level import Levels
 from netsim.learning.refs import Cell, Ref
 from netsim.scenario import Scenario, component_files, load
@@ -234,10 +234,6 @@ def _read(kit: Kit, folder: Path) -> tuple[Scenario, dict[str, str]]:
     text = folder / "scenario.toml"
     text.write_text(kit.scenario, encoding="utf-8")
     return load(str(text), kinds=kinds_of(folders)), packages
-
-
-def nobody() -> None:
-    """Stand in for a weak reference to a result that nobody holds."""
 
 
 class ShardActor:
