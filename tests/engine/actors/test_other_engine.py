@@ -8,8 +8,13 @@ import netsim
 from netsim.engine import runner
 from netsim.engine.actors import opening
 from netsim.errors import NetsimError, ScenarioError
+from netsim.scenario import algorithm_files, to_toml
+from netsim.testing import AlgorithmCase
 
 from .inline import InlinePool
+
+MODULES = algorithm_files.algorithms()
+LEARNING = [name for name in MODULES if not algorithm_files.learns_itself(MODULES[name])]
 
 TABLES = {
     "horizon_s": 40.0,
@@ -44,13 +49,13 @@ def hashes(run):
 
 def stopped(scenario, folder, at_s):
     def stop(event):
-        if event.t_s > at_s:
+        if event.t_s >= at_s:
             signal.raise_signal(signal.SIGINT)
 
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with pytest.raises((NetsimError, KeyboardInterrupt)):
-            netsim.run(scenario, out=folder, on_wakeup=stop)
+            netsim.run(scenario, out=folder, on_wakeup=stop, on_evaluation=stop)
     finally:
         signal.signal(signal.SIGINT, before)
 
@@ -99,3 +104,23 @@ def test_what_no_engine_reads_is_refused(tmp_path, pools):
     with pytest.raises(ScenarioError, match="engine"):
         netsim.resume(folder, engine="cluster")
     assert before == {p: p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::netsim.RunWarning")
+@pytest.mark.parametrize("name", LEARNING)
+def test_checkpoints_of_any_method_are_alike_with_actors_and_without(tmp_path, pools, name):
+    case = AlgorithmCase(MODULES, name)
+    text = to_toml(case.scenario(case.schedules[-1], run={"device": "cpu"}))
+    (tmp_path / "own.toml").write_text(text)
+    scenario = netsim.load(tmp_path / "own.toml")
+    moments = []
+    alone = netsim.run(
+        scenario, out=tmp_path / "alone", on_wakeup=lambda event: moments.append(event.t_s)
+    )
+    at_s = max(moments, default=0.0) * 0.6
+    for begun, engine in (("ray", "local"), ("local", "ray")):
+        folder = tmp_path / begun
+        stopped(scenario.replace(run={"engine": begun}), folder, at_s)
+        assert hashes(netsim.resume(folder, engine=engine)) == hashes(alone)
+    assert len(pools) == 2
