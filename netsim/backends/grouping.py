@@ -23,6 +23,7 @@ from netsim.backends.ways import Ways
 from netsim.errors import is_out_of_memory
 from netsim.learning.architecture import Architecture
 from netsim.learning.divergence import Divergences
+from netsim.learning.functions import WrittenInPlaceError
 from netsim.learning.jobs import Job, JobFailedError
 from netsim.learning.refs import Cell, Ref
 from netsim.learning.shards import Shards
@@ -196,7 +197,9 @@ class GroupedExecution(Generic[R]):
                 return None
             kernel.prepare(signature, [ours], self._resources).run([ours], 1)
             self._plain.execute([plain])
-        except Exception:  # whatever a loss may raise
+        except Exception as error:  # whatever a loss may raise
+            if isinstance(error.__cause__, WrittenInPlaceError):
+                raise  # what it has written to is not what it was
             return None
         finally:
             self._plain.divergences.restore(before)

@@ -15,8 +15,8 @@ from torch import Tensor
 from netsim.backends.plain import looking
 from netsim.engine.assembly import Learning
 from netsim.engine.scores import SPLITS, Metrics, Pass, Scores
-from netsim.errors import ProtocolError
-from netsim.learning.functions import place_of
+from netsim.errors import ComputeError, NetsimError, ProtocolError, is_out_of_memory
+from netsim.learning.functions import place_of, require_unchanged, versions
 from netsim.learning.minibatches import Rows
 from netsim.learning.refs import Ref
 from netsim.learning.scheduler import Scheduler
@@ -28,6 +28,7 @@ from netsim.recording.schema import RECORDED, REPORTED
 from netsim.registry import Table
 from netsim.scenario.labels import shown
 from netsim.scenario.nodes import SERVER
+from netsim.units import to_s
 
 SAMPLES_AT_ONCE = 1 << 18
 """Outputs are kept for so many samples at most, those of all models together."""
@@ -287,7 +288,17 @@ class Evaluator:
         own = [i for i in range(len(passes)) if i not in found]
         cells = [passes[i].publication.ref.cell for i in own]
         for i, _ in zip(own, self._scheduler.brought(cells), strict=True):
-            found[i] = self._predicted(passes[i].publication, passes[i].rows)
+            try:
+                found[i] = self._predicted(passes[i].publication, passes[i].rows)
+            except Exception as error:  # whatever it may raise
+                if isinstance(error, NetsimError) or is_out_of_memory(error):
+                    raise
+                publication, now_s = passes[i].publication, to_s(self._scheduler.now_ns)
+                assert publication.predict is not None
+                raise ComputeError(
+                    f"node {publication.ref.owner} at {now_s:g} s: publish: "
+                    f"{place_of(publication.predict)} failed: {type(error).__name__}: {error}"
+                ) from error
         return [found[i] for i in range(len(passes))]
 
     @torch.no_grad()
@@ -296,11 +307,14 @@ class Evaluator:
         architecture, predict = publication.ref.architecture, publication.predict
         assert architecture is not None
         assert predict is not None
-        model = architecture.bind(publication.ref.tensor())
+        model = architecture.bind(publication.ref.tensor().clone())  # which it may adapt
         given = [g.tensor() if isinstance(g, Ref) else g for g in publication.given]
-        x = self._shards.x
+        x = self._shards.x[torch.from_numpy(rows).to(self._shards.x.device)]
+        read = [one for one in given if isinstance(one, Tensor)]
+        before = versions(read)
         with looking(architecture):
-            outputs: Tensor = predict(model, x[torch.from_numpy(rows).to(x.device)], *given)
+            outputs: Tensor = predict(model, x, *given)
+        require_unchanged(predict, read, before)
         shape = tuple(outputs.shape)
         wanted = len(rows), architecture.num_outputs
         if shape[:1] != wanted[:1] or outputs[:1].numel() != wanted[1]:

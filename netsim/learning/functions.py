@@ -217,6 +217,10 @@ def inferred_shapes(
     return tuple(result.shape)
 
 
+class WrittenInPlaceError(ValueError):
+    """A function has written to what it was given, which others hold, too."""
+
+
 def versions(values: Sequence[torch.Tensor]) -> list[int]:
     """Return the number of writes to each tensor, for `require_unchanged`."""
     return [value._version for value in values]
@@ -237,12 +241,12 @@ def require_unchanged(
 
     Raises
     ------
-    ValueError
+    WrittenInPlaceError
         Naming the function and the number of the tensor, counted from 1.
     """
     for number, (value, version) in enumerate(zip(values, before, strict=True), start=1):
         if value._version != version:
-            raise ValueError(
+            raise WrittenInPlaceError(
                 f"{place_of(fn)} changes tensor {number} of those that it is given in place, which "
                 "would change the model or value that others hold; work on a copy (.clone())"
             )

@@ -16,6 +16,7 @@ from math import prod
 from typing import Any, NamedTuple, Protocol
 from weakref import ref as weak
 
+import torch
 from torch import Tensor
 
 from netsim.learning.architecture import Architecture
@@ -340,9 +341,10 @@ class Scheduler:
             return self.past.numbers(refs)
         self.flush()
         cells = self.brought([ref.cell for ref in refs])
-        # Contiguous, as they are in a replay: sums of numpy go by the order in memory.
+        # Contiguous, as they are in a replay: sums of numpy go by the order in memory; and copies,
+        # since who asked may write to them.
         found = [
-            ref.tensor().detach().cpu().double().contiguous().numpy()
+            ref.tensor().detach().to("cpu", torch.float64, copy=True).contiguous().numpy()
             for ref, _ in zip(refs, cells, strict=True)
         ]
         if self.handed_out is not None:

@@ -52,11 +52,12 @@ def _run_one(job: Job[Measure], plain: Plain) -> Sequence[Tensor]:
     values = [r.tensor() for r in given]
     arguments = fill(work.given, values)
     batch = plain.shards.split(work.shard, work.split)
-    seen = [model.tensor(), *values, batch.x, batch.y]
+    seen = [*values, batch.x, batch.y]
     before = versions(seen)
     assert model.architecture is not None
+    own = model.tensor().clone()  # which the function may adapt
     with looking(model.architecture):
-        result = work.function(model.architecture.bind(model.tensor()), batch, *arguments)
+        result = work.function(model.architecture.bind(own), batch, *arguments)
     require_unchanged(work.function, seen, before)
     return checked_results(result, work.function, job)
 

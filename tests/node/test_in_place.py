@@ -1,0 +1,111 @@
+"""What a function writes in place changes no model and no value that others hold, or is refused."""
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+from netsim.errors import NetsimError
+
+
+def measured_with_another_model(model, batch):
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.mul_(0.5)
+    return model(batch.x).sum()
+
+
+def predicts_with_another_model(model, x):
+    for parameter in model.parameters():
+        parameter.data.mul_(0.5)  # which no counter of writes sees
+    return model(x)
+
+
+@pytest.mark.parametrize("verb", ["measure", "publish"])
+def test_a_function_may_adapt_the_model_that_it_is_given(learn, verb):
+    def process(node, found):
+        found.theta = theta = node.initial()
+        found.before = node.mix([theta], [1.0])
+        if verb == "measure":
+            found.sum = node.measure(measured_with_another_model, theta)
+        else:
+            node.publish(theta, "adapted", predict=predicts_with_another_model)
+        yield node.sleep(200.0)  # two evaluations
+
+    found = learn(process)
+    assert torch.equal(found.theta, found.before)
+
+
+def predicts_and_writes(model, x, given):
+    given.mul_(2.0)
+    return model(x)
+
+
+def measures_and_writes(model, batch, given):
+    given.mul_(2.0)
+    return model(batch.x).sum()
+
+
+def measures_and_writes_to_samples(model, batch, given):
+    batch.x.mul_(2.0)
+    return given.sum()
+
+
+def loss_that_writes(model, batch, learned, given):
+    with torch.no_grad():
+        given.mul_(2.0)
+    return F.cross_entropy(model(batch.x), batch.y) + given.sum()
+
+
+@pytest.mark.parametrize("backend", ["sequential", "stacked", "native"])
+@pytest.mark.parametrize(
+    "fn",
+    [
+        predicts_and_writes,
+        measures_and_writes,
+        measures_and_writes_to_samples,
+        loss_that_writes,
+    ],
+)
+def test_a_function_that_writes_to_what_it_is_given_is_refused(learn, fn, backend):
+    def process(node, found):
+        theta = node.initial()
+        given = node.mix([theta.part("head")], [2.0])
+        if fn is predicts_and_writes:
+            node.publish(theta, "given", predict=fn, given=[given])
+        elif fn is loss_that_writes:
+            yield node.train(theta, steps=2, loss=fn, given=[given])
+        else:
+            found.result = node.measure(fn, theta, given=[given])
+        yield node.sleep(1.0)
+
+    name = fn.__name__
+    with pytest.raises(NetsimError, match=rf"node 0 at 0 s: .*{name}.* changes tensor .* in place"):
+        learn(process, run={"backend": backend})
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_numbers_of_a_value_are_the_askers_own(learn, dtype):
+    def process(node, found):
+        found.value = value = node.initial().part("head")
+        found.before = node.mix([value], [1.0])
+        numbers = yield node.value(value)
+        numbers *= 7.0
+        again = yield node.value(value)
+        assert not np.array_equal(numbers, again)
+
+    found = learn(process, training={"learning_rate": 0.1, "dtype": dtype})
+    assert torch.equal(found.value, found.before)
+
+
+def predicts_nothing(model, x):
+    raise KeyError("boom")
+
+
+def test_a_prediction_that_fails_is_told_with_node_and_time(learn):
+    def process(node, found):
+        node.publish(node.initial(), "mine", predict=predicts_nothing)
+        yield node.sleep(1.0)
+
+    with pytest.raises(NetsimError, match=r"node 0 at 0 s: publish: predicts_nothing .*KeyError"):
+        learn(process)
