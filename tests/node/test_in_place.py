@@ -1,4 +1,4 @@
-"""What a function writes in place changes no model and no value that others hold, or is refused."""
+"""Functions write to no model and no value that others hold, or are refused."""
 
 import numpy as np
 import pytest
