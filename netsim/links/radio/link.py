@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache, partial
-from itertools import pairwise
+from itertools import pairwise, starmap
 
 from netsim.channels.mac import ALONE, Mac
 from netsim.channels.rate.minstrel import Minstrel
@@ -35,7 +35,6 @@ from netsim.clock import LAST, Clock, then
 from netsim.devices.energy.meter import EnergyMeter
 from netsim.links.arrivals import Arrivals
 from netsim.links.link import (
-    ARRIVED,
     BUSY,
     DEADLINE,
     OFF,
@@ -238,25 +237,22 @@ class RadioLink(PhysicalLink):
 
     def collection_s(self, senders: Sequence[int], dst: int, bits: int) -> float:
         channel, now = self._channel, self.env.now
-        hops = [(src, dst) for src in senders]
+        ways: list[Sequence[int]] = [(src, dst) for src in senders]
         if self._relaying is not None:
             ways = [self._relaying.routes.way(src, dst, now) for src in senders]
-            hops = [hop for way in ways for hop in pairwise(way)]
+        hops = [hop for way in ways for hop in pairwise(way)]
         packets, packet_bits = self._packets(bits)
         # One after the other: the receiver has one radio.
         rates = [channel.mean_rate_bps(src, to, now) for src, to in hops]
-        return sum(packets * channel.attempt_ns(packet_bits, r, ALONE) for r in rates) / NS_PER_S
+        sent_ns = sum(packets * channel.attempt_ns(packet_bits, r, ALONE) for r in rates)
+        on_way_ns = [sum(starmap(self.propagation_ns, pairwise(way))) for way in ways]
+        return (sent_ns + max(on_way_ns, default=0)) / NS_PER_S
 
     def csi(self, src: int, dst: int) -> tuple[float, float]:
         return self._channel.csi(src, dst, self.env.now)
 
     def waiting(self, src: int) -> int:
         return sum(len(message.group) for message in self._waiting_from(src))
-
-    @property
-    def cells(self) -> Cells:
-        assert isinstance(self._interference, Cells)
-        return self._interference
 
     def allocate(
         self,
@@ -266,10 +262,14 @@ class RadioLink(PhysicalLink):
         powers: Mapping[int, float],
     ) -> None:
         require_cells(self._radio)
-        allocation = None if shares is None else Allocation(shares, powers)
-        self.cells.allocate(base_station, uplink, allocation)
+        allocation, cells = (
+            None if shares is None else Allocation(shares, powers),
+            self._interference,
+        )
+        assert isinstance(cells, Cells)
+        cells.allocate(base_station, uplink, allocation)
         if not self._ending:
-            self._settle(self.cells)
+            self._settle(cells)
 
     def airtime_ahead_ns(self, now_ns: int) -> int:
         return sum(self._accounting.airtime_ahead_ns(flight, now_ns) for flight in self._flights)
@@ -512,10 +512,7 @@ class RadioLink(PhysicalLink):
         flight.leg += 1
         self._ending += 1
         for report in (*reports, *missed):
-            if self._distance_m is None:
-                self.finish(*report, bits)
-            else:
-                self._deliver(report, bits)
+            self._deliver(report, bits)
             bits = 0  # one row of the log has them
         self._release(flight.radios)
         if rounds is not None and rounds.lacking:
@@ -527,23 +524,25 @@ class RadioLink(PhysicalLink):
     def _next_round(self, src: int, rounds: BroadcastRounds) -> None:
         """Send what receivers of a broadcast lack; who has gone keeps what it has."""
         group = [tx for tx in rounds.lacking if not self.are_apart(src, tx.dst)]
-        for tx in [tx for tx in rounds.lacking if tx not in group]:
-            self._deliver(*rounds.given_up(tx, OUTAGE))
+        for tx in rounds.lacking:
+            if tx not in group:
+                self._deliver(*rounds.given_up(tx, OUTAGE))
         if group:
             self._admit(QueuedMessage(group, (src, src), broadcast=True, rounds=rounds))
 
     # -- 6. delivery -----------------------------------------------------------------------------
 
+    def propagation_ns(self, src: int, dst: int) -> int:
+        if self._distance_m is None:
+            return 0
+        return to_ns(self._distance_m(src, dst, self.env.now) / SPEED_OF_LIGHT_M_PER_S)
+
     def _deliver(self, report: Report, bits: int = 0) -> None:
-        """Finish a transmission: at once, or after its propagation, which holds up no radio."""
-        if self._distance_m is None or report[1] not in ARRIVED:
+        """Finish a transmission after its propagation, if there is any."""
+        if self._distance_m is None:
             self.finish(*report, bits)
-            return
-        tx, now, deadline_ns = report[0], self.env.now, self.deadline_ns(report[0])
-        wait_ns = to_ns(self._distance_m(tx.src, tx.dst, now) / SPEED_OF_LIGHT_M_PER_S)
-        if deadline_ns is not None and now + wait_ns > deadline_ns:  # then it is still on its way
-            wait_ns, report = deadline_ns - now, (tx, DEADLINE, *report[2:5], None)
-        self.env.after(wait_ns, self.finish, *report, bits)
+        else:
+            self.deliver(report, bits, self.propagation_ns(report[0].src, report[0].dst))
 
     # -- flights cut short -----------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from netsim.units import FOREVER_NS, NS_PER_S, to_ns
 
 NO_BITS = 1e-6
-"""What rounding may leave of bits that have crossed."""
+"""Remainder of bits that is rounding."""
 
 
 class ConstantCapacity(NamedTuple):

@@ -28,7 +28,7 @@ class Line:
         self.bps = [bps for _, bps in pieces]
 
     def finish_s(self, at_s, bits):
-        """When bits that begin at an instant have crossed."""
+        """Time at which bits that begin at an instant have crossed."""
         while True:
             piece = bisect_right(self.begins_s, at_s) - 1
             last = piece + 1 == len(self.begins_s)
@@ -40,7 +40,7 @@ class Line:
 
 
 def packet_by_packet_s(lines, packets, packet_bits, sent_s=(0.0,)):
-    """When messages, sent by nodes of their own, have come: packets one by one over each line.
+    """Ends of messages, sent by nodes of their own, whose packets cross each line one by one.
 
     The first line is the sender's own, those that follow are common and serve the messages as a
     whole, in order.
