@@ -177,8 +177,8 @@ class RadioLink(PhysicalLink):
             self.recorder, meter, self._packets_on_air, self._accounting.to_end,
             self._accounting.transmits, self._adaptation,
         )  # fmt: skip
-        always = mac.plays_all or channel.may_be_silent
-        self._plays_all = always or self._sampler is self._one_by_one
+        each = self._sampler is self._one_by_one
+        self._plays_all = each or mac.plays_all or channel.may_be_silent
         if not mac.exclusive:  # radios are told to do several things at once
             meter.in_one_state(self._oldest_ns)
         self._relaying: Relaying | None = None
@@ -254,6 +254,11 @@ class RadioLink(PhysicalLink):
     def waiting(self, src: int) -> int:
         return sum(len(message.group) for message in self._waiting_from(src))
 
+    @property
+    def cells(self) -> Cells:
+        assert isinstance(self._interference, Cells)
+        return self._interference
+
     def allocate(
         self,
         base_station: int,
@@ -262,14 +267,10 @@ class RadioLink(PhysicalLink):
         powers: Mapping[int, float],
     ) -> None:
         require_cells(self._radio)
-        allocation, cells = (
-            None if shares is None else Allocation(shares, powers),
-            self._interference,
-        )
-        assert isinstance(cells, Cells)
-        cells.allocate(base_station, uplink, allocation)
+        allocation = None if shares is None else Allocation(shares, powers)
+        self.cells.allocate(base_station, uplink, allocation)
         if not self._ending:
-            self._settle(cells)
+            self._settle(self.cells)
 
     def airtime_ahead_ns(self, now_ns: int) -> int:
         return sum(self._accounting.airtime_ahead_ns(flight, now_ns) for flight in self._flights)
@@ -374,11 +375,9 @@ class RadioLink(PhysicalLink):
 
     def _start(self, message: QueuedMessage) -> None:
         """Put a message whose radios are free on the air."""
-        group = message.group
-        first, now = group[0], self.env.now
+        group, first, now = message.group, message.group[0], self.env.now
         src, deadline_ns = first.src, None if self.ttl_ns is None else self.deadline_ns(first)
         packets, packet_bits = self._packets(first.envelope.bits)
-        overhead_ns = self._channel.overhead_ns(packet_bits)
         rounds = message.rounds
         if rounds is not None:
             packets, packet_bits = len(rounds.sending), rounds.packet_bits
@@ -411,7 +410,7 @@ class RadioLink(PhysicalLink):
             src, radios, receptions, packets, packet_bits, begins_ns, deadline_ns, rate_bps, missed
         )
         flight.power = flight.power_now = power
-        flight.sampler, flight.overhead_ns = self._sampler, overhead_ns
+        flight.sampler, flight.overhead_ns = self._sampler, self._channel.overhead_ns(packet_bits)
         if played:
             flight.sampler, flight.played = one_by_one, True
         if rounds is not None:
@@ -524,9 +523,8 @@ class RadioLink(PhysicalLink):
     def _next_round(self, src: int, rounds: BroadcastRounds) -> None:
         """Send what receivers of a broadcast lack; who has gone keeps what it has."""
         group = [tx for tx in rounds.lacking if not self.are_apart(src, tx.dst)]
-        for tx in rounds.lacking:
-            if tx not in group:
-                self._deliver(*rounds.given_up(tx, OUTAGE))
+        for gone in [tx for tx in rounds.lacking if tx not in group]:
+            self._deliver(*rounds.given_up(gone, OUTAGE))
         if group:
             self._admit(QueuedMessage(group, (src, src), broadcast=True, rounds=rounds))
 
@@ -577,6 +575,7 @@ class RadioLink(PhysicalLink):
         """End a flight before its planned end; until now its receivers have listened."""
         self._accounting.airtime(flight, self.env.now)
         for reception in flight.receptions:
+            reception.listened = reception.unreachable is None
             reception.unreachable = reception.unreachable or outcome
         if self._frames is not None:
             self._frames.stop(flight)
@@ -584,16 +583,18 @@ class RadioLink(PhysicalLink):
 
     def _drop_receiver(self, flight: Flight, reception: Reception, outcome: str) -> None:
         """End a broadcast at one receiver; the others listen on."""
-        reception.unreachable = outcome
+        reception.listened, reception.unreachable = reception.unreachable is None, outcome
         report = reception.predetermined or flight.sampler.report(flight, reception, cut=True)
         flight.receptions.remove(reception)
-        self._accounting.receiver_leaves(flight, reception, self.env.now)
-        rounds = self._in_rounds.get(flight)
-        if rounds is None:
+        self._accounting.receiver_leaves(flight, reception, self.env.now, report[2])
+        if (rounds := self._in_rounds.get(flight)) is not None:
+            rounds.count(reception, report)
+        if not (flight.receptions or flight.missed):  # its row has the bits until the flight ends
+            flight.missed, flight.deserted = [report], True
+        elif rounds is None:
             self._deliver(report)
         else:
-            rounds.count(reception, report)
             self._deliver(*rounds.given_up(reception.tx, outcome))
-        if reception.tx.dst in flight.radios:
-            flight.radios.remove(reception.tx.dst)
-            self._release([reception.tx.dst])
+        if (dst := reception.tx.dst) in flight.radios:
+            flight.radios.remove(dst)
+            self._release([dst])
