@@ -335,6 +335,29 @@ class PhysicalLink(Link):
             self.env.after(0, self.finish, tx, OUTAGE, 0)
         return [tx for tx in group if tx not in apart]
 
+    def propagation_ns(self, src: int, dst: int) -> int:
+        """Return the time [ns] that what one node sends now is on its way to another one."""
+        return 0
+
+    def deliver(self, report: Report, bits: int = 0, wait_ns: int = 0) -> None:
+        """Finish a transmission: at once, or after its propagation, which holds up no radio.
+
+        Parameters
+        ----------
+        report : Report
+        bits : int
+            Transmitted; see `finish`.
+        wait_ns : int
+            Propagation of what arrives.
+        """
+        if not wait_ns or report[1] not in ARRIVED:
+            self.finish(*report, bits)
+            return
+        tx, now, deadline_ns = report[0], self.env.now, self.deadline_ns(report[0])
+        if deadline_ns is not None and now + wait_ns > deadline_ns:  # then it is still on its way
+            wait_ns, report = deadline_ns - now, (tx, DEADLINE, *report[2:5], None)
+        self.env.after(wait_ns, self.finish, *report, bits)
+
     def finish(
         self,
         tx: Transmission,

@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache, partial
-from itertools import pairwise
+from itertools import pairwise, starmap
 
 from netsim.channels.mac import ALONE, Mac
 from netsim.channels.rate.minstrel import Minstrel
@@ -35,7 +35,6 @@ from netsim.clock import LAST, Clock, then
 from netsim.devices.energy.meter import EnergyMeter
 from netsim.links.arrivals import Arrivals
 from netsim.links.link import (
-    ARRIVED,
     BUSY,
     DEADLINE,
     OFF,
@@ -178,8 +177,8 @@ class RadioLink(PhysicalLink):
             self.recorder, meter, self._packets_on_air, self._accounting.to_end,
             self._accounting.transmits, self._adaptation,
         )  # fmt: skip
-        always = mac.plays_all or channel.may_be_silent
-        self._plays_all = always or self._sampler is self._one_by_one
+        each = self._sampler is self._one_by_one
+        self._plays_all = each or mac.plays_all or channel.may_be_silent
         if not mac.exclusive:  # radios are told to do several things at once
             meter.in_one_state(self._oldest_ns)
         self._relaying: Relaying | None = None
@@ -238,14 +237,16 @@ class RadioLink(PhysicalLink):
 
     def collection_s(self, senders: Sequence[int], dst: int, bits: int) -> float:
         channel, now = self._channel, self.env.now
-        hops = [(src, dst) for src in senders]
+        ways: list[Sequence[int]] = [(src, dst) for src in senders]
         if self._relaying is not None:
             ways = [self._relaying.routes.way(src, dst, now) for src in senders]
-            hops = [hop for way in ways for hop in pairwise(way)]
+        hops = [hop for way in ways for hop in pairwise(way)]
         packets, packet_bits = self._packets(bits)
         # One after the other: the receiver has one radio.
         rates = [channel.mean_rate_bps(src, to, now) for src, to in hops]
-        return sum(packets * channel.attempt_ns(packet_bits, r, ALONE) for r in rates) / NS_PER_S
+        sent_ns = sum(packets * channel.attempt_ns(packet_bits, r, ALONE) for r in rates)
+        on_way_ns = [sum(starmap(self.propagation_ns, pairwise(way))) for way in ways]
+        return (sent_ns + max(on_way_ns, default=0)) / NS_PER_S
 
     def csi(self, src: int, dst: int) -> tuple[float, float]:
         return self._channel.csi(src, dst, self.env.now)
@@ -374,11 +375,9 @@ class RadioLink(PhysicalLink):
 
     def _start(self, message: QueuedMessage) -> None:
         """Put a message whose radios are free on the air."""
-        group = message.group
-        first, now = group[0], self.env.now
+        group, first, now = message.group, message.group[0], self.env.now
         src, deadline_ns = first.src, None if self.ttl_ns is None else self.deadline_ns(first)
         packets, packet_bits = self._packets(first.envelope.bits)
-        overhead_ns = self._channel.overhead_ns(packet_bits)
         rounds = message.rounds
         if rounds is not None:
             packets, packet_bits = len(rounds.sending), rounds.packet_bits
@@ -411,7 +410,7 @@ class RadioLink(PhysicalLink):
             src, radios, receptions, packets, packet_bits, begins_ns, deadline_ns, rate_bps, missed
         )
         flight.power = flight.power_now = power
-        flight.sampler, flight.overhead_ns = self._sampler, overhead_ns
+        flight.sampler, flight.overhead_ns = self._sampler, self._channel.overhead_ns(packet_bits)
         if played:
             flight.sampler, flight.played = one_by_one, True
         if rounds is not None:
@@ -512,10 +511,7 @@ class RadioLink(PhysicalLink):
         flight.leg += 1
         self._ending += 1
         for report in (*reports, *missed):
-            if self._distance_m is None:
-                self.finish(*report, bits)
-            else:
-                self._deliver(report, bits)
+            self._deliver(report, bits)
             bits = 0  # one row of the log has them
         self._release(flight.radios)
         if rounds is not None and rounds.lacking:
@@ -527,23 +523,24 @@ class RadioLink(PhysicalLink):
     def _next_round(self, src: int, rounds: BroadcastRounds) -> None:
         """Send what receivers of a broadcast lack; who has gone keeps what it has."""
         group = [tx for tx in rounds.lacking if not self.are_apart(src, tx.dst)]
-        for tx in [tx for tx in rounds.lacking if tx not in group]:
-            self._deliver(*rounds.given_up(tx, OUTAGE))
+        for gone in [tx for tx in rounds.lacking if tx not in group]:
+            self._deliver(*rounds.given_up(gone, OUTAGE))
         if group:
             self._admit(QueuedMessage(group, (src, src), broadcast=True, rounds=rounds))
 
     # -- 6. delivery -----------------------------------------------------------------------------
 
+    def propagation_ns(self, src: int, dst: int) -> int:
+        if self._distance_m is None:
+            return 0
+        return to_ns(self._distance_m(src, dst, self.env.now) / SPEED_OF_LIGHT_M_PER_S)
+
     def _deliver(self, report: Report, bits: int = 0) -> None:
-        """Finish a transmission: at once, or after its propagation, which holds up no radio."""
-        if self._distance_m is None or report[1] not in ARRIVED:
+        """Finish a transmission after its propagation, if there is any."""
+        if self._distance_m is None:
             self.finish(*report, bits)
-            return
-        tx, now, deadline_ns = report[0], self.env.now, self.deadline_ns(report[0])
-        wait_ns = to_ns(self._distance_m(tx.src, tx.dst, now) / SPEED_OF_LIGHT_M_PER_S)
-        if deadline_ns is not None and now + wait_ns > deadline_ns:  # then it is still on its way
-            wait_ns, report = deadline_ns - now, (tx, DEADLINE, *report[2:5], None)
-        self.env.after(wait_ns, self.finish, *report, bits)
+        else:
+            self.deliver(report, bits, self.propagation_ns(report[0].src, report[0].dst))
 
     # -- flights cut short -----------------------------------------------------------------------
 
@@ -578,6 +575,7 @@ class RadioLink(PhysicalLink):
         """End a flight before its planned end; until now its receivers have listened."""
         self._accounting.airtime(flight, self.env.now)
         for reception in flight.receptions:
+            reception.listened = reception.unreachable is None
             reception.unreachable = reception.unreachable or outcome
         if self._frames is not None:
             self._frames.stop(flight)
@@ -585,16 +583,18 @@ class RadioLink(PhysicalLink):
 
     def _drop_receiver(self, flight: Flight, reception: Reception, outcome: str) -> None:
         """End a broadcast at one receiver; the others listen on."""
-        reception.unreachable = outcome
+        reception.listened, reception.unreachable = reception.unreachable is None, outcome
         report = reception.predetermined or flight.sampler.report(flight, reception, cut=True)
         flight.receptions.remove(reception)
-        self._accounting.receiver_leaves(flight, reception, self.env.now)
-        rounds = self._in_rounds.get(flight)
-        if rounds is None:
+        self._accounting.receiver_leaves(flight, reception, self.env.now, report[2])
+        if (rounds := self._in_rounds.get(flight)) is not None:
+            rounds.count(reception, report)
+        if not (flight.receptions or flight.missed):  # its row has the bits until the flight ends
+            flight.missed, flight.deserted = [report], True
+        elif rounds is None:
             self._deliver(report)
         else:
-            rounds.count(reception, report)
             self._deliver(*rounds.given_up(reception.tx, outcome))
-        if reception.tx.dst in flight.radios:
-            flight.radios.remove(reception.tx.dst)
-            self._release([reception.tx.dst])
+        if (dst := reception.tx.dst) in flight.radios:
+            flight.radios.remove(dst)
+            self._release([dst])

@@ -9,7 +9,8 @@ scaled by their average channel gains, beside the noise's, which it takes away. 
 
 Radios are half duplex: who sends in a frame hears nothing of it (`busy`), nor does one whose radio
 is taken, asleep or off. M symbols last M / bandwidth, the frame's airtime, counted once; each
-sender's radio and each listener's spends energy for all of it. No bit is transmitted.
+sender's radio and each listener's spends energy for all of it. No bit is transmitted. With
+`propagation_delay` a listener has the frame when the symbols of its farthest sender have come.
 """
 
 from __future__ import annotations
@@ -150,9 +151,13 @@ class NonCoherent:
         self._on_air = [other for other in self._on_air if other is not frame]
         link = self._link
         link.recorder.airtime_ns += airtime_ns
+        wait_ns = dict.fromkeys((tx.dst for tx in frame), 0)
+        for tx in frame:
+            wait_ns[tx.dst] = max(wait_ns[tx.dst], link.propagation_ns(tx.src, tx.dst))
         for tx, came in frame.items():
             late = self._ttl_ns is not None and link.env.now - tx.envelope.sent_ns > self._ttl_ns
-            link.finish(tx, DEADLINE if late else DELIVERED, 1, 0, linear_to_db(came.snr), came)
+            outcome, snr_db = DEADLINE if late else DELIVERED, linear_to_db(came.snr)
+            link.deliver((tx, outcome, 1, 0, snr_db, came), 0, wait_ns[tx.dst])
         self._released(radios)
 
 

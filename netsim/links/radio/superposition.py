@@ -19,6 +19,10 @@ each: D values take D / bandwidth, however many nodes send. That is the frame's 
 once; each sender's radio spends energy for all of it. No bit is transmitted. Value d goes on
 resource block d mod K. Fades change from one coherence block to the next.
 
+Senders begin at times at which their symbols come to the receiver together, so with
+`propagation_delay` it has the frame by the distance of the farthest sender later. The radios are
+free by then.
+
 A receiver that is off, or asleep when the frame begins, hears nothing of it; one that is awake then
 listens to its end.
 """
@@ -123,6 +127,7 @@ class Superposition:
         self._arrivals = Arrivals(link.env, streams, self._make_due)
         self._env, self._recorder, self._meter = link.env, link.recorder, meter
         self._released, self._finish, self._off = released, link.finish, link.off
+        self._link = link
         self._asleep = link.is_asleep
         self._energies = NonCoherent(link, meter, released)
         self.set_radio(radio, channel, free, link.ttl_ns)
@@ -270,12 +275,13 @@ class Superposition:
     ) -> None:
         self._on_air = [other for other in self._on_air if other is not frame]
         self._recorder.airtime_ns += airtime_ns
+        wait_ns = max((self._link.propagation_ns(tx.src, tx.dst) for tx in frame), default=0)
         for tx, arrived in frame.items():
             share = arrived.share
             outcome = PARTIAL if 0.0 < share < 1.0 else DELIVERED if share else OUTAGE
             if self._ttl_ns is not None and self._env.now - tx.envelope.sent_ns > self._ttl_ns:
                 outcome = DEADLINE
-            self._finish(tx, outcome, 1, 0, snr_db, arrived)
+            self._link.deliver((tx, outcome, 1, 0, snr_db, arrived), 0, wait_ns)
         self._released(radios)
 
 

@@ -8,10 +8,14 @@ from dataclasses import dataclass, field
 
 from netsim.clock import Clock
 from netsim.links.arrivals import Arrivals
-from netsim.links.wired.capacity import Capacity
+from netsim.links.wired.capacity import Capacity, ChangedCapacity
+from netsim.links.wired.crossing import Curve, departures
 from netsim.links.wired.max_min import max_min
 from netsim.rng import Streams
-from netsim.units import NS_PER_S, to_ns
+from netsim.units import FOREVER_NS, NS_PER_S, to_ns
+
+_AHEAD = 256
+"""Points of departures that are looked at before their time has come."""
 
 
 @dataclass(slots=True, eq=False)
@@ -36,6 +40,8 @@ class Flow:
         When its first bit was served; None: it waits.
     ends_ns : dict of int to int
         When its last bit crosses the bottleneck at each place in the path, as far as known.
+    crossed : dict of int to Curve
+        When its packets cross it, as far as it has been served.
     left : float
         Bits that had not been served at `since_ns`.
     rate : float
@@ -59,6 +65,7 @@ class Flow:
     since_ns: int = 0
     version: int = 0
     ends_ns: dict[int, int] = field(default_factory=dict)
+    crossed: dict[int, Curve] = field(default_factory=dict)
 
 
 class Service(ABC):
@@ -247,12 +254,13 @@ class _Turn:
         Place of the bottleneck in its path.
     version : int
         Of the flow, when it began.
+    begun_ns : int
     capacity : Capacity
-    left_bits : float
-        What had not crossed at `since_ns`.
-    since_ns : int
+        From then on, changes included.
+    latest : Capacity
+        The one that holds now.
     ends_ns : int or None
-        When its last bit crosses, as things are.
+        When its last bit crosses, as things are; None: not known yet.
     plans : int
         How often that was planned; earlier plans are void.
     """
@@ -260,9 +268,9 @@ class _Turn:
     flow: Flow
     hop: int
     version: int
+    begun_ns: int
     capacity: Capacity
-    left_bits: float
-    since_ns: int
+    latest: Capacity
     ends_ns: int | None = None
     plans: int = 0
 
@@ -302,11 +310,12 @@ class FifoService(Service):
         now, moved = self._env.now, set[Flow]()
         super().change(capacity)
         for resource, turn in sorted(self._turns.items(), key=lambda one: one[1].hop):
-            if turn.flow in moved or turn.capacity != self._capacity[resource]:
+            latest = self._capacity[resource]
+            if turn.flow in moved or turn.latest != latest:
                 moved.add(turn.flow)
-                crossed = turn.capacity.bits(turn.since_ns, now)
-                turn.left_bits, turn.since_ns = max(0.0, turn.left_bits - crossed), now
-                turn.capacity = self._capacity[resource]
+                if turn.latest != latest:
+                    turn.capacity = ChangedCapacity(turn.capacity, now, latest)
+                    turn.latest = latest
                 self._plan_end(resource, turn)
 
     def carry(self, flow: Flow) -> None:
@@ -328,8 +337,7 @@ class FifoService(Service):
         turn = self._turns.get(flow.path[0])
         if turn is None or turn.flow is not flow:
             return 1.0
-        crossed = turn.capacity.bits(turn.since_ns, self._env.now)
-        return min(1.0, 1.0 - (turn.left_bits - crossed) / flow.bits)
+        return min(1.0, turn.capacity.bits(turn.begun_ns, self._env.now) / flow.bits)
 
     def _come(self, flow: Flow, hop: int, version: int) -> None:
         """Note that a flow's first packet comes to a bottleneck."""
@@ -351,7 +359,7 @@ class FifoService(Service):
         self._serving[resource] = flow
         if hop == 0:
             flow.start_ns = now
-        self._turns[resource] = turn = _Turn(flow, hop, flow.version, capacity, flow.bits, now)
+        self._turns[resource] = turn = _Turn(flow, hop, flow.version, now, capacity, capacity)
         self._plan_end(resource, turn)
         if hop + 1 < len(flow.path):
             first_ns = capacity.finish_ns(now, min(flow.packet_bits, flow.bits))
@@ -360,16 +368,45 @@ class FifoService(Service):
 
     def _plan_end(self, resource: Hashable, turn: _Turn) -> None:
         """Plan when the last bit of a flow crosses the bottleneck that serves it."""
-        now, flow, hop, capacity = self._env.now, turn.flow, turn.hop, turn.capacity
-        end_ns = capacity.finish_ns(now, turn.left_bits)
-        if hop:
-            # The last packet comes when it has crossed the bottleneck before.
-            last_ns = max(now, flow.ends_ns[hop - 1] + flow.hop_ns[hop - 1])
-            end_ns = max(end_ns, capacity.finish_ns(last_ns, flow.packet_bits))
-        if turn.ends_ns != end_ns:
-            turn.ends_ns = flow.ends_ns[hop] = end_ns
+        flow, hop, capacity, begun_ns = turn.flow, turn.hop, turn.capacity, turn.begun_ns
+        before = flow.crossed.get(hop - 1)
+        flow.crossed[hop] = departures(
+            before, flow.hop_ns[hop - 1] if hop else 0, begun_ns,
+            flow.bits, min(flow.packet_bits, flow.bits), capacity,
+        )  # fmt: skip
+        steady = capacity.at(begun_ns)[1] is None
+        if before is not None and not (steady and before.is_straight()):
             turn.plans += 1
-            self._env.after(end_ns - now, self._served, resource, turn, turn.plans)
+            self._find_end(resource, turn, turn.plans, 0)
+            return
+        end_ns = capacity.finish_ns(begun_ns, flow.bits)
+        if hop:  # the last packet comes when it has crossed the bottleneck before
+            last_ns = max(begun_ns, flow.ends_ns[hop - 1] + flow.hop_ns[hop - 1])
+            end_ns = max(end_ns, capacity.finish_ns(last_ns, min(flow.packet_bits, flow.bits)))
+        if turn.ends_ns != end_ns:
+            turn.plans += 1
+            self._end_at(resource, turn, end_ns)
+
+    def _end_at(self, resource: Hashable, turn: _Turn, end_ns: int) -> None:
+        turn.ends_ns = turn.flow.ends_ns[turn.hop] = end_ns
+        self._env.after(end_ns - self._env.now, self._served, resource, turn, turn.plans)
+
+    def _find_end(self, resource: Hashable, turn: _Turn, plan: int, known: int) -> None:
+        """Plan the end of a flow, or to look for it again when what is known of it is over.
+
+        `known`: points of its departures.
+        """
+        flow, now = turn.flow, self._env.now
+        if flow.version != turn.version or plan != turn.plans:
+            return
+        crossed, until = flow.crossed[turn.hop], known + _AHEAD
+        while (found := crossed.point(known)) is not None and known < until:
+            known, time_ns = known + 1, found[1]
+        end_ns = max(now, round(min(time_ns, FOREVER_NS)))
+        if found is None:
+            self._end_at(resource, turn, end_ns)
+        else:
+            self._env.after(end_ns - now, self._find_end, resource, turn, plan, known)
 
     def _served(self, resource: Hashable, turn: _Turn, plan: int) -> None:
         flow, hop = turn.flow, turn.hop

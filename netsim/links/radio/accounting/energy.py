@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 
@@ -127,7 +128,9 @@ class EnergyAccounting:
         pieces = _airtimes(flight, now_ns, flight.accounted_to_ns)
         return round(sum(piece.airtime_ns for piece in pieces))
 
-    def receiver_leaves(self, flight: Flight, reception: Reception, now_ns: int) -> None:
+    def receiver_leaves(
+        self, flight: Flight, reception: Reception, now_ns: int, attempts: int
+    ) -> None:
         """Take back the airtime that a receiver will not listen to, to the end of a flight.
 
         Parameters
@@ -137,7 +140,11 @@ class EnergyAccounting:
         reception : Reception
             That of the receiver.
         now_ns : int
+        attempts : int
+            Those that it has been sent.
         """
+        if self._meter.by_bits:
+            self._hears(flight, reception, attempts)
         listens_ns = max(flight.begins_ns, reception.wakes_ns)
         late = listens_ns > flight.begins_ns
         counted_to_ns, leaves_ns = (max(t, listens_ns) for t in (flight.accounted_to_ns, now_ns))
@@ -214,8 +221,12 @@ class EnergyAccounting:
         int
             Bits transmitted: an attempt that was cut short counts by the part that was sent.
         """
+        bits = self._bits(flight, cut)
         if self._meter.by_bits:
-            self._tell_meter(flight, reports)
+            self._tell_meter(flight, reports, bits)
+        return bits
+
+    def _bits(self, flight: Flight, cut: bool) -> int:
         if not flight.broadcast:
             return round(flight.receptions[0].transmissions * flight.packet_bits)
         if not flight.rate_bps:
@@ -226,18 +237,24 @@ class EnergyAccounting:
         one_ns = flight.overhead_ns + flight.packet_bits / flight.rate_bps * NS_PER_S
         return round(flight.airtime_ns / one_ns * flight.packet_bits) if one_ns else whole
 
-    def _tell_meter(self, flight: Flight, reports: Sequence[Report]) -> None:
+    def _tell_meter(self, flight: Flight, reports: Sequence[Report], bits: int) -> None:
         if flight.broadcast:
-            attempts = flight.packets if flight.rate_bps else 0
+            attempts = math.ceil(min(bits / flight.packet_bits, flight.packets) - 1e-9)
             attempts = max((report[2] for report in reports if report[2]), default=attempts)
         else:
             attempts = reports[0][2]
-        bits = attempts * flight.packet_bits
-        self._meter.carried(flight.src, flight.addressees, _awake(flight), bits)
-        for reception in _waking_later(flight):
-            if reception.wakes_ns <= flight.accounted_to_ns:
-                heard = attempts - reception.attempts_asleep
-                self._meter.hears(reception.tx.dst, heard * flight.packet_bits)
+        self._meter.carried(flight.src, flight.addressees, (), attempts * flight.packet_bits)
+        for reception in flight.receptions:
+            self._hears(flight, reception, attempts)
+
+    def _hears(self, flight: Flight, reception: Reception, attempts: int) -> None:
+        """Tell the meter of the bits of a flight that a receiver has listened to."""
+        if reception.unreachable is not None and not reception.listened:
+            return
+        if reception.wakes_ns > flight.begins_ns:
+            attempts -= reception.attempts_asleep
+        if max(reception.wakes_ns, flight.begins_ns) <= flight.accounted_to_ns:
+            self._meter.hears(reception.tx.dst, attempts * flight.packet_bits)
 
 
 def _airtimes(flight: Flight, from_ns: int, to_ns: int) -> list[Piece]:

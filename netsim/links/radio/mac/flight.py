@@ -58,6 +58,8 @@ class Reception:
         gets through; None while it can receive.
     predetermined : Report or None
         What becomes of the transmission, if that is known from the start; nothing is sampled then.
+    listened : bool
+        Whether its receiver has listened until the flight was cut short.
 
     Attributes
     ----------
@@ -138,6 +140,7 @@ class Reception:
     transmissions = 0.0
     weighted_snr = 0.0
     hopeless = True
+    listened = False
 
     def __init__(
         self,
@@ -333,7 +336,8 @@ class Flight:
     rate_bps : float or None
         Rate of a broadcast; None for a unicast, whose rate follows its channel.
     missed : sequence of Report
-        Of the receivers that missed it from the start; told at its end.
+        Of the receivers that missed it from the start, or of the last one that left where nobody is
+        left that is told at its end.
 
     Attributes
     ----------
@@ -348,6 +352,8 @@ class Flight:
         Time of the attempt under way when interference fell last, which ends where the leg begins.
     packets_left : int
         Packets of a broadcast that are still to be sent where the leg begins.
+    deserted : bool
+        Whether all of its receivers have left, the last of whom is the one in `missed`.
     expired : bool
         Whether the end of its time to live is what ends it.
     met_worse : bool
@@ -423,7 +429,7 @@ class Flight:
     attempt_ends_ns: float | None = None
     transmit_share = 1.0
     stretches: Sequence[Stretch] = ()
-    expired = met_worse = repeated = played = False
+    expired = met_worse = repeated = played = deserted = False
     feedback_ns = waits = 0
     at_once_ends_ns = 0
     at_once_frame_ns = 0.0

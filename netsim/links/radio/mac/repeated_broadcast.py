@@ -82,7 +82,7 @@ class BroadcastRounds:
         self._bits += bits
         for reception, report in zip(flight.receptions, reports, strict=True):
             self.count(reception, report)
-        over = cut or flight.expired or self._left == 0
+        over = cut or flight.expired or self._left == 0 or flight.deserted
         of_round = [*reports, *flight.missed]
         told = [r for r in of_round if over or self._have[r[0].dst].all()]
         done = {report[0] for report in told}
