@@ -40,6 +40,9 @@ from torch import Tensor
 from netsim import api
 from netsim.api import Batch, Message, Node, Process, Ref
 
+TOO_SMALL = 1e-290
+"""A sum of factors of staleness below which they are no numbers in full precision."""
+
 
 class Params(api.PlainTraining, api.AbsenceParams):
     """The pull towards prototypes, and what predicts.
@@ -139,7 +142,19 @@ def mean_over_holders(node: Node, params: Params, sent: Mapping[int, Prototypes]
     s = api.staleness_factors(node, params, values, own)
     if all(each == 1.0 for each in s):
         return Global(classes, node.compute(holders_mean, values, held, classes))
-    return Global(classes, node.compute(discounted_mean, values, held, classes, s, own))
+    rows = []
+    for c in classes:
+        holders = [k for k, h in enumerate(held) if c in h]
+        total = len(holders) if own in holders else sum(s[k] for k in holders)
+        if total < TOO_SMALL:  # all are so old that their factors are no numbers any more
+            equal = [1.0 / len(holders)] * len(holders)
+            w = api.discounted(node, params, [values[k] for k in holders], equal, own=None)
+        else:
+            w = [s[k] / total for k in holders]
+        if own in holders:
+            w[holders.index(own)] += 1.0 - sum(w)
+        rows.append(tuple(w))
+    return Global(classes, node.compute(weighted_mean, values, held, classes, tuple(rows)))
 
 
 def holders_mean(
@@ -153,24 +168,19 @@ def holders_mean(
     return torch.stack(rows)
 
 
-def discounted_mean(
+def weighted_mean(
     values: Sequence[Tensor],
     held: tuple[tuple[int, ...], ...],
     classes: tuple[int, ...],
-    s: tuple[float, ...],
-    own: int | None,
+    weights: tuple[tuple[float, ...], ...],
 ) -> Tensor:
-    """The same with messages that count s times as much; what they lose goes to the own value.
+    """The same with a weight of each holder of each class: what messages lose is the own value's.
 
-    Of a class that the node `own` does not hold, holders count by s over its sum.
+    Of a class that the node itself does not hold, holders count by s over its sum.
     """
     rows = []
-    for c in classes:
+    for c, w in zip(classes, weights, strict=True):
         holders = [k for k, h in enumerate(held) if c in h]
-        total = len(holders) if own in holders else sum(s[k] for k in holders)
-        w = [s[k] / total if total > 0 else 1.0 / len(holders) for k in holders]
-        if own in holders:
-            w[holders.index(own)] += 1.0 - sum(w)
         means = [values[k][held[k].index(c)] * share for k, share in zip(holders, w, strict=True)]
         rows.append(torch.stack(means).sum(0))
     return torch.stack(rows)

@@ -18,7 +18,7 @@ _HOMES = {
     "MessageEvent": "netsim.recording.observers",
     "NetsimError": "netsim.errors",
     "Run": _PYTHON_API + "runs",
-    "RunWarning": _PYTHON_API + "playing",
+    "RunWarning": "netsim.errors",
     "Scenario": _PYTHON_API + "scenario",
     "ScenarioError": "netsim.errors",
     "Spread": "netsim.views.gathering.comparison",

@@ -8,11 +8,11 @@ from netsim import scenario as scenario
 from netsim import world as world
 from netsim.errors import FolderBusyError as FolderBusyError
 from netsim.errors import NetsimError as NetsimError
+from netsim.errors import RunWarning as RunWarning
 from netsim.errors import ScenarioError as ScenarioError
 from netsim.python_api import figures as figures
 from netsim.python_api import runs as _runs
 from netsim.python_api.costs import model_costs as model_costs
-from netsim.python_api.playing import RunWarning as RunWarning
 from netsim.python_api.playing import resume as resume
 from netsim.python_api.playing import run as run
 from netsim.python_api.playing import sweep as sweep

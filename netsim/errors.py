@@ -96,6 +96,10 @@ class InvariantError(NetsimError):
     """A run contradicts itself; the message names the fact, node, virtual time and both numbers."""
 
 
+class RunWarning(UserWarning):
+    """Something to know before reading the numbers of a run; `run.warnings` has it, too."""
+
+
 def is_out_of_memory(error: BaseException) -> bool:
     """Return whether an error says that Python, NumPy, PyTorch or Arrow could not get memory."""
     text = str(error).lower()

@@ -31,7 +31,7 @@ from netsim.recording.whole_files import write_text
 from netsim.scenario import Scenario, to_toml
 from netsim.scenario.file import ORDERED
 from netsim.scenario.kinds import as_kinds
-from netsim.scenario.shipped import CHECKOUT_NAME, INSTALLED_NAME
+from netsim.scenario.source_files import source_files
 
 PARTS, UNFINISHED = ".parts", ".unfinished-"
 
@@ -294,15 +294,13 @@ def arguments(
 
 
 def _digest(module: ModuleType) -> str:
-    """A hash of a module's file and, of the user's own, of the helpers beside it."""
-    if getattr(module, "__file__", None) is None:
+    """A hash of a module's file and of those beside it that it imports."""
+    files = source_files(module)
+    if not files:
         return "an object"
-    path = Path(str(module.__file__))
-    is_shipped = module.__name__.startswith((f"{CHECKOUT_NAME}.", f"{INSTALLED_NAME}.", "netsim."))
-    helpers = [] if is_shipped else sorted(path.parent.glob("_[!_]*.py"))
-    digest = hashlib.sha256(path.read_bytes())
-    for helper in helpers:
-        digest.update(helper.name.encode() + helper.read_bytes())
+    digest = hashlib.sha256(files[0].read_bytes())
+    for path in files[1:]:
+        digest.update(path.name.encode() + path.read_bytes())
     return digest.hexdigest()[:16]
 
 

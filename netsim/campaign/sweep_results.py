@@ -21,6 +21,7 @@ from netsim.recording import run_folder, summary_fields
 from netsim.recording.csv_files import write_csv
 from netsim.recording.main_metric import ACCURACY, MainMetric
 from netsim.recording.summary import load
+from netsim.recording.unlike_runs import changed_in
 from netsim.recording.whole_files import write_text
 from netsim.registry import did_you_mean
 from netsim.scenario import Scenario, Sweep
@@ -153,36 +154,28 @@ def measures_named(text: str) -> list[str]:
 def left_out(folder: Path) -> list[str]:
     """Lines that name the unfinished runs of a sweep; of a search, what its trials became.
 
-    One more where runs were played by different sources of netsim.
+    More where files or sources changed between runs.
     """
     raw = definition(folder)
     sweep = Sweep.model_validate(_table_of(raw))
     if sweep.trials:
         words = Counter(trial["state"] for trial in recorded(folder))
         told = ", ".join(f"{count} {word}" for word, count in words.items())
-        return [f"trials: {told or 'none'}; {TRIALS} lists them", *_of_other_sources(folder)]
+        return [f"trials: {told or 'none'}; {TRIALS} lists them", *_changed_in(folder)]
     swept = design(folder, sweep, raw.get("seed", 0))
     lines = sweep_folder.undone(folder, swept.points, swept.seeds, _algorithms_of(raw))
-    return listed([f"not there: {line}" for line in lines], NAMED) + _of_other_sources(folder)
+    return listed([f"not there: {line}" for line in lines], NAMED) + _changed_in(folder)
 
 
-def _of_other_sources(folder: Path) -> list[str]:
-    """A line that says that the ended runs of a sweep were not all played by the same sources."""
-    first: dict[str, Path] = {}
-    for path in sorted(folder.glob("*/seed-*/*/environment.json")):
-        run = path.parent
-        if sweep_folder.UNFINISHED in run.parent.name or sweep_folder.state(run) != "done":
-            continue
-        sources = run_folder.environment(run).get("netsim_sources_sha256")
-        first.setdefault(str(sources), run.relative_to(folder))
-    if len(first) < 2:
-        return []
-    named = ", ".join(str(run) for run in islice(first.values(), NAMED))
-    return [
-        f"played by {len(first)} different sources of netsim (netsim_sources_sha256 in "
-        f"environment.json), such as {named}: differences between runs may be of these; play the "
-        "sweep in a new folder to be sure"
+def _changed_in(folder: Path) -> list[str]:
+    """Sentences on files and sources that changed between the ended runs of a sweep."""
+    ended = [
+        path.parent
+        for path in sorted(folder.glob("*/seed-*/*/environment.json"))
+        if sweep_folder.UNFINISHED not in path.parent.parent.name
+        and sweep_folder.state(path.parent) == "done"
     ]
+    return changed_in(folder, ended)
 
 
 def listed(lines: Sequence[str], most: int) -> list[str]:

@@ -3,7 +3,6 @@
 import platform
 import sys
 from dataclasses import asdict
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -17,6 +16,7 @@ from netsim.engine.network_assembly import Devices
 from netsim.learning.scheduler import Scheduler
 from netsim.registry import modules_of
 from netsim.scenario import Scenario
+from netsim.scenario.source_files import source_files
 from netsim.topology import component_sizes
 from netsim.traces.input_files import InputFile
 from netsim.units import NS_PER_S
@@ -37,21 +37,12 @@ def versions() -> dict[str, Any]:
 
 
 def algorithm_files(module: ModuleType) -> tuple[InputFile, ...]:
-    """The file of an algorithm or component, and the helpers beside it that have been imported."""
-    package = module.__name__.rpartition(".")[0] + "."
-    helpers = [
-        other
-        for name, other in sorted(
-            item for item in sys.modules.items() if item[0].startswith(f"{package}_")
-        )
-        if other is not module
-    ]
-    files = [getattr(found, "__file__", None) for found in (module, *helpers)]
-    return tuple(InputFile.of(Path(file)) for file in files if file)
+    """The file of an algorithm or component, and those beside it that it imports."""
+    return tuple(map(InputFile.of, source_files(module)))
 
 
 def component_files(scenario: Scenario) -> tuple[InputFile, ...]:
-    """The files of the user's own components that a scenario names, and helpers beside them."""
+    """The files of a scenario's components of the user's own, and what these import beside them."""
     modules = {name for name in modules_of(scenario) if not name.startswith("netsim.")}
     found = [algorithm_files(sys.modules[name]) for name in sorted(modules)]
     return tuple(dict.fromkeys(file for files in found for file in files))
@@ -103,7 +94,9 @@ def environment(
 
 def _data(samples: Samples) -> dict[str, Any]:
     """Description of the data set; of a user's table with its columns."""
-    found = {"name": samples.name, "notes": samples.notes}
+    found: dict[str, Any] = {"name": samples.name, "notes": samples.notes}
+    if samples.sha256:
+        found["sha256"] = samples.sha256
     if samples.columns is None:
         return found
     return {**found, "columns": samples.columns.described()}

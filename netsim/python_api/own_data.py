@@ -1,5 +1,6 @@
 """Data of the user's own: arrays, or torch data sets, as a kind of data set."""
 
+import hashlib
 from collections.abc import Sequence, Sized
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, cast
@@ -54,6 +55,7 @@ class OwnData(DataSet):
     split_seed: Index = 0
 
     needs_files: ClassVar[bool] = False
+    sha256: ClassVar[str]
     train_rows: ClassVar[Rows]
     test_rows: ClassVar[Rows | None]
 
@@ -93,6 +95,7 @@ class OwnData(DataSet):
             notes=notes,
             groups=users,
             input_limit=int(x.max()) + 1 if x.dtype == np.int64 and x.min() >= 0 else None,
+            sha256=type(self).sha256,
         )
 
 
@@ -120,6 +123,7 @@ def data_kind(data: Any, name: str) -> type[OwnData]:
     kind: Any = (Literal[name], name)
     made: type[OwnData] = create_model(name, __base__=OwnData, kind=kind)
     made.train_rows, made.test_rows = found[0], found[1] if apart else None
+    made.sha256 = _digest(found)
     if apart:
         for what, one, other in (
             ("inputs", found[0].x, found[1].x),
@@ -132,6 +136,18 @@ def data_kind(data: Any, name: str) -> type[OwnData]:
                     "alike"
                 )
     return made
+
+
+def _digest(parts: Sequence[Rows]) -> str:
+    """SHA-256 of arrays with their types and shapes: they lie in no file that could be hashed."""
+    digest = hashlib.sha256()
+    for values in (values for part in parts for values in part):
+        if values is None:
+            digest.update(b"none")
+            continue
+        digest.update(f"{values.dtype.str} {values.shape} ".encode())
+        digest.update(np.ascontiguousarray(values).data)
+    return digest.hexdigest()
 
 
 def _is_set(part: Any) -> bool:

@@ -17,7 +17,7 @@ from netsim.campaign import resume as campaign_resume
 from netsim.campaign.ending import RunEnding
 from netsim.engine import component_record, runner
 from netsim.engine.runner import Watch
-from netsim.errors import AlteredError, FolderBusyError, ScenarioError
+from netsim.errors import AlteredError, FolderBusyError, RunWarning, ScenarioError
 from netsim.node.decisions import Decision
 from netsim.python_api.objects import Naming
 from netsim.python_api.runs import Run, Sweep, opened_run, opened_sweep
@@ -40,10 +40,6 @@ _FREE = ("name", "paper", "run", "sweep")
 
 RUN, SWEEP = "netsim.run", "netsim.sweep"
 """Names of the keywords of `run` and `sweep` in errors."""
-
-
-class RunWarning(UserWarning):
-    """Something to know before reading the numbers of a run; `run.warnings` has it, too."""
 
 
 def run(

@@ -17,6 +17,7 @@ from netsim.recording.reader import RunFolder
 from netsim.recording.run_warnings import warnings_of
 from netsim.recording.summary import load as summary_of
 from netsim.recording.summary import run_folders
+from netsim.recording.unlike_runs import changed_in, made_unlike
 from netsim.registry import did_you_mean
 from netsim.views import explain
 from netsim.views.gathering import frames
@@ -112,7 +113,12 @@ class Run:
         Raises
         ------
         ScenarioError
-            If it was not measured.
+            If no run has measured it.
+
+        Warns
+        -----
+        RunWarning
+            Names the runs that have not; the curves are of the others.
         """
         return frames.curves(self._runs, metric)
 
@@ -185,13 +191,21 @@ class Run:
 
     @property
     def warnings(self) -> list[str]:
-        """Warnings before reading the numbers: assumptions of links, slow paths, divergence."""
+        """Warnings before reading the numbers: assumptions of links, slow paths, divergence.
+
+        Of several algorithms also what their runs were not made alike of: data, files, sources; of
+        a sweep, files and sources that changed between its runs.
+        """
         found = [
             warning
             for run in self._runs
             for warning in warnings_of(run.folder, names_assumptions=run is self._runs[0])
         ]
-        return list(dict.fromkeys(found))
+        return list(dict.fromkeys([*found, *self._unlike()]))
+
+    def _unlike(self) -> list[str]:
+        names = [str(run.labels["algorithm"]) for run in self._runs]
+        return made_unlike([run.folder for run in self._runs], names)
 
     @cached_property
     def _tables(self) -> dict[str, pd.DataFrame]:
@@ -303,6 +317,9 @@ class Sweep(Run):
         chosen = Sweep(self.folder, runs, self.design, self._scenario)
         chosen._place = self._place
         return chosen
+
+    def _unlike(self) -> list[str]:
+        return changed_in(self._place, [run.folder for run in self._runs])
 
     @property
     def points(self) -> pd.DataFrame:

@@ -98,7 +98,7 @@ class EvaluationEvent(NamedTuple):
 
     @property
     def means(self) -> dict[str, float]:
-        """By metric, the mean over nodes."""
+        """By metric, the mean over the nodes that have a model by now, which may not be all."""
         return {metric: sum(of.values()) / len(of) for metric, of in self.values.items()}
 
 

@@ -297,6 +297,11 @@ def nodes(folder: Path) -> Rows:
     return _arrays(node_table(folder))
 
 
+def nodes_if_any(folder: Path) -> Rows:
+    """Columns of `nodes.parquet`; empty where there is none, as of an older run."""
+    return {} if count(folder) is None else nodes(folder)
+
+
 def _arrays(found: Any) -> Rows:
     return {name: _cells(found.column(name)) for name in found.column_names}
 

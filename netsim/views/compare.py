@@ -6,6 +6,7 @@ one run. Sweeps are compared over their seeds by `netsim.views.differences`.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from netsim.recording.main_metric import MainMetric, is_share
 from netsim.recording.reader import RunFolder
 from netsim.recording.summary import labels, load
 from netsim.recording.summary_fields import DEFAULT, MEASURES, definitions, row
+from netsim.recording.unlike_runs import made_unlike
 from netsim.views import Ask, Column, Columns, Panel, Printed, Quantity, Row, Shown
 from netsim.views.gathering.comparison import numbers_of, paired_nodes, require_possible
 from netsim.views.gathering.sweep_tables import described, measure_column, title
@@ -128,11 +130,17 @@ def table(
     ------
     ScenarioError
         If a folder has no summary, or a target is no value of what runs are judged by.
+
+    Notes
+    -----
+    Below the table stands what the runs were not made alike of: data, files, sources.
     """
     rows = rows_of(folders, target)
     if csv_path is not None:
         write_csv(csv_path, rows)
-    return printed(rows)
+    told = printed(rows)
+    unlike = made_unlike(folders, [str(row["run"]) for row in rows])
+    return replace(told, note="\n".join([told.note, *unlike]))
 
 
 def rows_of(folders: Sequence[Path], target: float | None = None) -> list[Row]:

@@ -49,8 +49,11 @@ def exported(tmp_path):
         scenario = from_dict(tables, "quick")
         run, out = tmp_path / "run", tmp_path / "out"
         engine.play(world.build(scenario), scenario.algorithm[0], folder=run, timing_only=True)
-        export(run, (None, "ns3"), out, step_s, (), None)
-        return run, out, json.loads((out / "replay.json").read_text())
+        _, remarks = export(run, (None, "ns3"), out, step_s, (), None)
+        about = json.loads((out / "replay.json").read_text())
+        told = [f"ns3 plays otherwise than the run did: {one}" for one in about["differs"]]
+        assert remarks[-len(told) :] == told or not told, "the terminal says what the file says"
+        return run, out, about
 
     return play
 

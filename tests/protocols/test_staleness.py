@@ -5,9 +5,11 @@ from types import SimpleNamespace
 
 import pandas as pd
 import pytest
+import torch
 
 from netsim import engine, world
-from netsim.errors import ScenarioError
+from netsim.errors import ProtocolError, ScenarioError
+from netsim.protocols import discounts
 from netsim.protocols.discounts import StalenessParams, discounted
 from netsim.registry import family
 from netsim.scenario import algorithm_files
@@ -75,9 +77,47 @@ def test_where_there_is_no_own_model_weights_keep_their_sum():
     params = StalenessParams(staleness={"kind": "polynomial", "a": 1.0})
     w = discounted(a_node([0, 1, 3]), params, values(3, own=None), [0.5, 0.25, 0.25], own=None)
     assert w == pytest.approx([0.5 / 0.6875, 0.125 / 0.6875, 0.0625 / 0.6875])
+
+
+@pytest.mark.parametrize("later", [0.0, 100.0, 1e4, 1e6])
+@pytest.mark.parametrize("is_lazy", [False, True])
+def test_shares_without_an_own_model_depend_on_differences_of_age_alone(later, is_lazy):
+    """Of exp(-a age): w_i e^(-a (age_i - least)) over its sum, though e^(-1e4) is no number."""
     fades = StalenessParams(staleness={"kind": "exponential", "a": 1.0})
-    old = discounted(a_node([1e4, 1e4]), fades, values(2, own=None), [0.5, 0.5], own=None)
-    assert old == [0.5, 0.5]  # nobody counts anything: nobody counts less than another
+    ages, before = [2.0, 0.0, 1.0], [0.2, 0.3, 0.5]
+    old = [later + age for age in ages]
+    if is_lazy:  # what a run computes of weights that are a Ref
+        kind = fades.staleness
+        s, logs = (tuple(map(of, old)) for of in (kind.factor, kind.log_factor))
+        found = discounts._rescaled(torch.tensor(before), s, logs)
+    else:
+        found = discounted(a_node(old), fades, values(3, own=None), before, own=None)
+    left = [w * math.exp(-age) for w, age in zip(before, ages, strict=True)]
+    expected = [w / sum(left) for w in left]
+    assert [float(w) for w in found] == pytest.approx(expected, rel=1e-6)
+
+
+def test_what_is_far_older_than_what_has_no_weight_still_counts():
+    fades = StalenessParams(staleness={"kind": "exponential", "a": 1.0})
+    found = discounted(a_node([0.0, 1e4]), fades, values(2, own=None), [0.0, 0.5], own=None)
+    assert found == pytest.approx([0.0, 0.5])
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_a_kind_knows_its_logarithm(kind):
+    s = KINDS[kind](**({"a": 0.4} if kind == "exponential" else {}))
+    for age in (0.0, 0.5, 7.0, 100.0):
+        assert math.exp(s.log_factor(age)) == pytest.approx(s.factor(age), rel=1e-12)
+
+
+def test_messages_of_which_nothing_is_left_are_refused():
+    class Cut(KINDS["none"]):
+        def factor(self, age):
+            return float(age < 5)
+
+    params = SimpleNamespace(staleness=Cut())
+    with pytest.raises(ProtocolError, match="leaves nothing of any of the 2 messages"):
+        discounted(a_node([6, 7]), params, values(2, own=None), [0.5, 0.5], own=None)
 
 
 def test_where_nothing_is_lost_weights_are_the_same_object():

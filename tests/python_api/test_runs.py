@@ -343,6 +343,23 @@ def test_a_curve_is_the_mean_over_nodes_at_each_evaluation(played):
         played.curve("acuracy")
 
 
+def test_one_method_that_measured_nothing_hides_no_other(played, small, tmp_path):
+    """Of each reader of several runs: the others are given, and a warning names what is missing."""
+    silent = small.replace(algorithm=[{"kind": "local", "name": "silent"}], metrics__timeline=True)
+    bare = netsim.run(silent, out=tmp_path / "bare", timing_only=True)
+    both = netsim.Run(tmp_path, [*played._runs, *bare._runs])
+    with pytest.warns(netsim.RunWarning, match=r"bare: has no metric accuracy"):
+        found = both.curve("accuracy")
+    pd.testing.assert_frame_equal(found, played.curve("accuracy"))
+    with pytest.warns(netsim.RunWarning, match=r"dpsgd, .*local: has no table intervals"):
+        assert len(both.intervals) == len(bare.intervals) > 0
+    with pytest.warns(netsim.RunWarning, match=r"bare: has no metric accuracy"):
+        compared = both.compare(both)
+    assert list(compared.by_algorithm.index.get_level_values("algorithm")) == ["dpsgd", "local"]
+    with pytest.raises(netsim.ScenarioError, match="has not measured accuracy"):
+        bare.curve("accuracy")
+
+
 @pytest.mark.slow
 def test_costs_of_a_linear_model_by_hand(small):
     """Products of 64 x 10 and 10 x 10: forwards and both gradients, but that of the inputs."""

@@ -73,7 +73,7 @@ def export(
     path : Path
         What was written.
     remarks : list of str
-        Sentences on what of the run the file does not hold.
+        Sentences on what of the run the file does not hold, or a simulator plays otherwise.
 
     Raises
     ------
@@ -132,7 +132,9 @@ def export(
     )
     if simulator is not None:
         played = replays.Run(folder=folder, scenario=scenario, layout=layout)
-        return replays.write(played, simulator, out), layout.remarks
+        path, differs = replays.write(played, simulator, out)
+        said = [f"{simulator} plays otherwise than the run did: {one}" for one in differs]
+        return path, [*layout.remarks, *said]
     assert form is not None
     return formats.write(layout, form, out), layout.remarks
 

@@ -181,6 +181,7 @@ def _view(paths: Sequence[Path], named: str | None, ask: Ask) -> str:
 
 def _gathered(paths: Sequence[Path], view: str, ask: Ask) -> Shown:
     from netsim.recording.reader import RunFolder
+    from netsim.recording.unlike_runs import made_unlike
     from netsim.views import find
     from netsim.views.gathering import runs
     from netsim.views.gathering.runs import shown_of
@@ -195,6 +196,9 @@ def _gathered(paths: Sequence[Path], view: str, ask: Ask) -> Shown:
             f"{one_line(paths[0])}: has {len(named)} curves, and a figure at most {_MOST_CURVES}; "
             f"name some of them, such as {one_line(_above_seed(found[0].folder))}"
         )
+    labels = [one_line(run.folder) for run in found]
+    for line in made_unlike([run.folder for run in found], labels):
+        terminal.err().print(line)
     return shown_of(view, found, ask)
 
 

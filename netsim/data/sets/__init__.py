@@ -50,6 +50,8 @@ class Samples:
         Inputs are whole numbers below it (words, ids); None: any numbers, or not known.
     columns : ColumnUse or None
         Of a user's table: which columns are inputs, and why others are not.
+    sha256 : str
+        Of what was given as arrays, in hexadecimal digits; empty: it was read from files.
     """
 
     x: NDArray[Any]
@@ -64,6 +66,7 @@ class Samples:
     groups: NDArray[np.int64] | None = None
     input_limit: int | None = None
     columns: ColumnUse | None = None
+    sha256: str = ""
 
     @property
     def has_classes(self) -> bool:

@@ -1,6 +1,7 @@
 """Files with which another simulator plays a run's messages again; one simulator a file.
 
-A module states `write(run, folder)`, which fills a new folder. Beside the messages it writes what
+A module states `write(run, folder)`, which fills a new folder and returns sentences on what the
+other simulator plays otherwise. Beside the messages it writes what
 netsim made of them, so that the two can be compared without the run folder.
 """
 
@@ -91,7 +92,7 @@ class Run:
         )
 
 
-def write(run: Run, wanted: str, folder: Path | None) -> Path:
+def write(run: Run, wanted: str, folder: Path | None) -> tuple[Path, list[str]]:
     """Write what a simulator needs.
 
     Parameters
@@ -104,8 +105,9 @@ def write(run: Run, wanted: str, folder: Path | None) -> Path:
 
     Returns
     -------
-    Path
-        The folder.
+    folder : Path
+    differs : list of str
+        What that simulator plays otherwise than the run did.
 
     Raises
     ------
@@ -123,7 +125,7 @@ def write(run: Run, wanted: str, folder: Path | None) -> Path:
     if folder.exists():
         raise ScenarioError(f"--out {folder}: is there already; name another folder")
     try:
-        module.write(run, folder)
+        differs: list[str] = module.write(run, folder)
     except OSError as error:
         raise ScenarioError(f"--out {folder}: can't be written: {error.strerror}") from error
-    return folder
+    return folder, differs

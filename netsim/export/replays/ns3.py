@@ -42,8 +42,13 @@ _ANY_NUMBER = 1_000_000
 _UNLIMITED_BPS = 1e11
 
 
-def write(run: Run, folder: Path) -> None:
+def write(run: Run, folder: Path) -> list[str]:
     """Fill a new folder.
+
+    Returns
+    -------
+    list of str
+        What ns-3 plays otherwise than the run did, as `replay.json` has it.
 
     Raises
     ------
@@ -86,6 +91,7 @@ def write(run: Run, folder: Path) -> None:
         "differs": differs,
     }
     write_json(folder / "replay.json", found)
+    return differs
 
 
 def _adhoc(radio: Radio, layout: Layout) -> tuple[dict[str, Any], dict[str, list[str]], list[str]]:

@@ -67,6 +67,7 @@ def points(folder: Path) -> Iterator[scalars.Point]:
         rows = run_folder.read(folder, "traffic")
         sums = zip(rows["bits_transmitted"].tolist(), rows["airtime_s"].tolist(), strict=True)
         spent = dict(zip(rows["t_s"].tolist(), sums, strict=True))
+    evaluations = scalars.Evaluations(run_folder.nodes_if_any(folder))
     bits = 0
     for t_s in sorted(measured.keys() | spent.keys()):
         if t_s in spent:
@@ -74,4 +75,5 @@ def points(folder: Path) -> Iterator[scalars.Point]:
             yield scalars.Point(scalars.of_spending(bits, airtime_s), t_s, bits)
         if t_s in measured:
             event = EvaluationEvent("", t_s, measured[t_s])
-            yield scalars.Point(scalars.of_evaluation(event), t_s, bits)
+            yield scalars.Point(evaluations.told(event, bits), t_s, bits)
+    yield from evaluations.rest()

@@ -1,13 +1,16 @@
 """The numbers that dashboards are told, by name."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from netsim.recording.metrics import complete_from
 from netsim.recording.observers import EvaluationEvent, TrafficEvent
+from netsim.recording.parquet_parts import Rows
 from netsim.scenario.labels import shown
+from netsim.scenario.nodes import SERVER
 from netsim.units import BITS_PER_MEGABYTE
 
 _MOST_WHOLE = 1 << 53
@@ -47,18 +50,98 @@ def of_spending(bits_transmitted: int, airtime_s: float) -> dict[str, float]:
     return {MEGABYTES: bits_transmitted / BITS_PER_MEGABYTE, "traffic/airtime_s": airtime_s}
 
 
-def of_evaluation(event: EvaluationEvent) -> dict[str, float]:
-    """Yield mean, standard deviation, least and most of every metric over nodes."""
-    found: dict[str, float] = {}
-    for metric, by_node in event.values.items():
-        values = np.array(list(by_node.values()), dtype=np.float64)
-        found |= {
+class Evaluations:
+    """Statistics over nodes for dashboards: the means of the page (`metrics.complete_from`).
+
+    While a run goes on nobody knows whether nodes are still to come that have no model yet. An
+    evaluation at which every learner was measured is whole. Of any other only `nodes` and
+    `mean_so_far` are told at once, and the rest at the end, if no later one had more nodes.
+
+    Parameters
+    ----------
+    nodes : Rows
+        The run's table of nodes; empty: whose models are measured is not known.
+    """
+
+    def __init__(self, nodes: Rows) -> None:
+        self._learners, self._malicious, self._servers = _groups(nodes)
+        self._counts: dict[str, list[int]] = {}
+        self._due: dict[str, list[tuple[int, Point]]] = {}
+
+    def told(self, event: EvaluationEvent, bits: int) -> dict[str, float]:
+        """The numbers of an evaluation that are known to be final.
+
+        Parameters
+        ----------
+        event : EvaluationEvent
+        bits : int
+            Transmitted by then, of all nodes [bit].
+
+        Returns
+        -------
+        dict of str to float
+            By metric `nodes`; `mean`, `std`, `min` and `max` over nodes, else `mean_so_far`.
+        """
+        found: dict[str, float] = {}
+        for metric, by_node in event.values.items():
+            statistics = _statistics(metric, by_node)
+            found[f"{metric}/nodes"] = float(len(by_node))
+            counts = self._counts.setdefault(metric, [])
+            if self._is_whole(metric, by_node.keys()):
+                found |= statistics
+            else:
+                found[f"{metric}/mean_so_far"] = statistics[f"{metric}/mean"]
+                point = Point(statistics, event.t_s, bits)
+                self._due.setdefault(metric, []).append((len(counts), point))
+            counts.append(len(by_node))
+        return found
+
+    def rest(self) -> list[Point]:
+        """The statistics of evaluations that no later one had more nodes than, in order of time."""
+        first = {m: complete_from(np.array(self._counts[m])) for m in self._due}
+        found = [
+            point
+            for metric, due in self._due.items()
+            for place, point in due
+            if place >= first[metric]
+        ]
+        self._due = {}
+        return sorted(found, key=lambda point: point.t_s)
+
+    def _is_whole(self, metric: str, measured: Collection[int]) -> bool:
+        is_malicious = metric.startswith("malicious_")
+        if self._servers.issuperset(measured):
+            return True  # a server's number is that of the run
+        learners = self._learners & self._malicious if is_malicious else self._learners
+        wanted = learners if is_malicious else learners - self._malicious
+        return bool(wanted) and wanted <= set(measured)
+
+
+def _groups(nodes: Rows) -> tuple[frozenset[int], frozenset[int], frozenset[int]]:
+    """Nodes that learn, malicious nodes, and servers without samples."""
+    if "node" not in nodes:
+        return frozenset(), frozenset(), frozenset()
+    ids = nodes["node"].astype(int).tolist()
+    nothing = [0] * len(ids)
+    samples = [int(n or 0) for n in nodes.get("train_samples", nothing)]
+    roles, bad = nodes.get("role", nothing), nodes.get("malicious", nothing)
+    servers = {
+        i for i, role, n in zip(ids, roles, samples, strict=True) if role == SERVER and not n
+    }
+    learners = {i for i, n in zip(ids, samples, strict=True) if n} or set(ids) - servers
+    malicious = {i for i, is_bad in zip(ids, bad, strict=True) if is_bad}
+    return frozenset(learners), frozenset(malicious), frozenset(servers)
+
+
+def _statistics(metric: str, by_node: Mapping[int, float]) -> dict[str, float]:
+    values = np.array(list(by_node.values()), dtype=np.float64)
+    with np.errstate(invalid="ignore"):  # a node without a finite number: then there is no mean
+        return {
             f"{metric}/mean": float(values.mean()),
             f"{metric}/std": float(values.std()),
             f"{metric}/min": float(values.min()),
             f"{metric}/max": float(values.max()),
         }
-    return found
 
 
 def of_summary(summary: Mapping[str, Any]) -> dict[str, float]:

@@ -101,6 +101,7 @@ class Tracker:
         self._opens, self._own = writers, own
         self._algorithm, self._bits = "", 0
         self._writers: list[Writer] = []
+        self._evaluations = scalars.Evaluations({})
         self.problems: list[str] = []
 
     def traffic(self, event: TrafficEvent) -> None:
@@ -112,12 +113,18 @@ class Tracker:
     def evaluation(self, event: EvaluationEvent) -> None:
         """Write what was measured."""
         self._turn_to(event.algorithm)
-        self._write(scalars.of_evaluation(event), event.t_s)
+        self._write(self._evaluations.told(event, self._bits), event.t_s)
 
     def _write(self, found: Mapping[str, float], t_s: float) -> None:
         for writer in list(self._writers):
             with self._excused(writer):
                 writer.write(scalars.Point(found, t_s, self._bits))
+
+    def _write_rest(self) -> None:
+        for point in self._evaluations.rest():
+            for writer in list(self._writers):
+                with self._excused(writer):
+                    writer.write(point)
 
     @contextmanager
     def _excused(self, writer: Writer) -> Iterator[None]:
@@ -144,12 +151,14 @@ class Tracker:
         scenario = run_folder.scenario_tables(folder)
         title = title_of(scenario, algorithm)
         self._algorithm, self._bits = algorithm, 0
+        self._evaluations = scalars.Evaluations(run_folder.nodes_if_any(folder))
         self._writers = [made(folder, title, scenario) for made in self._opens]
 
     def close(self) -> None:
         """Write what the run came to, if it has ended, and close its writers."""
         if not self._writers:
             return
+        self._write_rest()
         folder = self._own(self._algorithm)
         last = {}
         if is_file(folder / "summary.json"):

@@ -10,6 +10,7 @@ mean), the weights are divided by their new sum. The age is from sending to mixi
 versions: how often the node that mixes has woken since, so 0 for a message of the same round.
 """
 
+import math
 from typing import Literal
 
 from netsim.learning.refs import Ref
@@ -33,6 +34,15 @@ class Staleness(Component):
         """s: what the weight of a message of this age is multiplied by, in [0, 1]."""
         raise NotImplementedError
 
+    def log_factor(self, age: float) -> float:
+        """Natural logarithm of s, also where s is too small for a number; minus infinity of 0."""
+        s = self.factor(age)
+        return math.log(s) if s > 0 else -math.inf
+
     def of(self, node: Node, value: Ref) -> float:
         """S of the message that brought a value; 1 for a value of the node's own."""
         return 1.0 if value.bringer is None else self.factor(node.age(value, self.unit))
+
+    def log_of(self, node: Node, value: Ref) -> float:
+        """Logarithm of the same; 0 for a value of the node's own."""
+        return 0.0 if value.bringer is None else self.log_factor(node.age(value, self.unit))

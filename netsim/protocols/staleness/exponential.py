@@ -22,3 +22,7 @@ class ExponentialStaleness(Staleness):
     def factor(self, age: float) -> float:
         """exp(-a age)."""
         return math.exp(-self.a * age)
+
+    def log_factor(self, age: float) -> float:
+        """Return -a age."""
+        return -self.a * age

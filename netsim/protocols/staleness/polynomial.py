@@ -3,6 +3,7 @@
 Source: Xie, Koyejo and Gupta 2019 (FedAsync, arXiv:1903.03934), Section 5.2, "polynomial".
 """
 
+import math
 from typing import Literal
 
 from netsim.protocols.staleness import Staleness
@@ -24,3 +25,7 @@ class PolynomialStaleness(Staleness):
     def factor(self, age: float) -> float:
         """Return (1 + age)^-a."""
         return float((1.0 + age) ** -self.a)
+
+    def log_factor(self, age: float) -> float:
+        """Return -a log(1 + age)."""
+        return -self.a * math.log1p(age)

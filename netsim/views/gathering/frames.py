@@ -1,13 +1,16 @@
 """Runs as pandas DataFrames: their tables below each other, and their differences node by node."""
 
+import html
 import math
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pandas as pd
 
-from netsim.errors import ScenarioError
+from netsim.errors import RunWarning, ScenarioError, one_line
 from netsim.recording import run_folder
 from netsim.recording.main_metric import MainMetric
 from netsim.recording.metrics import curve, names
@@ -15,6 +18,7 @@ from netsim.recording.parquet_parts import Rows
 from netsim.recording.reader import RunFolder
 from netsim.recording.summary import load
 from netsim.recording.summary_fields import row
+from netsim.recording.unlike_runs import NAMED, made_unlike
 from netsim.registry import did_you_mean
 from netsim.views import Shown
 from netsim.views.gathering.comparison import node_pairs, spread
@@ -37,10 +41,16 @@ def table(runs: Sequence[RunFolder], name: str) -> pd.DataFrame:
     Raises
     ------
     ScenarioError
-        If a run has no such table, or it can't be read.
+        If no run has such a table, or one can't be read.
+
+    Warns
+    -----
+    RunWarning
+        Names the runs that have none; the table is of the others.
     """
+    having = _those_having(runs, f"table {name}", lambda run: run_folder.has(run.folder, name))
     return _below_each_other(
-        [_labelled(run, run_folder.table(run.folder, name).to_pandas()) for run in runs]
+        [_labelled(run, run_folder.table(run.folder, name).to_pandas()) for run in having]
     )
 
 
@@ -125,14 +135,36 @@ def curves(runs: Sequence[RunFolder], metric: str) -> pd.DataFrame:
     Raises
     ------
     ScenarioError
-        If a run has not measured the metric.
+        If no run has measured the metric.
+
+    Warns
+    -----
+    RunWarning
+        Names the runs that have not; the curves are of the others.
     """
     found = []
-    for run in runs:
+    for run in _those_having(runs, f"metric {metric}", lambda run: _has_measured(run, metric)):
         one = curve(_measured(run, metric), metric, run.main)
         columns = {"t_s": one.t_s, "mean": one.mean, "std": one.std, "worst": one.worst}
         found.append(_labelled(run, pd.DataFrame(columns)))
     return _below_each_other(found)
+
+
+def _those_having(
+    runs: Sequence[RunFolder], what: str, has: Callable[[RunFolder], bool]
+) -> Sequence[RunFolder]:
+    """The runs that have something, with a warning that names the others; all if none has."""
+    having = [run for run in runs if has(run)]
+    others = [one_line(run.folder) for run in runs if run not in having]
+    if not having or not others:
+        return runs
+    more = f" and {len(others) - NAMED} more" if len(others) > NAMED else ""
+    warnings.warn(
+        f"{', '.join(others[:NAMED])}{more}: has no {what}; only the other runs are given",
+        RunWarning,
+        stacklevel=4,
+    )
+    return having
 
 
 def labels_of(runs: Sequence[RunFolder]) -> list[str]:
@@ -187,18 +219,24 @@ class Comparison:
         over seeds (NaN for one seed); `std_nodes`, the standard deviation of `diff` over nodes,
         averaged over seeds; `better`, the share of nodes whose value is better than in the other
         run; `nodes` and `seeds`, how many.
+    unlike : tuple of str
+        Sentences on what the runs were not made alike of beside their methods: keys of `[data]`,
+        the nodes' samples, contents of files, sources. Empty: nothing that is known of.
     """
 
     metric: str
     by_node: pd.DataFrame
     by_algorithm: pd.DataFrame
+    unlike: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        return f"{self.metric}, this run minus the other, node by node\n{self.by_algorithm}"
+        told = f"{self.metric}, this run minus the other, node by node\n{self.by_algorithm}"
+        return "\n".join([told, *self.unlike])
 
     def _repr_html_(self) -> str:
         told = f"<p>{self.metric}: this run minus the other, node by node</p>"
-        return told + str(self.by_algorithm._repr_html_())
+        unlike = "".join(f"<p>{html.escape(one)}</p>" for one in self.unlike)
+        return told + str(self.by_algorithm._repr_html_()) + unlike
 
 
 def compare(
@@ -226,9 +264,15 @@ def compare(
     Raises
     ------
     ScenarioError
-        If no two runs are a pair, a run is in several, or a pair has not measured the metric of the
-        same nodes.
+        If no two runs are a pair, a run is in several, no pair has measured the metric, or one
+        has of other nodes.
+
+    Warns
+    -----
+    RunWarning
+        Names the runs that have not measured it; the pairs are those of the others.
     """
+    has = partial(_has_measured, metric=metric)
     pairs = list(_pairs(runs, others))
     for run in runs:
         beside = [there for here, there in pairs if here is run]
@@ -244,11 +288,26 @@ def compare(
             f"{_said(runs, others)}, there {_said(others, runs)}; compare runs of the same seeds, "
             'or one algorithm each, as in run["mine"].compare(other["fedavg"])'
         )
+    both = [side for pair in pairs for side in pair]
+    having = _those_having(both, f"metric {metric}", has)
+    pairs = [p for p in pairs if p[0] in having and p[1] in having] or pairs
     by_node = pd.concat(
         [_paired(run, other, metric, at_s) for run, other in pairs], ignore_index=True
     )
     judged = MainMetric.of(runs[0].summary)
-    return Comparison(metric, by_node, _by_algorithm(by_node, judged.prefers_lower(metric)))
+    unlike = [
+        told
+        for run, other in pairs
+        for told in made_unlike([run.folder, other.folder], _names_of(run, other))
+    ]
+    by_algorithm = _by_algorithm(by_node, judged.prefers_lower(metric))
+    return Comparison(metric, by_node, by_algorithm, tuple(dict.fromkeys(unlike)))
+
+
+def _names_of(run: RunFolder, other: RunFolder) -> list[str]:
+    """Names of two runs: of their algorithms where these differ."""
+    names = [str(one.labels["algorithm"]) for one in (run, other)]
+    return names if names[0] != names[1] else ["this run", "the other"]
 
 
 def _keys(runs: Sequence[RunFolder], others: Sequence[RunFolder]) -> list[str]:
@@ -313,6 +372,10 @@ def _measured(run: RunFolder, metric: str) -> Rows:
             + did_you_mean(metric, known)
         )
     return rows
+
+
+def _has_measured(run: RunFolder, metric: str) -> bool:
+    return metric in names(run_folder.read(run.folder, "metrics", ("metric", "stage")))
 
 
 def _by_algorithm(by_node: pd.DataFrame, is_lower_better: bool) -> pd.DataFrame:

@@ -9,6 +9,7 @@ from netsim.errors import ScenarioError, one_line
 from netsim.recording import run_warnings
 from netsim.recording.reader import Places, RunFolder, nowhere
 from netsim.recording.summary_fields import divergence
+from netsim.recording.unlike_runs import made_unlike
 from netsim.scenario.labels import shown
 from netsim.views import Ask, Shown, View, on_page
 from netsim.views.render.page import marks
@@ -131,6 +132,8 @@ def content(folders: Sequence[Path], gathered: Callable[[Path], Entry]) -> dict[
             for entry, summary in zip(entries, summaries, strict=True)
             for warning in summary.get("warnings", ())
         ]
+        unlike = made_unlike(folders, [entry.label for entry in entries])
+        notices += [one_line(f"{told[:1].upper()}{told[1:]}.") for told in unlike]
         entries.insert(0, Entry("all, compared", heading, notices, panels=_compared(folders)))
     return {
         "kind": "runs",

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from netsim.errors import one_line
+from netsim.recording.unlike_runs import changed_in
 from netsim.views import on_page
 from netsim.views.gathering.comparison import SweepDesign
 from netsim.views.gathering.sweep_tables import SweepTables
@@ -37,6 +39,8 @@ def content(
         panels = first | panels
     name = str(sweep.runs[0].summary.get("name", folder.name))
     notices = [] if trials else _missing(sweep)
+    changed = changed_in(folder, [one.folder for one in sweep.runs])
+    notices += [one_line(f"{told[:1].upper()}{told[1:]}.") for told in changed]
     run = {"label": name, "notices": notices, "panels": panels}
     return {"kind": "sweep", "title": f"{name} · sweep", "runs": [run]}
 

@@ -1,0 +1,200 @@
+"""Sentences on runs beside each other that were not made of the same: data, files, sources.
+
+A difference between such runs may be of these, and not of what the reader compares.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from netsim.errors import ScenarioError, one_line
+from netsim.recording import run_folder
+
+NAMED = 4
+"""So many values are named, each with a run that has it, and so many differences of one sort."""
+
+_FILES = {"inputs": "input file", "algorithm": "source of an algorithm", "components": "component"}
+_SAMPLES = ("train_samples", "validation_samples", "test_samples", "class_counts")
+_DIGITS = 12  # of a digest: enough to find it
+
+
+def made_unlike(runs: Sequence[Path], labels: Sequence[str], is_varied: bool = False) -> list[str]:
+    """Sentences on what runs that are compared do not share, and no table of their numbers shows.
+
+    Parameters
+    ----------
+    runs : sequence of Path
+        Run folders.
+    labels : sequence of str
+        The run's name, each.
+    is_varied : bool
+        Whether they are the runs of a sweep, whose points say what was varied: then only contents
+        that changed under one name are told.
+
+    Returns
+    -------
+    list of str
+        Sentences without a full stop. Keys of `[data]` that differ, and the numbers of samples of
+        the nodes in runs of one seed; the data set's digest; files whose contents differ; sources.
+    """
+    known = {label: _Origin(run) for label, run in zip(labels, runs, strict=True)}
+    found = [] if is_varied else [*_data_keys(known), *_samples(known), *_inputs(known)]
+    described = {label: one.data.get("sha256") for label, one in known.items()}
+    found += _told("arrays given as data differ: sha256", described, is_set=True)
+    for sort, what in _FILES.items() if is_varied else list(_FILES.items())[1:]:
+        found += _contents(known, sort, what, is_varied)
+    sources = {label: one.environment.get("netsim_sources_sha256") for label, one in known.items()}
+    count = len(set(sources.values()))
+    found += _told(f"played by {count} different sources of netsim: netsim_sources_sha256", sources)
+    return found
+
+
+def changed_in(sweep: Path, runs: Sequence[Path]) -> list[str]:
+    """Sentences on files and sources that changed between the runs of a sweep.
+
+    Parameters
+    ----------
+    sweep : Path
+        Its folder.
+    runs : sequence of Path
+        Folders in it, of runs that have ended.
+    """
+    names = [run.relative_to(sweep).as_posix() for run in runs]
+    return [
+        f"{told}: differences between runs may be of these; play the sweep in a new folder to be "
+        "sure"
+        for told in made_unlike(runs, names, is_varied=True)
+    ]
+
+
+class _Origin:
+    """Account of a run folder of what its run was made of."""
+
+    def __init__(self, run: Path) -> None:
+        self.run, self.environment = run, run_folder.environment(run)
+        data = self.environment.get("data")
+        self.data: Mapping[str, Any] = data if isinstance(data, Mapping) else {}
+
+    def files(self, sort: str) -> Iterator[tuple[str, str]]:
+        """Yield path and digest of each file of a sort."""
+        entries = self.environment.get(sort)
+        for entry in entries if isinstance(entries, list) else ():
+            if isinstance(entry, Mapping) and {"file", "sha256"} <= entry.keys():
+                yield str(entry["file"]), str(entry["sha256"])
+
+    def scenario(self) -> Mapping[str, Any]:
+        try:
+            return run_folder.scenario_tables(self.run)
+        except ScenarioError:
+            return {}
+
+
+def _data_keys(known: Mapping[str, _Origin]) -> list[str]:
+    """Keys of `[data]` that have other values in other runs."""
+    tables = {label: _flat(one.scenario().get("data", {}), "data") for label, one in known.items()}
+    keys = dict.fromkeys(key for table in tables.values() for key in table)
+    found: list[str] = []
+    for key in keys:
+        found += _told(
+            f"[data] {key.removeprefix('data.')} differs:",
+            {label: table.get(key) for label, table in tables.items()},
+        )
+    return [*found[:NAMED], *([f"and {len(found) - NAMED} more keys of [data]"] * _over(found))]
+
+
+def _over(found: Sequence[str]) -> int:
+    return int(len(found) > NAMED)
+
+
+def _flat(table: Any, above: str) -> dict[str, Any]:
+    if not isinstance(table, Mapping):
+        return {above: table}
+    return {k: v for key, one in table.items() for k, v in _flat(one, f"{above}.{key}").items()}
+
+
+def _samples(known: Mapping[str, _Origin]) -> list[str]:
+    """A sentence where nodes of runs of one seed have other numbers of samples or classes."""
+    first: dict[tuple[Any, ...], tuple[str, dict[str, Any]]] = {}
+    for label, one in known.items():
+        nodes = run_folder.nodes_if_any(one.run)
+        held = {name: nodes[name].tolist() for name in _SAMPLES if name in nodes}
+        count = len(next(iter(held.values()), ()))
+        other, theirs = first.setdefault((one.environment.get("seed"), count), (label, held))
+        for name in held.keys() & theirs.keys():
+            cells = zip(held[name], theirs[name], strict=True)
+            node = next((k for k, (a, b) in enumerate(cells) if _plain(a) != _plain(b)), None)
+            if node is not None:
+                return [
+                    f"node {node} has other samples in {one_line(label)} than in "
+                    f"{one_line(other)} (nodes.parquet, {name})"
+                ]
+    return []
+
+
+def _plain(cell: Any) -> Any:
+    """A cell of a table that can be compared: an array as a list."""
+    return cell.tolist() if hasattr(cell, "tolist") else cell
+
+
+def _inputs(known: Mapping[str, _Origin]) -> list[str]:
+    """A sentence on the files from outside that not all runs have read."""
+    read = {label: dict(one.files("inputs")) for label, one in known.items()}
+    shared = set.intersection(*(set(files.values()) for files in read.values())) if read else set()
+    alone = {
+        label: [
+            f"{Path(path).name} (sha256 {sha256[:_DIGITS]})"
+            for path, sha256 in files.items()
+            if sha256 not in shared
+        ]
+        for label, files in read.items()
+    }
+    return _told("input files differ:", {k: _listed(names) or None for k, names in alone.items()})
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - NAMED
+    return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _contents(known: Mapping[str, _Origin], sort: str, what: str, is_varied: bool) -> Iterator[str]:
+    """Yield the files of one name that have other contents in other runs."""
+    digests: dict[str, dict[str, str]] = {}
+    for label, one in known.items():
+        for path, sha256 in one.files(sort):
+            name = path if is_varied else Path(path).name
+            digests.setdefault(name, {})[label] = sha256
+    for name, of_runs in digests.items():
+        yield from _told(f"{what} {one_line(name)} differs: sha256", of_runs)
+
+
+def _told(what: str, values: Mapping[str, Any], is_set: bool = False) -> list[str]:
+    """A sentence with the values that differ, each with a run that has it; none where all agree.
+
+    Parameters
+    ----------
+    what : str
+        Its beginning.
+    values : mapping of str to object
+        By the label of a run.
+    is_set : bool
+        Whether a run without a value is left out.
+    """
+    runs: dict[str, list[str]] = {}
+    for label, value in values.items():
+        if value is not None or not is_set:
+            runs.setdefault(_spelled(value), []).append(label)
+    if len(runs) < 2:
+        return []
+    named = [f"{value} in {_one_of(labels)}" for value, labels in list(runs.items())[:NAMED]]
+    more = [f"{len(runs) - NAMED} more"] if len(runs) > NAMED else []
+    return [f"{what} {', '.join(named + more)}"]
+
+
+def _spelled(value: Any) -> str:
+    is_digest = isinstance(value, str) and len(value) == 64
+    return "none" if value is None else one_line(value[:_DIGITS] if is_digest else value)
+
+
+def _one_of(labels: Sequence[str]) -> str:
+    first, *others = labels
+    return one_line(first) + (f" and {len(others)} more" if others else "")
