@@ -7,7 +7,6 @@ same paths; components of the user's own are sent along.
 
 import os
 import socket
-import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +19,7 @@ from netsim.campaign.play_job import Ask, Evaluation, play_job
 from netsim.campaign.pool import Ended, Lost, Progress, Report, Started
 from netsim.engine import ray_cluster, runner
 from netsim.recording import folder_lock
+from netsim.recording.scratch import ScratchFolder
 
 LOOK_EVERY_S = 0.5
 """Longest wait for a task: notices are fetched and signals noticed in between."""
@@ -231,9 +231,9 @@ def play_on_node(
     if data is not None:
         os.environ[runner.DATA_VARIABLE] = data
     cores.share(max(1, round(cores.available() / max(cpus, 1.0))))
-    with tempfile.TemporaryDirectory(prefix="netsim-") as scratch:
-        folder = Path(scratch, "run")
-        components = tuple(Path(scratch, f"components-{i}") for i in range(len(sources)))
+    with ScratchFolder("task") as scratch:
+        folder = scratch / "run"
+        components = tuple(scratch / f"components-{i}" for i in range(len(sources)))
         for own, files_of_it in zip(components, sources, strict=True):
             own.mkdir()
             for name, source in files_of_it.items():

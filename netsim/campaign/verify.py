@@ -1,7 +1,6 @@
 """Verify that a run folder is complete and unchanged, and that playing it again gives it."""
 
 import os
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +15,7 @@ from netsim.engine.provenance import versions
 from netsim.errors import ScenarioError, one_line
 from netsim.recording import checksums, folder_lock, run_difference, run_folder, status, summary
 from netsim.recording.checksums import JOURNAL
+from netsim.recording.scratch import ScratchFolder
 from netsim.scenario import Scenario, check, draft_of
 from netsim.scenario.kinds import Kinds
 from netsim.scenario.shipped import algorithms_package
@@ -96,8 +96,8 @@ def verify(
         report.notes.append(f"not played again: {' and '.join(unsure)} is not what was played")
         return report
     timing_only = bool(environment.get("timing_only"))
-    with tempfile.TemporaryDirectory(prefix="netsim-verify-") as place:
-        again = Path(place) / "run"
+    with ScratchFolder("verify") as place:
+        again = place / "run"
         scenario, path = _scenario(
             folder, modules, _possible_here(folder, sets, report), timing_only
         )

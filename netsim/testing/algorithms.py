@@ -3,7 +3,6 @@
 import inspect
 import re
 import signal
-import tempfile
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -21,6 +20,7 @@ from netsim.engine.progress import Progress
 from netsim.engine.simulation import Simulation
 from netsim.messaging.message import Message
 from netsim.recording import summary
+from netsim.recording.scratch import ScratchFolder
 from netsim.registry import Table, family, in_force
 from netsim.scenario import Scenario, algorithm_files, from_dict
 from netsim.scenario.kinds import Kinds
@@ -256,8 +256,8 @@ def goes_on_after_an_interrupt(case: AlgorithmCase) -> None:
     scenario = case.scenario(case.schedules[-1], horizon_s=20.0)
     whole = played(scenario)
     built, [entry] = world.build(scenario), scenario.algorithm
-    with tempfile.TemporaryDirectory(prefix="netsim-testing-") as place, _signals_as_usual():
-        folder = Path(place) / "run"
+    with ScratchFolder("testing") as place, _signals_as_usual():
+        folder = place / "run"
         try:
             engine.play(built, entry, folder, on_progress=_interrupts_at(10.0))
         except Interrupted:

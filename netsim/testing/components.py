@@ -3,9 +3,8 @@
 import importlib
 import importlib.util
 import inspect
-import tempfile
-from pathlib import Path
 
+from netsim.recording.scratch import ScratchFolder
 from netsim.scenario import load, to_toml
 from netsim.testing.algorithms import FINGERPRINTS
 from netsim.testing.case import ComponentCase
@@ -50,8 +49,8 @@ def plays_the_same_twice(case: ComponentCase) -> None:
 def is_written_and_read_again(case: ComponentCase) -> None:
     """The `scenario.toml` of a run gives the same component."""
     scenario = case.scenario()
-    with tempfile.TemporaryDirectory(prefix="netsim-testing-") as place:
-        path = Path(place) / "scenario.toml"
+    with ScratchFolder("testing") as place:
+        path = place / "scenario.toml"
         path.write_text(to_toml(scenario), encoding="utf-8")
         again = load(str(path), kinds=case.kinds)
     require(case.made(again) == case.made(scenario), "its keys are not those that were written")

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
 import socket
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -29,6 +27,7 @@ from netsim.learning.global_draws import GlobalGenerators
 from netsim.learning.jobs import Job, JobFailedError, Optimizer, nobody
 from netsim.learning.level import Levels
 from netsim.learning.refs import Cell, Ref
+from netsim.recording.scratch import ScratchFolder
 from netsim.scenario import Scenario, component_files, load
 from netsim.scenario.kinds import kinds_of
 from netsim.world import builder
@@ -246,7 +245,7 @@ class ShardActor:
 
     def __init__(self, kit: Kit) -> None:
         self._kit = kit
-        self._scratch: str | None = None
+        self._scratch: ScratchFolder | None = None
 
     def begin(self) -> About | Failure:
         """Read what the actor needs, and say where it is; or why it can't begin."""
@@ -258,8 +257,8 @@ class ShardActor:
 
     def _open(self, kit: Kit) -> None:
         equipment.require_alike(kit.made_with)
-        self._scratch = tempfile.mkdtemp(prefix="netsim-actor-")  # of files that may be read later
-        played, packages = _read(kit, Path(self._scratch))
+        self._scratch = ScratchFolder("actor")  # of files that may be read later
+        played, packages = _read(kit, self._scratch.path)
         self._settings = process_settings.of_runs(played.run.tf32)
         self._settings.__enter__()
         world = builder.build(played, None if kit.data is None else Path(kit.data))
@@ -296,7 +295,7 @@ class ShardActor:
     def end(self) -> None:
         """Remove the actor's files, before its process ends."""
         if self._scratch is not None:
-            shutil.rmtree(self._scratch, ignore_errors=True)
+            self._scratch.remove()
 
     def run(self, packed: Sequence[PackedJob], gone: Sequence[int], *moved: Values) -> Reply:
         """Run jobs of one level.
