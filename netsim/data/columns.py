@@ -349,7 +349,8 @@ def _require_one_spelling(table: pa.Table, name: str, key: str, source: Source) 
     table, name, key, source
         As of `present`.
     """
-    values, seen = table.column(name), {}
+    values = table.column(name)
+    seen: dict[Any, str] = {}
     word = "user" if key == "user" else "class"
     for _, path, rows in source.parts:
         own, values = values.slice(0, rows), values.slice(rows)
