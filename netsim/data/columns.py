@@ -1,5 +1,6 @@
 """Columns of a table as arrays: inputs, targets, users."""
 
+import csv
 import io
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,6 +19,8 @@ from netsim.traces import bounded
 from netsim.traces.bounded_tables import read_csv
 
 _MOST_IMAGE_BYTES = 1 << 26
+_LONGEST_HEADER = 1 << 24
+"""Bytes of CSV in which the names of the columns are looked for."""
 _MANY_ROWS = 100
 """From so many rows on, whole numbers most of which differ are hardly classes."""
 
@@ -294,6 +297,8 @@ def targets(table: pa.Table, name: str, source: Source, as_numbers: bool | None 
         return Targets(found.astype(np.float64), ())
     names = files.schema_names(table, name)
     if not names and found.ndim == 1:
+        if pa.types.is_integer(kind):
+            _require_one_spelling(table, name, "target", source)
         return _ranked(found)
     if not whole or found.min(initial=0) < 0 or (names and found.max(initial=0) >= len(names)):
         last = f" to {len(names) - 1}" if names else " on"
@@ -331,26 +336,45 @@ def groups(table: pa.Table, name: str, source: Source) -> NDArray[np.int64]:
         raise source.wrong("user", name, "users are texts or whole numbers, the column has others")
     is_text = any(isinstance(value, str) for value in values)
     if not is_text:
-        _require_one_spelling(name, source)
+        _require_one_spelling(table, name, "user", source)
     found: Sequence[Any] = [str(value) for value in values] if is_text else values
     return np.unique(np.array(found), return_inverse=True)[1].astype(np.int64)
 
 
-def _require_one_spelling(name: str, source: Source) -> None:
-    """Raise if whole numbers of a column are written in two ways: as numbers they are one."""
-    seen: dict[int, str] = {}
-    as_text = pa.csv.ConvertOptions(include_columns=[name], column_types={name: pa.string()})
-    for _, path, _ in source.parts:
+def _require_one_spelling(table: pa.Table, name: str, key: str, source: Source) -> None:
+    """Raise if names that are read as numbers (true and false) are written in two ways.
+
+    Parameters
+    ----------
+    table, name, key, source
+        As of `present`.
+    """
+    values = table.column(name)
+    seen: dict[Any, str] = {}
+    word = "user" if key == "user" else "class"
+    for _, path, rows in source.parts:
+        own, values = values.slice(0, rows), values.slice(rows)
         if path is None or not files.is_csv(path):
             continue
-        content = bounded.content(path, str(path), bounded.MOST_BYTES)
-        cells = read_csv(content, str(path), convert_options=as_text).column(name)
-        for cell in pc.unique(cells).to_pylist():
-            first = seen.setdefault(int(cell), cell)
+        for value, cell in zip(own.to_pylist(), _as_written(path, name), strict=True):
+            first = seen.setdefault(value, cell)
             if first != cell:
+                what = "are both true" if value is True else "are both false"
+                what = what if isinstance(value, bool) else "are one number"
                 raise source.wrong(
-                    "user",
+                    key,
                     name,
-                    f'"{one_line(first)}" and "{one_line(cell)}" are one number; write a user in '
-                    "one way, or begin every user with a letter",
+                    f'"{one_line(first)}" and "{one_line(cell)}" {what}; write a {word} in one '
+                    f"way, or begin every {word} with a letter",
                 )
+
+
+def _as_written(path: Path, name: str) -> list[str]:
+    """Cells of a CSV file's column as texts, without blanks around them."""
+    content = bounded.content(path, str(path), bounded.MOST_BYTES)
+    header = content[:_LONGEST_HEADER].decode("utf-8-sig", errors="replace").lstrip("\r\n")
+    names = next(csv.reader(io.StringIO(header)))
+    written = next(one for one in names if one.strip() == name)
+    as_text = pa.csv.ConvertOptions(include_columns=[written], column_types={written: pa.string()})
+    cells = read_csv(content, str(path), convert_options=as_text).column(written)
+    return list(pc.utf8_trim_whitespace(cells).to_pylist())

@@ -7,6 +7,7 @@ import threading
 import warnings
 from collections import Counter
 from collections.abc import Sequence
+from itertools import zip_longest
 from pathlib import Path
 
 import numpy as np
@@ -157,8 +158,10 @@ def below(tables: Sequence[pa.Table]) -> pa.Table:
     Raises
     ------
     DataError
-        If a column is of one type here and of another there.
+        If a column is of one type here and of another there, or its class numbers stand for other
+        names.
     """
+    require_same_classes(tables)
     try:
         return pa.concat_tables(tables, promote_options="permissive")
     except pa.ArrowException as error:
@@ -185,6 +188,7 @@ def read_parts(files: Sequence[Path]) -> list[pa.Table]:
             else:
                 content = bounded.content(file, str(file), bounded.MOST_BYTES)
                 tables.append((read_csv if is_csv(file) else read_json_lines)(content, str(file)))
+            _require_texts(tables[-1])
         except BROKEN as error:
             raise bounded.unreadable(str(file), error) from error
     for file, table in zip(files, tables, strict=True):
@@ -208,6 +212,17 @@ def read_parts(files: Sequence[Path]) -> list[pa.Table]:
                     f"{files[0].name} of type {first.type}; write it alike in all files"
                 )
     return tables
+
+
+def _require_texts(table: pa.Table) -> None:
+    """Raise an ArrowException if a column of texts is not in UTF-8: Arrow looks late."""
+    for name, one in zip(table.column_names, table.columns, strict=True):
+        kind = one.type.value_type if pa.types.is_dictionary(one.type) else one.type
+        if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+            try:
+                one.validate(full=True)
+            except pa.ArrowInvalid as error:
+                raise pa.ArrowInvalid(f'column "{name}" is not text in UTF-8') from error
 
 
 def is_csv(path: Path) -> bool:
@@ -319,6 +334,31 @@ def schema_names(table: pa.Table, name: str) -> tuple[str, ...]:
         return tuple(map(str, info["info"]["features"][name]["names"]))
     except (ValueError, KeyError, TypeError, RecursionError):
         return ()
+
+
+def require_same_classes(tables: Sequence[pa.Table]) -> None:
+    """Refuse tables whose schemas name the classes of a column differently: numbers would mix.
+
+    Raises
+    ------
+    DataError
+        With the first number that stands for two names.
+    """
+    stated: dict[str, tuple[str, ...]] = {}
+    for table in tables:
+        for name in table.column_names:
+            names = schema_names(table, name)
+            first = stated.setdefault(name, names) or names
+            if not names or first == names:
+                stated[name] = first
+                continue
+            pairs = enumerate(zip_longest(first, names))
+            number, (here, there) = next((k, pair) for k, pair in pairs if pair[0] != pair[1])
+            told = " and of ".join("nothing" if n is None else f'"{n}"' for n in (here, there))
+            raise DataError(
+                f'[data] column "{one_line(name)}": {number} is the class number of '
+                f"{one_line(told)} in files of one table; write all with the same names of classes"
+            )
 
 
 def images(

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from netsim.data import files
 from netsim.data.columns import Source, holds_images, holds_numbers, is_list
 from netsim.errors import DataError, one_line
 from netsim.traces.files import as_seen
@@ -38,13 +39,26 @@ _MISSING = (
     "#n/a",
     "<na>",
     "nat",
+    "-nan",
+    "#n/a n/a",
+    "1.#ind",
+    "-1.#ind",
+    "1.#qnan",
+    "-1.#qnan",
+    "#null!",
+    "#div/0!",
     "#value!",
     "#ref!",
-    "#div/0!",
+    "#name?",
+    "#num!",
+    "#spill!",
+    "#calc!",
 )
-"""Cells that stand for no value, in small letters."""
-_COUNTS_ROWS_FROM = 16
-"""Fewer rows than this may count 0, 1, 2, ... by chance."""
+"""Cells that stand for no value, in small letters: of people, of libraries, of spreadsheets."""
+_NUMBERS_ROWS_FROM = 16
+"""Fewer rows than this may be numbered by chance."""
+_GAPS = 2
+"""An index has fewer gaps than rows; what is measured and all different spreads farther."""
 _TELLS_FROM = 50
 """In fewer rows than this a column may go with the classes by chance."""
 _ROWS_OF_A_CLASS = 10
@@ -136,8 +150,17 @@ def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if types.is_large_string(kind) or types.is_string_view(kind):
         return column.cast(pa.string())
     if types.is_decimal(kind):
-        return column.cast(pa.float64())
+        return column.cast(pa.int64() if _is_whole(column) else pa.float64())
     return column
+
+
+def _is_whole(column: pa.ChunkedArray) -> bool:
+    """Return whether decimals are whole numbers by their type, as databases have them."""
+    try:
+        column.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return False
+    return bool(column.type.scale <= 0)
 
 
 def below(
@@ -157,6 +180,7 @@ def below(
     DataError
         If a column is in one alone, or of another type in the other.
     """
+    files.require_same_classes([train, test])
     here, there = train.column_names, test.column_names
     wanted = [name for name in here if needed is None or name in needed]
     for names, others, part, other in (
@@ -356,12 +380,13 @@ def default_inputs(
         }
         return (images[0],)
     found, lists = [], []
+    parts = [rows for _, _, rows in source.parts] or [trained]
     for one in rest:
         require_no_spoilt_numbers(table, one.name, "input", source)
         if is_list(one.type):
             lists.append(one.name)
             continue
-        reason = _reason(table, one, trained, y)
+        reason = _reason(table, one, parts, y)
         if reason is None:
             found.append(one.name)
         else:
@@ -380,13 +405,63 @@ def default_inputs(
             )
         )
     for name in found:
-        values = table.column(name)
-        if len(values.slice(0, trained).unique()) == 1:
-            use.remarks.append(f'column "{name}" has one value in all training rows')
+        _remark_on_constant(name, len(table.column(name).slice(0, trained).unique()), use)
     return tuple(found)
 
 
-def _reason(table: pa.Table, one: pa.Field, trained: int, y: NDArray[Any]) -> str | None:
+def _remark_on_constant(name: str, different: int, use: ColumnUse) -> None:
+    if different == 1:
+        use.remarks.append(f'column "{name}" has one value in all training rows')
+
+
+def remark_on_numbers(name: str, values: NDArray[Any], trained: int, use: ColumnUse) -> None:
+    """Add what may be an oversight in targets that are numbers: models predict them in float32.
+
+    Parameters
+    ----------
+    name : str
+    values : (n,) float64
+    trained : int
+        Rows of `values` that are training rows, the first ones.
+    use : ColumnUse
+    """
+    _remark_on_constant(name, len(np.unique(values[:trained])), use)
+    remark_on_rounding(name, values, "raw", use)
+
+
+def numbers_rows(values: NDArray[Any], parts: Sequence[int]) -> bool:
+    """Return whether a column is an index, which tells the target where rows lay sorted by it.
+
+    It is one of whole numbers that all differ and rise or fall from row to row, or have few gaps,
+    in whatever order: rows that were sorted by class, numbered, shuffled and split keep in it
+    where they lay. All rows are numbered, or those of each part.
+
+    Parameters
+    ----------
+    values : (n,) array
+    parts : sequence of int
+        Rows of each file, one below the other; what is beyond them is one more.
+    """
+    if values.dtype.kind not in "iuf" or (values != np.rint(values)).any():
+        return False
+    pieces = np.split(values, np.cumsum(parts))
+    long = [one for one in pieces if len(one) >= _NUMBERS_ROWS_FROM]
+    most = 2 * sum(map(len, long)) >= len(values)
+    return _is_index(values) or (most and bool(long) and all(map(_is_index, long)))
+
+
+def _is_index(values: NDArray[Any]) -> bool:
+    """Return whether whole numbers all differ, and are in order or nearly without gaps."""
+    ordered, where = np.unique(values, return_index=True)
+    rows = len(values)
+    if rows < _NUMBERS_ROWS_FROM or len(ordered) < rows:
+        return False
+    steps = np.diff(where)
+    spans = ordered[-1].item() - ordered[0].item() + 1
+    return bool((steps > 0).all() or (steps < 0).all() or spans < _GAPS * rows)
+
+
+def _reason(table: pa.Table, one: pa.Field, parts: Sequence[int], y: NDArray[Any]) -> str | None:
     """Why a column is no input; None if it is one."""
     if _UNNAMED.fullmatch(one.name):
         return "has no name, as an index that was written along"
@@ -400,12 +475,8 @@ def _reason(table: pa.Table, one: pa.Field, trained: int, y: NDArray[Any]) -> st
     if column.null_count:
         return None  # refused where it is read
     values = np.asarray(column.to_numpy())
-    if (
-        trained >= _COUNTS_ROWS_FROM
-        and values.dtype.kind in "iuf"
-        and (np.diff(values[:trained].astype(np.float64)) == 1).all()
-    ):
-        return "counts the rows; name the inputs by input to use it"
+    if numbers_rows(values, parts):
+        return "numbers the rows, as an index does; name the inputs by input to use it"
     if (
         len(values) >= _TELLS_FROM
         and y.ndim == 1

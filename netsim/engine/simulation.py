@@ -248,7 +248,7 @@ class Simulation:
             deadlock.require_no_deadlock(self._processes, availability.off, clock.now)
             self.checks.nothing_left(self._processes)
         self._evaluate(horizon_ns, last=True)
-        self.decisions.end()
+        self.decisions.end(self.totals(horizon_ns))
         self.tell()
 
     def _play(self, until_ns: int) -> None:
@@ -340,9 +340,9 @@ class Simulation:
                 )
             )
 
-    def totals(self) -> Totals:
-        """Count what the run has spent and reached by this instant, for an agent's rewards."""
-        now_ns, nodes = self.clock.now, range(len(self.nodes))
+    def totals(self, time_ns: int | None = None) -> Totals:
+        """Count what the run has spent and reached by now, or a later time, for agents' rewards."""
+        now_ns, nodes = self.clock.now if time_ns is None else time_ns, range(len(self.nodes))
         each = np.array(list(self.evaluator.main_values.values()), dtype=np.float64)
         squares = float((each**2).sum())
         return Totals(

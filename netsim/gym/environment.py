@@ -102,7 +102,7 @@ class Environment(gymnasium.Env[dict[str, Any], Any]):
         seed : int, optional
             The scenario's seed; None: that of the last episode and one more.
         options : dict, optional
-            None is known.
+            None is known: what has any is refused.
 
         Returns
         -------
@@ -114,7 +114,7 @@ class Environment(gymnasium.Env[dict[str, Any], Any]):
             If the scenario can't be played, or nothing is decided before its end.
         """
         super().reset(seed=seed)
-        episode = self._episodes.begin(seed)
+        episode = self._episodes.begin(seed, options)
         self._look(episode)
         return self._observed, self._episodes.info(episode)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import weakref
+from collections.abc import Mapping
 from typing import Any
 
 from netsim.errors import ScenarioError
@@ -32,20 +33,27 @@ class Episodes:
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_episode": None, "_end": None}
 
-    def begin(self, seed: int | None) -> Episode:
+    def begin(self, seed: int | None, options: Mapping[str, Any] | None) -> Episode:
         """Begin an episode, and play to its first decision.
 
         Parameters
         ----------
         seed : int or None
             The scenario's seed; None: that of the last episode and one more.
+        options : mapping or None
+            As `reset` takes them; none is known.
 
         Raises
         ------
         NetsimError
-            If the seed is no whole number, the scenario can't be played, or nothing is decided
-            before its end.
+            If there are options, the seed is no whole number, the scenario can't be played, or
+            nothing is decided before its end.
         """
+        if options:
+            raise ScenarioError(
+                f"options = {dict(options)!r}: none is known; a scenario says what is played: "
+                'netsim.load("quickstart", horizon_s=200.0)'
+            )
         self.close()
         self._seed = self._seed + 1 if seed is None else _whole(seed)
         episode = self._episode = self.source.episode(self._seed)

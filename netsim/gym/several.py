@@ -89,14 +89,14 @@ class SeveralAgents(AECEnv[str, dict[str, Any], Any]):  # type: ignore[misc] # i
         seed : int, optional
             The scenario's seed; None: that of the last episode and one more.
         options : dict, optional
-            None is known.
+            None is known: what has any is refused.
 
         Raises
         ------
         NetsimError
             If the scenario can't be played, or nothing is decided before its end.
         """
-        episode = self._episodes.begin(seed)
+        episode = self._episodes.begin(seed, options)
         self.agents = list(self.possible_agents)
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)

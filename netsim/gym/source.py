@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from netsim import engine, world
+from netsim.engine import runner
 from netsim.errors import ScenarioError
 from netsim.gym.episode import Episode
 from netsim.node.decisions import Agent, Decides, Totals, is_weight
@@ -14,6 +15,8 @@ from netsim.python_api.playing import run
 from netsim.python_api.scenario import Scenario, as_scenario, kinds_for, parts
 from netsim.registry import did_you_mean
 from netsim.scenario import algorithm_files
+from netsim.scenario.tables import AlgorithmEntry
+from netsim.scenario.tables import Scenario as Tables
 
 KEPT_WORLDS = 4
 """Worlds of so many seeds are kept for further episodes."""
@@ -119,8 +122,7 @@ class Source:
         return next(dict(t) for t in each if t.get("name", t.get("kind")) == self._algorithm)
 
     def _declared(self) -> Decides:
-        tables = self._scenario.tables
-        (entry,) = tables.algorithm
+        tables, entry = _as_played(self._scenario)
         with kinds_for(self._scenario) as kinds:
             found = algorithm_files.decisions(
                 kinds[entry.kind], entry.params, tables.per_node("role")
@@ -158,7 +160,7 @@ class Source:
 
         def played(agent: Agent) -> None:
             with kinds_for(seeded):
-                (entry,) = seeded.tables.algorithm
+                _, entry = _as_played(seeded)
                 engine.play(self._world(seed, seeded), entry, None, self._timing_only, agent=agent)
 
         return played
@@ -167,10 +169,18 @@ class Source:
         if seed not in self._worlds:
             while len(self._worlds) >= KEPT_WORLDS:
                 self._worlds.pop(next(iter(self._worlds)))
-            self._worlds[seed] = world.build(seeded.tables)
+            tables, _ = _as_played(seeded)
+            self._worlds[seed] = runner.build(tables, tables.name)
         return self._worlds[seed]
 
     def gained(self, before: Totals, now: Totals) -> float:
         """The reward for what has happened from one instant to another."""
         old, new = before._asdict(), now._asdict()
         return float(sum(w * (new[name] - old[name]) for name, w in self.reward.items()))
+
+
+def _as_played(scenario: Scenario) -> tuple[Tables, AlgorithmEntry]:
+    """Return a scenario of one method with what its `set` says, and the method's entry in it."""
+    (entry,) = scenario.tables.algorithm
+    tables = scenario.tables.of(entry)
+    return tables, next(one for one in tables.algorithm if one.name == entry.name)

@@ -406,7 +406,7 @@ class Decisions:
         if node in self._processes:
             self._processes[node] -= 1
             if not any(self._processes.values()):
-                self._tell("finished")
+                self._tell("finished", self._totals())
 
     @property
     def count(self) -> int:
@@ -454,14 +454,14 @@ class Decisions:
         asked = Decision(node, told, declared.action, self._totals(), count, draw)
         return asked.checked(self._agent(asked))
 
-    def end(self) -> None:
-        """Tell the agent what the run has come to, if it wants to know."""
-        self._tell("ended")
+    def end(self, totals: Totals) -> None:
+        """Tell the agent what the run has come to at its horizon, if it wants to know."""
+        self._tell("ended", totals)
 
-    def _tell(self, what: str) -> None:
+    def _tell(self, what: str, totals: Totals) -> None:
         told = getattr(self._agent, what, None)
         if callable(told):
-            told(self._totals())
+            told(totals)
 
 
 def _checked(where: str, space: Space, value: Any) -> Any:

@@ -182,6 +182,8 @@ def read_csv(content: bytes, where: str, **options: Any) -> pa.Table:
         )
     if split is None:  # the caller does not know what divides its columns
         _require_commas(first, where)
+        options["parse_options"] = pa.csv.ParseOptions(newlines_in_values=b'"' in content)
+    _require_utf8(first, where)
     options = {"read_options": pa.csv.ReadOptions()} | options
     options["read_options"].use_threads = False  # see _ALONE_JSON
     found = pa.csv.read_csv(pa.BufferReader(content), **options)
@@ -234,6 +236,7 @@ def read_json_lines(content: bytes, where: str) -> pa.Table:
             f"{where}: has {cells:,} cells, at most {_MOST_CELLS:,} are read; keep the rows and "
             "columns that are used"
         )
+    _require_utf8(content, where)
     return pa.json.read_json(pa.BufferReader(content), read_options=_ALONE_JSON)
 
 

@@ -117,7 +117,17 @@ SAME: dict[str, tuple[Callable[[Columns], Columns], str]] = {
     "an index without a name": (with_column("", list(range(N))), "has no name"),
     "pandas' index": (with_column("Unnamed: 0", [7 * i % N for i in range(N)]), "has no name"),
     "an index of two levels": (with_column("Unnamed: 0_level_0", list(range(N))), "has no name"),
-    "a column that counts rows": (with_column("id", list(range(1, N + 1))), "counts the rows"),
+    "a column that counts rows": (with_column("id", list(range(1, N + 1))), "numbers the rows"),
+    "an index with gaps": (
+        with_column("id", [k + k // 3 + 7 for k in range(N)]),
+        "numbers the rows",
+    ),
+    "an index that falls": (with_column("id", list(range(N, 0, -1))), "numbers the rows"),
+    "an index that was shuffled": (
+        with_column("id", [k * 37 % 61 + 100 for k in range(N)]),
+        "numbers the rows",
+    ),
+    "an index in tens": (with_column("id", [float(10 * k) for k in range(N)]), "numbers the rows"),
     "the target as a number": (
         with_column("code", np.unique(LABEL, return_inverse=True)[1].tolist()),
         "tells the target",
@@ -138,6 +148,9 @@ REFUSED: dict[str, tuple[Callable[[Columns], Columns], str]] = {
     "a missing label": (changed("label", 5, None), r'target = "label".*empty'),
     "a label of blanks": (changed("label", 5, "  "), r'target = "label".*'),
     "an unknown label": (changed("label", 5, "?"), r'target = "label".*"\?"'),
+    "an error of a spreadsheet as a label": (changed("label", 5, "#NUM!"), r'"#NUM!"'),
+    "an undefined number as a label": (changed("label", 5, "1.#QNAN"), r'"1\.#QNAN"'),
+    "an error of a spreadsheet as a user": (changed("u", 5, "#NAME?"), r'"#NAME\?"'),
     "nan as a label": (changed("label", 5, "nan"), r'target = "label".*"nan"'),
     "blanks behind a label": (changed("label", 5, "cat "), r"differ in blanks alone"),
     "an empty user": (changed("u", 5, ""), r'user = "u".*'),
@@ -210,6 +223,10 @@ TEXTS: dict[str, tuple[bytes, str]] = {
         csv_text({**base(), "u": ["\xe9"] * N}).encode("latin-1"),
         r"all\.csv: line 2: is not text in UTF-8",
     ),
+    "Latin-1 in the header": (
+        csv_text({**base(), "\xe9": [7] * N}).encode("latin-1"),
+        r"all\.csv: line 1: is not text in UTF-8",
+    ),
     "UTF-16": (csv_text(base()).encode("utf-16"), "line 1: is text in UTF-16; save it as UTF-8"),
     "a row too short": (
         csv_text(base()).encode() + b"1,2,3\n",
@@ -249,6 +266,9 @@ SAME_TEXTS = {
     "no last line end": csv_text(base()).rstrip("\n").encode(),
     "empty lines at the end": csv_text(base()).encode() + b"\n\n",
     "blanks before numbers": re.sub(r"(?m)^(-?\d)", r" \1", csv_text(base())).encode(),
+    "cells of two lines in more than a block": csv_text(
+        {**base(), "note": [f"no. {k},\n" * 6_000 for k in range(N)]}
+    ).encode(),
     "a cell of two lines": csv_text({**base(), "note": ["x\ny"] * N}).encode(),
 }
 

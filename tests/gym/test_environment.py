@@ -177,6 +177,47 @@ def test_a_seed_that_is_no_whole_number_is_refused(small, seed):
     several.close()
 
 
+def test_options_that_nothing_reads_are_refused(small):
+    with netsim.gym.make(small) as env, pytest.raises(ScenarioError, match=r"options = .*none"):
+        env.reset(options={"horizon_s": 3.0})
+
+
+@pytest.mark.parametrize(
+    ("own", "ends"),
+    [
+        ({"link.latency_s": 0.25}, [3.5, 7.0, 10.5, 12.0]),
+        ({"horizon_s": 6.0}, [4.0, 6.0]),
+        ({"compute.step_s": 1.0}, [7.0, 12.0]),
+    ],
+)
+def test_the_set_of_a_method_is_played(small, own, ends):
+    """Rounds with the slow client: there and back, and three local steps at half the speed.
+
+    Time passes to the horizon, whatever happens last before it.
+    """
+    method = {"kind": "client_selection", "per_round": 1, "set": own}
+    time = {"time_s": -1.0}
+    env = netsim.gym.make(small.replace(algorithm=[method]), timing_only=True, reward=time)
+    env.reset(seed=3)
+    found, gained, truncated = [], 0.0, False
+    while not truncated:
+        _, reward, _, truncated, info = env.step(scores(0))
+        found.append(info["time_s"])
+        gained += reward
+    assert found == pytest.approx(ends)
+    assert gained == pytest.approx(-ends[-1])
+    env.close()
+
+
+def test_data_lie_where_the_environment_variable_says(small, tmp_path, monkeypatch):
+    rows = "".join(f"{k * 7 % 11 / 3:.2f},{'xy'[k % 2]}\n" for k in range(200))
+    (tmp_path / "all.csv").write_text("a,label\n" + rows)
+    monkeypatch.setenv("NETSIM_DATA", str(tmp_path))
+    table = {**SMALL["data"], "kind": "table"}
+    with netsim.gym.make(small.replace(data=table), timing_only=True, reward={}) as env:
+        env.reset(seed=1)
+
+
 def test_the_reward_is_the_growth_of_what_is_weighted(small):
     with netsim.gym.make(small, reward={"score": 2.0, "megabytes": -1.0}) as env:
         seen = played(env, 0, lambda _: scores(1))

@@ -152,6 +152,7 @@ class SplitImageSet(ImageSet):
         """Read the samples from the files; called by `load`."""
         parts = [self._files(folder, f"{split}-*.parquet") for split in ("train", self.test_part)]
         tables = [files.read_table(part) for part in parts]
+        files.require_same_classes(tables)
         labels = []
         names: tuple[str, ...] = ()
         for part, table in zip(parts, tables, strict=True):

@@ -86,6 +86,10 @@ class TableSet(DataSet):
         trained = train.num_rows if test is not None else table.num_rows
         if not use.inputs:
             use.inputs = inspection.default_inputs(table, trained, found.y, use, source)
+        if not found.class_names:
+            names = use.targets
+            for target, values in zip(names, found.y.reshape(len(found.y), -1).T, strict=False):
+                inspection.remark_on_numbers(target, values, trained, use)
         if found.y.ndim == 1 and found.class_names and use.targets:
             inspection.remark_on_classes(found.y, found.class_names, trained, use)
         of = None if self.user is None else columns.groups(table, self.user, source)
