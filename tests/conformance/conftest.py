@@ -3,6 +3,7 @@
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -16,6 +17,7 @@ from netsim.engine.simulation import Simulation
 from netsim.messaging.message import Envelope
 from netsim.node.messaging import Inbox, Outbox
 from netsim.scenario import algorithm_files, from_dict
+from netsim.scenario.kinds import Kinds
 
 TOYS = Path(__file__).parent / "toys"
 
@@ -83,6 +85,12 @@ def tables(kind: str, schedule: str | dict[str, Any], **changed: Any) -> dict[st
     return base | changed
 
 
+@cache
+def toys() -> Kinds:
+    """What a scenario can name, with the algorithms of `TOYS`, whose folder is read once."""
+    return algorithm_files.algorithms(TOYS)
+
+
 def seen_module(toy: ModuleType) -> ModuleType:
     return importlib.import_module(f"{toy.__package__}._seen")
 
@@ -102,8 +110,9 @@ def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Playe
         nonlocal runs
         runs += 1
         torch.set_num_threads(1)
-        scenario = from_dict(tables(kind, schedule, **changed), algorithms_folder=folder)
-        module = algorithm_files.algorithms(folder)[kind]
+        known = toys() if folder == TOYS else algorithm_files.algorithms(folder)
+        scenario = from_dict(tables(kind, schedule, **changed), kinds=known)
+        module = known[kind]
         seen: list[Any] = seen_module(module).SEEN
         seen.clear()
         created: list[Any] = []

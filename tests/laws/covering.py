@@ -49,6 +49,7 @@ class CoveringArray:
             for j in range(self._sizes[b])
         }
         self.pairs = len(self.wanted)
+        self._in_order = sorted(self.wanted, key=sorted, reverse=True)
         self._first = dict.fromkeys(self._sizes, 0)
         self._needs = {
             (name, option): self._needed(name, option)
@@ -75,8 +76,10 @@ class CoveringArray:
 
     def rows(self) -> Iterator[Row]:
         """Rows until no possible pair is left."""
-        while self.wanted:
-            start = min(self.wanted, key=lambda pair: sorted(pair))
+        while self._in_order:
+            start = self._in_order.pop()
+            if start not in self.wanted:
+                continue
             row = self._row(start)
             if row is not None:
                 self.wanted -= pairs_of(row)

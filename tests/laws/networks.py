@@ -14,6 +14,7 @@ from netsim.links.radio.table import Radio
 from netsim.registry import Choice, family, tag_of
 from netsim.scenario import Scenario, from_dict
 from netsim.scenario.file_paths import OnDisk, marked_keys
+from netsim.scenario.kinds import Kinds, kinds_of
 
 from .covering import CoveringArray, Row
 
@@ -46,6 +47,12 @@ BASE: dict[str, Any] = {
     "model": {"kind": "mlp", "hidden": [2]},
     "metrics": {"every_s": 0.5, "common_test_samples": 5},
 }
+
+
+@cache
+def traffic_kinds() -> Kinds:
+    """What a scenario can name, with the algorithms of `TRAFFIC`, whose folder is read once."""
+    return kinds_of((TRAFFIC,))
 
 
 @cache
@@ -126,7 +133,7 @@ def scenario_of(row: Row, **radio: Any) -> Scenario:
     """The validated scenario of a row."""
     found = tables(row)
     found["radio"] |= radio
-    return from_dict(found, algorithms_folder=TRAFFIC)
+    return from_dict(found, kinds=traffic_kinds())
 
 
 def allowed(row: Row) -> bool:

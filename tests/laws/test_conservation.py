@@ -10,7 +10,7 @@ from netsim.links.radio.phy.channel import RadioChannel
 from netsim.scenario import from_dict
 
 from .media import FAMILY, MEDIA, named, of_cells, radio, to_one
-from .networks import BASE, TRAFFIC, play
+from .networks import BASE, play, traffic_kinds
 
 MS = 1_000_000
 ACK_NS = 44_000
@@ -166,5 +166,5 @@ def test_no_radio_draws_more_than_its_largest_power(mac, fidelity, kind):
         "topology": {"kind": "hub", "centre": 0} if hub else {"kind": "complete"},
         "algorithm": [{"kind": kind}],
     }
-    summary = play(from_dict(found, algorithms_folder=TRAFFIC))  # with its invariants checked
+    summary = play(from_dict(found, kinds=traffic_kinds()))  # with its invariants checked
     assert 0.3 < max(summary["energy"]["per_node_j"]) <= 1.5 * (1 + 1e-6)

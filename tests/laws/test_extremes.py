@@ -14,7 +14,7 @@ from netsim.scenario import Scenario, from_dict
 from netsim.scenario.file_paths import marked_keys
 from netsim.scenario.nodes import Nodes
 
-from .networks import TRAFFIC, axes, play, tables
+from .networks import axes, play, tables, traffic_kinds
 
 EXTREMES = {float: (-1e308, -1e30, -1.0, 0.0, 5e-324, 1e-30, 1e30, 1e308), int: (-1, 0, 1, MOST)}
 SHORT = {"horizon_s": 0.25}
@@ -59,7 +59,7 @@ def wrong(path, row, key, value):
         at = at[part]
     at[key] = value
     try:
-        play(from_dict(found, algorithms_folder=TRAFFIC))
+        play(from_dict(found, kinds=traffic_kinds()))
     except ScenarioError:
         return None
     except Exception as error:
@@ -85,4 +85,4 @@ def test_extreme_numbers_are_refused_or_played(name):
 def test_nothing_is_under_the_ground(keys):
     made = tables(FIRST)
     with pytest.raises(ScenarioError, match=r"height.* must be at least 0"):
-        from_dict(made | {"nodes": made["nodes"] | keys}, algorithms_folder=TRAFFIC)
+        from_dict(made | {"nodes": made["nodes"] | keys}, kinds=traffic_kinds())

@@ -6,7 +6,7 @@ from netsim.errors import ScenarioError
 from netsim.scenario import from_dict
 
 from .media import FAMILY, MEDIA, named, of_cells, radio
-from .networks import BASE, TRAFFIC, play
+from .networks import BASE, play, traffic_kinds
 
 MS = 1_000_000
 FAR_M = 2_997_924.58  # 10 ms of light
@@ -73,7 +73,7 @@ def test_networks_keep_to_it(kind, routing):
             "algorithm": [{"kind": kind}],
         }  # fmt: skip
         try:
-            scenario = from_dict(found, algorithms_folder=TRAFFIC)
+            scenario = from_dict(found, kinds=traffic_kinds())
         except ScenarioError:
             assert FAMILY[mac["kind"]].has_base_stations or mac["kind"] == "nr_sidelink_mode2"
             continue

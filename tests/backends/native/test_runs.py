@@ -82,10 +82,12 @@ def test_bits_depend_neither_on_grouping_nor_on_threads(
     module, dtype, build, assert_bits_are_equal
 ):
     built = build(module and module(), training={"momentum": 0.9, "dtype": dtype})
-    first, *_ = [
+    first, *others = [
         assert_bits_are_equal(built, program, threads, "native")[0].values for threads in (1, 2, 3)
     ]
     assert all(torch.isfinite(value).all() for value in first.values())
+    for other in others:
+        assert all(torch.equal(value, other[key]) for key, value in first.items())
 
 
 class Unknown(nn.Module):
