@@ -78,7 +78,7 @@ def first_differences(recorded: Path, again: Path) -> list[Difference]:
 
 def other_differences(recorded: Path, again: Path) -> Iterator[str]:
     """Yield other differences of two run folders: the table of nodes, and the kept arrays."""
-    one, two = (_nodes(folder) for folder in (recorded, again))
+    one, two = (run_folder.nodes_if_any(folder) for folder in (recorded, again))
     if one.keys() != two.keys():
         yield f"nodes.parquet: columns {', '.join(sorted(one.keys() ^ two.keys()))}"
     for name in one.keys() & two.keys():
@@ -127,10 +127,6 @@ def _columns(folder: Path, table: str) -> dict[str, None]:
 
 def _column(folder: Path, table: str, name: str) -> NDArray[Any]:
     return run_folder.read(folder, table, [name])[name]
-
-
-def _nodes(folder: Path) -> Rows:
-    return {} if run_folder.count(folder) is None else run_folder.nodes(folder)
 
 
 def _arrays(path: Path) -> Rows:
