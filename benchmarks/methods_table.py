@@ -167,7 +167,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--page", type=Path, default=PAGE, help="what to write")
     given = parser.parse_args(arguments)
     if given.data:
-        os.environ[runner.DATA_VARIABLE] = str(given.data.absolute())
+        os.environ["NETSIM_DATA"] = str(given.data.absolute())
     cases = [case for case in CASES if not given.only or case.label in given.only]
 
     search = [

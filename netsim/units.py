@@ -6,6 +6,7 @@ rounding. Everything a user sees is in seconds.
 """
 
 import math
+from typing import TypeGuard
 
 NS_PER_S = 1_000_000_000
 BITS_PER_MEGABYTE = 8e6
@@ -47,6 +48,11 @@ def without_unit(key: str) -> tuple[str, str]:
         if key.endswith(end):
             return key.removesuffix(end).rstrip("_") or key, unit
     return key, ""
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Return whether a value is a number, which true and false are not."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def to_ns(seconds: float) -> int:

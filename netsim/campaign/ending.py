@@ -199,9 +199,10 @@ def conclude_sweep(
             pictures.save(response, f"{scenario.name} · {bars}", top / "sweep.png")
     has_page = report and sum(1 for _ in top.glob("*/seed-*/*/summary.json")) <= MOST_RUNS
     if has_page:
+        from netsim.views.gathering.sweep_tables import SweepTables
         from netsim.views.render.page import sweep_page
 
-        sweep_page.report(top, swept, sweep_results.recorded(top), top / PAGE)
+        sweep_page.report(SweepTables(top, swept, sweep_results.recorded(top)), top / PAGE)
     checksums.write(top, last)
     if quiet:
         return

@@ -119,8 +119,7 @@ class Contents:
         from netsim.campaign import sweep_results
         from netsim.views.render.page import sweep_page
 
-        design = sweep_results.design_of(self._top)
-        return sweep_page.content(self._top, design, sweep_results.recorded(self._top))
+        return sweep_page.content(sweep_results.tables_of(self._top))
 
     def _played(self, runs: Sequence[Path], is_live: bool) -> dict[str, Any]:
         def gathered(folder: Path) -> run_page.Entry:

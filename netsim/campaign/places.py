@@ -1,28 +1,26 @@
 """Positions of a run's nodes over time: worked out from its scenario once more, for its map."""
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.engine.runner import DATA_VARIABLE
 from netsim.errors import ScenarioError
 from netsim.recording import run_folder
 from netsim.recording.reader import Places
 from netsim.rng import Streams
 from netsim.scenario import Scenario, load
 from netsim.scenario.kinds import kinds_of
-from netsim.traces.files import is_file, spelt_out
+from netsim.traces import files
 from netsim.units import to_ns
 from netsim.world.placement import placed
 
 
 def data_folder(scenario: Scenario, data: Path | None) -> Path | None:
     """Return the folder of a scenario's data: one that is named, its own, or `NETSIM_DATA`."""
-    lies = data or scenario.data.path or os.environ.get(DATA_VARIABLE)
-    return None if lies is None else spelt_out(str(lies))
+    stated = data or scenario.data.path
+    return files.data_folder() if stated is None else files.spelt_out(str(stated))
 
 
 def places_of(folder: Path, components: Sequence[Path], data: Path | None) -> Places:
@@ -37,7 +35,7 @@ def places_of(folder: Path, components: Sequence[Path], data: Path | None) -> Pl
     data : Path or None
         The data folder; None: the scenario's, else `NETSIM_DATA`.
     """
-    if not is_file(folder / "scenario.toml"):
+    if not files.is_file(folder / "scenario.toml"):
         return lambda _: None
     try:
         return places_in(

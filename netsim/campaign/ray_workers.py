@@ -17,9 +17,10 @@ from netsim.campaign import sweep_folder
 from netsim.campaign.grid import Job, Outcome
 from netsim.campaign.play_job import Ask, Evaluation, play_job
 from netsim.campaign.pool import Ended, Lost, Progress, Report, Started
-from netsim.engine import ray_cluster, runner
+from netsim.engine import ray_cluster
 from netsim.recording import folder_lock
 from netsim.recording.scratch import ScratchFolder
+from netsim.traces.files import DATA_VARIABLE, data_folder
 
 LOOK_EVERY_S = 0.5
 """Longest wait for a task: notices are fetched and signals noticed in between."""
@@ -68,12 +69,12 @@ class RayWorkers:
 
     def start(self, job: Job) -> None:
         """Hand a run to the cluster."""
-        data = os.environ.get(runner.DATA_VARIABLE)
+        data = data_folder()
         task = self._play.remote(
             job,
             sweep_folder.missing(job.folder, job.names),
-            [_sources(folder) for folder in job.components],
-            str(Path(data).absolute()) if data else None,
+            [ray_cluster.python_files(folder) for folder in job.components],
+            None if data is None else str(data.absolute()),
             self._cpus,
             self._notices,
         )
@@ -133,11 +134,6 @@ class RayWorkers:
         ray_cluster.leave()
 
 
-def _sources(folder: Path) -> dict[str, bytes]:
-    """The Python files of a folder, by name below it."""
-    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*.py"))}
-
-
 def _why(error: Exception) -> str:
     """Describe the end of a task's process, in a line."""
     first = str(error).partition("\n")[0].partition(". ")[0].rstrip(".")
@@ -152,10 +148,8 @@ def _brought_back(job: Job, outcome: Outcome, files: dict[str, bytes]) -> Outcom
         try:
             names = sorted({Path(name).parts[0] for name in files})
             sweep_folder.put_aside(job.folder, names)
-            for name in sorted(files, key=lambda n: (Path(n).name in LAST_WRITTEN, n)):
-                path = job.folder / name
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(files[name])
+            in_order = sorted(files, key=lambda n: (Path(n).name in LAST_WRITTEN, n))
+            ray_cluster.write_files(job.folder, {name: files[name] for name in in_order})
         finally:
             folder_lock.release(job.folder)
     return replace(outcome, job=job)
@@ -229,17 +223,14 @@ def play_on_node(
 
     notices.put.remote(key, "started", {"pid": os.getpid(), "host": socket.gethostname()})
     if data is not None:
-        os.environ[runner.DATA_VARIABLE] = data
+        os.environ[DATA_VARIABLE] = data
     cores.share(max(1, round(cores.available() / max(cpus, 1.0))))
     with ScratchFolder("task") as scratch:
         folder = scratch / "run"
         components = tuple(scratch / f"components-{i}" for i in range(len(sources)))
         for own, files_of_it in zip(components, sources, strict=True):
             own.mkdir()
-            for name, source in files_of_it.items():
-                path = own / name
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(source)
+            ray_cluster.write_files(own, files_of_it)
         here = replace(job, folder=folder, names=missing, components=components)
         outcome = play_job(here, tell, ask)
         problem = outcome.problem.replace(str(folder), key)

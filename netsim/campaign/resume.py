@@ -1,6 +1,5 @@
 """Going on with runs that were killed: `netsim resume`."""
 
-import hashlib
 import importlib
 import json
 import tomllib
@@ -18,7 +17,13 @@ from netsim.recording import checksums, folder_lock, run_folder, status
 from netsim.recording.parquet_parts import part_files
 from netsim.recording.schema import TABLES
 from netsim.recording.summary import json_text, write_json
-from netsim.recording.whole_files import make_folder, recorded, write_text, written_into
+from netsim.recording.whole_files import (
+    make_folder,
+    recorded,
+    sha256_of,
+    write_text,
+    written_into,
+)
 from netsim.scenario import AlgorithmEntry, Scenario, check, draft_of, to_toml
 from netsim.scenario.labels import shown
 from netsim.units import to_s
@@ -358,10 +363,9 @@ def play(
             scenario = run.scenario.of(entry)
             if id(scenario) not in worlds:
                 worlds[id(scenario)] = runner.build(scenario, run.path)
-            entry = next(e for e in scenario.algorithm if e.name == entry.name)
             playing.play(
-                worlds[id(scenario)], entry, own, run.command.timing_only, told,
-                observers=observers, ending=drawing,
+                worlds[id(scenario)], scenario.entry(entry.name), own, run.command.timing_only,
+                told, observers=observers, ending=drawing,
             )  # fmt: skip
 
     folders = [run.own(entry) for entry in run.scenario.algorithm]
@@ -507,7 +511,7 @@ class _Going:
 
 def _holds(path: Path, text: str) -> bool:
     """Return whether a file is a text, byte for byte."""
-    return checksums.sha256(path) == hashlib.sha256(text.encode()).hexdigest()
+    return checksums.sha256(path) == sha256_of(text)
 
 
 def _scenario(
@@ -518,8 +522,7 @@ def _scenario(
 
 
 def _is_done(folder: Path) -> bool:
-    whole = all((folder / name).is_file() for name in ("summary.json", checksums.NAME))
-    return whole and status.read(folder).get("state") == "done"
+    return sweep_folder.state(folder) == "done"
 
 
 def _moved(aside: Path | None) -> str:
@@ -557,8 +560,7 @@ def _allow_notes(path: Path, written: dict[str, str]) -> None:
         before = {**environment, "resumed": notes[:count]}
         if not count:
             del before["resumed"]
-        text = json_text(before).encode("utf-8")
-        if hashlib.sha256(text).hexdigest() == written.get(path.name):
+        if sha256_of(json_text(before)) == written.get(path.name):
             written[path.name] = digest
 
 

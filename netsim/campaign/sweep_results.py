@@ -27,10 +27,12 @@ from netsim.registry import did_you_mean
 from netsim.scenario import Scenario, Sweep
 from netsim.scenario.draft import said
 from netsim.scenario.labels import csv_cell, shown
+from netsim.units import is_number
 from netsim.views.gathering.comparison import require_possible
 
 if TYPE_CHECKING:
     from netsim.views.gathering.comparison import SweepDesign
+    from netsim.views.gathering.sweep_tables import SweepTables
 
 TRIALS = "trials.json"
 
@@ -121,6 +123,19 @@ def design_of(
     if not isinstance(seed, int):
         raise ScenarioError(f"{folder / 'scenario.toml'}: seed = {shown(seed)}: is no seed")
     return design(folder, sweep, seed)
+
+
+def tables_of(folder: Path) -> "SweepTables":
+    """The tables of a sweep by its folder, of a search with its trials.
+
+    Raises
+    ------
+    ScenarioError
+        As `design_of`.
+    """
+    from netsim.views.gathering.sweep_tables import SweepTables
+
+    return SweepTables(folder, design_of(folder), recorded(folder))
 
 
 def _table_of(raw: dict[str, Any]) -> dict[str, Any]:
@@ -220,7 +235,7 @@ def played_points(top: Path) -> dict[str, dict[str, Any]]:
 def score(summary: dict[str, Any], select: str) -> float | None:
     """The number by which a trial is judged: a metric's mean over nodes at its last evaluation."""
     found = _selected(summary, select)
-    return float(found) if _is_number(found) else None
+    return float(found) if is_number(found) else None
 
 
 def require_number(summary: dict[str, Any], select: str, run: Path) -> None:
@@ -239,7 +254,7 @@ def require_number(summary: dict[str, Any], select: str, run: Path) -> None:
     RunFailedError
     """
     found = _selected(summary, select)
-    if found is None or _is_number(found):
+    if found is None or is_number(found):
         return
     known = [name for name, block in summary.items() if isinstance(block, dict) and "mean" in block]
     raise RunFailedError(
@@ -256,10 +271,6 @@ def _selected(summary: dict[str, Any], select: str) -> Any:
     for key in select.split("."):
         found = found.get(key, "") if isinstance(found, dict) else ""
     return found.get("mean", "") if isinstance(found, dict) else found
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def best_trials(

@@ -3,9 +3,8 @@
 Each run has a line on the terminal, and `status.json` in the sweep's folder has all of them.
 """
 
-import hashlib
 import time
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,7 +39,7 @@ from netsim.campaign.sweep_results import NAMED, has_results, listed
 from netsim.engine import ray_cluster, runner
 from netsim.errors import ScenarioError
 from netsim.recording.summary import json_text, write_json
-from netsim.recording.whole_files import Digests
+from netsim.recording.whole_files import Digests, sha256_of
 from netsim.scenario import Scenario, Sweep, check, draft_of
 from netsim.scenario.draft import Draft
 from netsim.scenario.kinds import kinds_of
@@ -383,19 +382,13 @@ class Session:
             console.print(Text("played more than once, as a process was lost:", style="yellow"))
             for line in listed(told.tried_again, NAMED):
                 console.print(Text(f"  {line}"))
-        left: list[Job] = []
-        if self._where.only is None:
-            if has_results(self._scenario, self._top):
+        is_part = self._where.only is not None
+        left = [j for j in self._jobs if is_part and sweep_folder.missing(j.folder, j.names)]
+        if not left and (is_part or has_results(self._scenario, self._top)):
+            with sweep_folder.locked(self._top) if is_part else nullcontext():
                 ending.conclude_sweep(
                     self._scenario, self._top, self._quiet, last, self._where.report
                 )
-        else:
-            left = [j for j in self._jobs if sweep_folder.missing(j.folder, j.names)]
-            if not left:
-                with sweep_folder.locked(self._top):
-                    ending.conclude_sweep(
-                        self._scenario, self._top, self._quiet, last, self._where.report
-                    )
         told.write(state, done=done)
         if left and not self._quiet:
             consoles.out().print(
@@ -546,8 +539,7 @@ class SweepProgress:
 
     def digest(self, state: str, done: int | None = None) -> Digests:
         """Compute the SHA-256 of what `write` is about to write, by the file's name."""
-        text = json_text(self._content(state, done))
-        return {self._file.name: hashlib.sha256(text.encode()).hexdigest()}
+        return {self._file.name: sha256_of(json_text(self._content(state, done)))}
 
     def _content(self, state: str, done: int | None) -> dict[str, Any]:
         failed = [o for o in self.outcomes if o.problem]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +20,7 @@ from netsim.backends.route_tables import MeasuredRoute
 from netsim.backends.sequential import Sequential
 from netsim.backends.stacked.backend import Stacked
 from netsim.engine.backend_assembly import optimizer_of
+from netsim.engine.rates import lasting
 from netsim.learning.architecture import Architecture
 from netsim.learning.jobs import Batches, Optimizer
 from netsim.learning.optimizers import state_size
@@ -264,17 +264,5 @@ def _best(
         run()
     for _ in range(rounds):
         for key, run in runs.items():
-            best[key] = min(best[key], _timed(run, device))
+            best[key] = min(best[key], lasting(run, device))
     return best
-
-
-def _timed(run: Run, device: torch.device) -> float:
-    on_gpu = device.type == "cuda"
-    if on_gpu:
-        torch.cuda.synchronize(device)
-    clock = time.perf_counter if on_gpu else time.process_time
-    start = clock()
-    run()
-    if on_gpu:
-        torch.cuda.synchronize(device)
-    return clock() - start

@@ -162,7 +162,7 @@ class Changes:
             node.max_age_s = limit_s
 
     def _entry_in(self, world: World) -> AlgorithmEntry:
-        return next(e for e in world.scenario.algorithm if e.name == self._entry.name)
+        return world.scenario.entry(self._entry.name)
 
     def _watched(self, params: Table) -> Table:
         """A copy of an algorithm's Params that notes which changed fields are read."""

@@ -49,12 +49,9 @@ class Counted:
 
     Attributes
     ----------
-    virtual_s : float
-    loop_s : float
-        Wall time of the event loop.
     levels, jobs : int
-    steps, samples : float
-        Local steps and samples of outputs, weighted by nothing.
+    steps : float
+        Local steps.
     busiest_s : float
         Sum over levels of what the actor with most to do in it takes.
     alone_s : float
@@ -65,12 +62,9 @@ class Counted:
         By actor, most that its rows take at a time.
     """
 
-    virtual_s: float = 0.0
-    loop_s: float = 0.0
     levels: int = 0
     jobs: int = 0
     steps: float = 0.0
-    samples: float = 0.0
     busiest_s: float = 0.0
     alone_s: float = 0.0
     moved_bytes: int = 0
@@ -137,7 +131,6 @@ class Counting:
             assert layout is not None
             seconds = len(rows) * self._sample_s[id(layout)]
             own[self._homes[ref.owner]] += seconds
-            self.counted.samples += len(rows)
             results.append(torch.ones(len(rows), layout.num_outputs))
         self.counted.busiest_s += max(own.values(), default=0.0)
         self.counted.alone_s += sum(own.values())
@@ -160,7 +153,6 @@ class Counting:
             samples = models * len(self._shards.split_rows(work.shard, split))
         else:
             return 0.0
-        self.counted.samples += samples
         return float(samples * self._sample_s[id(layout)])
 
     def _hold(self, cell: Cell, home: int) -> None:
@@ -200,7 +192,6 @@ class Estimate:
 
     Attributes
     ----------
-    algorithm : str
     alone_s : float
         Wall time in one process that computes on one core.
     shared_s : float
@@ -214,12 +205,11 @@ class Estimate:
         Most that all rows take, in one process.
     data_bytes, all_data_bytes : int
         Samples of the fullest actor, and of all nodes.
-    jobs, levels, steps : float
+    jobs, steps : float
     part : float
         Share of the horizon that was played to find out.
     """
 
-    algorithm: str
     alone_s: float
     shared_s: float
     loop_s: float
@@ -229,7 +219,6 @@ class Estimate:
     data_bytes: int
     all_data_bytes: int
     jobs: float
-    levels: float
     steps: float
     part: float
 
@@ -290,7 +279,6 @@ def estimated(
     packing_s = found.jobs * JOB_S
     shared_s = max(found.busiest_s + moving_s, loop_s + packing_s)
     return Estimate(
-        entry.name,
         (found.alone_s + loop_s) / part,
         shared_s / part,
         loop_s / part,
@@ -300,7 +288,6 @@ def estimated(
         max(data),
         sum(one.nbytes for one in (shards.x, shards.y)),
         found.jobs / part,
-        found.levels / part,
         found.steps / part,
         part,
     )

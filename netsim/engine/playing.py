@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -19,7 +18,7 @@ from netsim.errors import AlteredError, NetsimError, ReplayError, ScenarioError,
 from netsim.node.decisions import Abandoned, Agent
 from netsim.recording import checksums, folder_lock, status
 from netsim.recording.observers import Observers
-from netsim.recording.whole_files import make_folder, recorded, written_into
+from netsim.recording.whole_files import make_folder, recorded, sha256_of
 from netsim.scenario.component_files import author_line
 from netsim.scenario.tables import AlgorithmEntry
 from netsim.units import to_s
@@ -133,9 +132,8 @@ def conclude(folder: Path, ended: Ended, ending: Ending) -> None:
     try:
         if not (folder / checksums.NAME).is_file():
             ending(folder)
-            drawn = checksums.results_in(written_into(folder))
-            said = {"status.json": hashlib.sha256(status.content(done).encode()).hexdigest()}
-            checksums.write(folder, {**ended.written, **drawn, **said})
+            said = {"status.json": sha256_of(status.content(done))}
+            checksums.write(folder, {**ended.written, **checksums.results(folder), **said})
         status.write(folder, done)
     except BaseException as error:
         interrupted = isinstance(error, KeyboardInterrupt)

@@ -148,14 +148,14 @@ def measured(form: Form, device: str = "auto") -> Rates:
         (Ref(i, cell), learning.shards.split_rows(i, "test"))
         for i, cell in enumerate(learning.initial)
     ]
-    on_gpu = learning.shards.x.device.type == "cuda"
+    where = learning.shards.x.device
     backend.predictions(asked)
-    looking = lasting(lambda: backend.predictions(asked), on_gpu) / NODES / TESTED
+    looking = lasting(lambda: backend.predictions(asked), where) / NODES / TESTED
     train(1)  # compiles, traces, fills caches
-    steps, lasted = 1, lasting(lambda: train(1), on_gpu)
+    steps, lasted = 1, lasting(lambda: train(1), where)
     while lasted < LONG_S and steps < MOST_STEPS:
         steps *= 4
-        lasted = lasting(functools.partial(train, steps), on_gpu)
+        lasted = lasting(functools.partial(train, steps), where)
     step_s = lasted / steps / NODES
     step, sample = flops(form)
     return Rates(step / step_s, sample / looking)
@@ -232,13 +232,14 @@ class Random:
         return [Shard(*part) for part in parts]
 
 
-def lasting(run: Callable[[], object], on_gpu: bool = False) -> float:
+def lasting(run: Callable[[], object], device: torch.device) -> float:
     """Seconds that a call takes, of all cores together; on a GPU as they pass."""
+    on_gpu = device.type == "cuda"
     if on_gpu:
-        torch.cuda.synchronize()
+        torch.cuda.synchronize(device)
     clock = time.perf_counter if on_gpu else time.process_time
     start = clock()
     run()
     if on_gpu:
-        torch.cuda.synchronize()
+        torch.cuda.synchronize(device)
     return clock() - start

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+from collections.abc import Mapping
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -79,6 +81,19 @@ def leave() -> None:
         _connections[0] -= 1
         if not _connections[0]:
             imported().shutdown()
+
+
+def python_files(folder: Path) -> dict[str, bytes]:
+    """The Python files of a folder, by name below it: sent to where they are not."""
+    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*.py"))}
+
+
+def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write files that were sent, by name below a folder, in their order."""
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
 
 
 def room(cpus: float, gpus: float) -> int:

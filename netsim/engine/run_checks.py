@@ -23,11 +23,17 @@ class RunChecks:
     run : Observed
     thorough : bool
         Whether to check the invariants while the run goes on, too.
+
+    Attributes
+    ----------
+    after, left_behind : callable
+        Of its invariants, see `Checks`.
     """
 
     def __init__(self, run: Observed, thorough: bool) -> None:
         self._run, self._invariants = run, Checks(run, thorough)
         self._generators = GlobalGenerators()
+        self.after: Callable[[Mapping[str, Any]], None] = self._invariants.after
         self.left_behind: Callable[[], list[Callable[[], None]]] = self._invariants.left_behind
 
     def evaluated(self, time_ns: int) -> None:
@@ -101,20 +107,6 @@ class RunChecks:
             "way at the end. Shares and delays of messages are those of none; send less, over "
             "faster links, or lengthen horizon_s"
         )
-
-    def after(self, summary: Mapping[str, Any]) -> None:
-        """Look at the end of a run.
-
-        Parameters
-        ----------
-        summary : mapping
-            What the summary will say.
-
-        Raises
-        ------
-        InvariantError
-        """
-        self._invariants.after(summary)
 
     def warnings(self, totals: Mapping[str, Any], in_flight: int) -> list[str]:
         """Return the warnings that the user should know before reading the numbers.

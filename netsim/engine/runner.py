@@ -29,7 +29,7 @@ from netsim.recording.folder_lock import is_lock
 from netsim.recording.schema import TABLES
 from netsim.recording.whole_files import write_text
 from netsim.scenario import AlgorithmEntry, Scenario, algorithm_files, to_toml
-from netsim.traces.files import spelt_out
+from netsim.traces.files import data_folder, spelt_out
 
 if TYPE_CHECKING:
     from netsim.engine.progress import Progress, Watcher
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from netsim.world.builder import World
 
 Watch = Callable[[AlgorithmEntry, "Progress"], None]
-DATA_VARIABLE = "NETSIM_DATA"
 RUNS = Path("runs")
 
 
@@ -279,9 +278,8 @@ def build(scenario: Scenario, path: str, doing: Doing | None = None) -> "World":
     """
     from netsim import world  # here: help does not wait for it
 
-    elsewhere = os.environ.get(DATA_VARIABLE)
     try:
-        return world.build(scenario, spelt_out(elsewhere) if elsewhere else None, doing)
+        return world.build(scenario, data_folder(), doing)
     except ScenarioError as error:
         raise _in_file(path, error) from error
     except (MemoryError, OverflowError) as error:
@@ -332,9 +330,8 @@ def require_suitable(worlds: "Mapping[str, World]", path: str) -> None:
 
     refused: dict[str, None] = {}
     for name, world in worlds.items():
-        entry = next(e for e in world.scenario.algorithm if e.name == name)
         try:
-            engine.Simulation(world, entry, None, True, None)
+            engine.Simulation(world, world.scenario.entry(name), None, True, None)
         except UnsuitableError as error:
             refused |= dict.fromkeys(str(error).splitlines())
     if refused:
@@ -433,10 +430,9 @@ def play(
 
     def begin(entry: AlgorithmEntry, own: Path, told: "Watcher") -> None:
         built = worlds[entry.name]
-        entry = next(e for e in built.scenario.algorithm if e.name == entry.name)
         try:
             engine.play(
-                built, entry, own, timing_only, told,
+                built, built.scenario.entry(entry.name), own, timing_only, told,
                 check=check, observers=observers, ending=drawing(ending, alone), agent=agent,
             )  # fmt: skip
         except ScenarioError as error:

@@ -51,7 +51,7 @@ from netsim.node.publishing_verbs import LoggedWeights
 from netsim.node.run_objects import RunObjects
 from netsim.recording import artifacts, checksums, summary
 from netsim.recording import node_states as states
-from netsim.recording.whole_files import make_folder, write_text, written_into
+from netsim.recording.whole_files import make_folder, write_text
 from netsim.scenario import algorithm_files, to_toml
 from netsim.scenario.tables import AlgorithmEntry
 from netsim.units import BITS_PER_MEGABYTE, to_ns, to_s
@@ -387,7 +387,7 @@ class Simulation:
         tested = {p.id: len(shards.split_rows(shards.held[p.id], "test")) for p in self.parts}
         if folder is None:
             return summary.summarise(self.recorder.metric_rows(), found, ties, tested)
-        checksums.require_as_written(folder, checksums.results_in(written_into(folder)))
+        checksums.require_as_written(folder, checksums.results(folder))
         if not self.learning.timing_only:
             keep = self.world.scenario.metrics.keep
             kept = {

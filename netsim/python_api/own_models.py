@@ -102,11 +102,6 @@ def _parameters(factory: Callable[..., Any]) -> dict[str, inspect.Parameter]:
     return dict(inspect.signature(factory).parameters)
 
 
-def _is_required(parameter: inspect.Parameter) -> bool:
-    takes_any = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
-    return parameter.default is parameter.empty and not takes_any
-
-
 def _copies(model: nn.Module, name: str) -> Callable[[], nn.Module]:
     """A function that copies a module, which must have all that makes it what it is."""
     where, remedy = f'[model] kind = "{name}"', "give a function that makes it, in its place"

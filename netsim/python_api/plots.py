@@ -13,7 +13,7 @@ from netsim.recording import metrics as measured
 from netsim.recording.reader import RunFolder
 from netsim.recording.summary_fields import MEASURES, named
 from netsim.registry import did_you_mean
-from netsim.views import Ask, accuracy
+from netsim.views import Ask, Shown, accuracy
 from netsim.views import sweep as response
 from netsim.views.gathering.comparison import SweepDesign, compare_points, measures_to_show
 from netsim.views.gathering.estimates import AGAINST, Band
@@ -147,14 +147,12 @@ class Plots:
     def _view(self, name: str, ask: Ask, sheet: Sheet) -> Figure:
         """Any view."""
         runs = self._drawn()
-        with plot_style.style(sheet):
-            try:
-                shown = shown_of(name, runs, ask, "plot: ")
-                title = title_of(runs[0].summary, algorithm=len(runs) == 1)
-                heading = f"{views.find(name).TITLE} · {title}"
-                return marks.drawn(shown, heading, sheet).figure
-            except marks.OnPageOnlyError as error:
-                raise ScenarioError(f"plot: {name}: {error}") from None
+        shown = shown_of(name, runs, ask, "plot: ")
+        title = title_of(runs[0].summary, algorithm=len(runs) == 1)
+        try:
+            return _figure(shown, f"{views.find(name).TITLE} · {title}", sheet)
+        except marks.OnPageOnlyError as error:
+            raise ScenarioError(f"plot: {name}: {error}") from None
 
     def _drawn(self) -> list[RunFolder]:
         return [RunFolder.ended(run.folder) for run in self._runs]
@@ -197,9 +195,7 @@ class Plots:
                 f"plot: {self._runs[0].folder}: has no {what} over {against}; run.metrics and "
                 "run.plot.metric(name) show what it has"
             )
-        heading = title_of(runs[0].summary, algorithm=len(runs) == 1)
-        with plot_style.style(sheet):
-            return marks.drawn(shown, heading, sheet).figure
+        return _figure(shown, title_of(runs[0].summary, algorithm=len(runs) == 1), sheet)
 
 
 class SweepPlots(Plots):
@@ -238,19 +234,21 @@ class SweepPlots(Plots):
             wanted = measures_to_show(lines, [named(name) for name in show] or self._design.show)
         except ValueError as error:
             raise ScenarioError(f"plot: {error}") from None
-        sheet = _sheet(width)
-        with plot_style.style(sheet):
-            minus = paired_to or ""
-            shown = response.gather(
-                lines, wanted, minus, sweep_results.is_search(self._folder, minus)
+        minus = paired_to or ""
+        shown = response.gather(lines, wanted, minus, sweep_results.is_search(self._folder, minus))
+        if shown is None:
+            known = [name for name in MEASURES if any(name in line.estimates for line in lines)]
+            raise ScenarioError(
+                f"plot: {self._folder}: nothing is varied, or no run has {', '.join(wanted)}; "
+                f"there are {', '.join(known)}"
             )
-            if shown is None:
-                known = [name for name in MEASURES if any(name in line.estimates for line in lines)]
-                raise ScenarioError(
-                    f"plot: {self._folder}: nothing is varied, or no run has {', '.join(wanted)}; "
-                    f"there are {', '.join(known)}"
-                )
-            return marks.drawn(shown, self._folder.resolve().name, sheet).figure
+        return _figure(shown, self._folder.resolve().name, _sheet(width))
+
+
+def _figure(shown: Shown, heading: str, sheet: Sheet) -> Figure:
+    """Draw what a view shows."""
+    with plot_style.style(sheet):
+        return marks.drawn(shown, heading, sheet).figure
 
 
 def _sheet(width: Width) -> Sheet:

@@ -384,7 +384,7 @@ def opened_run(folder: Path, folders: Sequence[Path], scenario: Scenario | None)
     ----------
     folder : Path
     folders : sequence of Path
-        One an algorithm.
+        One an algorithm, in their order.
     scenario : Scenario or None
         None: that of the folder.
     """
@@ -395,8 +395,6 @@ def opened_run(folder: Path, folders: Sequence[Path], scenario: Scenario | None)
         runs.append(
             RunFolder(path.absolute(), {"seed": int(told.get("seed", 0)), "algorithm": name})
         )
-    order = _order(folder)
-    runs.sort(key=lambda run: order.get(str(run.labels["algorithm"]), len(order)))
     return Run(folder, runs, scenario)
 
 
@@ -415,25 +413,7 @@ def opened_sweep(folder: Path, scenario: Scenario | None) -> Sweep:
         If no run of it has ended.
     """
     design: SweepDesign = sweep_results.design_of(folder)
-    order = _order(folder)
-
-    def place(run: RunFolder) -> tuple[int, int]:
-        name = str(run.labels["algorithm"])
-        return design.seeds.index(int(run.labels["seed"])), order.get(name, len(order))
-
-    tables = SweepTables(folder.absolute(), design)
-    runs = [run for point in design.points for run in sorted(tables.at(point), key=place)]
+    runs = SweepTables(folder.absolute(), design).runs
     if not runs:
         raise ScenarioError(f"{one_line(folder)}: no run of this sweep has ended")
     return Sweep(folder, runs, design, scenario)
-
-
-def _order(folder: Path) -> dict[str, int]:
-    """Places of the algorithms in a folder's scenario; empty where it does not say."""
-    try:
-        entries = run_folder.scenario(folder).get("algorithm", [])
-    except ScenarioError:
-        return {}
-    entries = entries if isinstance(entries, list) else [entries]
-    names = [e.get("name", e.get("kind")) for e in entries if isinstance(e, dict)]
-    return {str(name): place for place, name in enumerate(names)}

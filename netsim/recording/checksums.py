@@ -8,7 +8,7 @@ from pathlib import Path
 from netsim.errors import AlteredError, ScenarioError
 from netsim.recording.folder_lock import OF_OTHERS
 from netsim.recording.run_folder import json_file
-from netsim.recording.whole_files import Digests, write_text
+from netsim.recording.whole_files import Digests, write_text, written_into
 from netsim.traces.bounded import kind_problem, opened
 
 NAME = "checksums.json"
@@ -41,9 +41,10 @@ def write(folder: Path, written: Digests | None = None) -> None:
     _write(folder, {**known, **others})
 
 
-def results_in(written: Digests) -> Digests:
-    """Select the files of a run folder that are results: none of the journal."""
+def results(folder: Path) -> Digests:
+    """Digests of the results that this process has written into a folder: none of the journal."""
     left_out = (f"{JOURNAL}/", "status.json", NAME)
+    written = written_into(folder)
     return {name: d for name, d in written.items() if not name.startswith(left_out)}
 
 

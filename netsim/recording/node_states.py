@@ -73,11 +73,6 @@ def nanoseconds(seconds: NDArray[Any]) -> Times:
     return np.rint(np.asarray(seconds, dtype=np.float64) * NS_PER_S).astype(np.int64)
 
 
-def has_intervals(folder: Path) -> bool:
-    """Return whether a run recorded its nodes' activities."""
-    return bool(run_folder.has(folder, "intervals"))
-
-
 def by_node(folder: Path, end_ns: int) -> Iterator[tuple[int, Mapping[str, Spans]]]:
     """Every node and its spans by state; states that it never was in are left out.
 
@@ -90,9 +85,9 @@ def by_node(folder: Path, end_ns: int) -> Iterator[tuple[int, Mapping[str, Spans
     """
     nodes = run_folder.nodes(folder)
     columns = [column.name for column in INTERVAL_COLUMNS]
-    rows = run_folder.read(folder, "intervals", columns) if has_intervals(folder) else None
-    bounds = order = None
-    if rows is not None:
+    rows = bounds = order = None
+    if run_folder.has(folder, "intervals"):
+        rows = run_folder.read(folder, "intervals", columns)
         order = np.lexsort((rows["t_begin_s"], rows["node"]))
         bounds = np.searchsorted(rows["node"][order], np.arange(len(nodes["node"]) + 1))
     for k, node in enumerate(nodes["node"].tolist()):

@@ -163,7 +163,12 @@ class Observers:
         if self.on_message is not None:
             _tell_of_messages(recorder, self.on_message, algorithm)
         if self.on_wakeup is not None:
-            _tell_of_wakeups(recorder, self.on_wakeup, algorithm)
+            woke = self.on_wakeup
+            _tell_after(
+                recorder,
+                "wake",
+                lambda t_ns, *fields: woke(WakeupEvent(algorithm, to_s(t_ns), *fields)),
+            )
         if self.write_every_s is not None:
             recorder.write_every_s = self.write_every_s
         if self.on_traffic is not None:
@@ -205,26 +210,22 @@ def _tell_of_messages(
     recorder.message, recorder.messages = message, messages
 
 
-def _tell_of_wakeups(
-    recorder: Recorder, tell: Callable[[WakeupEvent], object], algorithm: str
-) -> None:
-    record = recorder.wake
-
-    def wake(t_ns: int, node: int, round: int, outcome: str) -> None:
-        record(t_ns, node, round, outcome)
-        tell(WakeupEvent(algorithm, to_s(t_ns), node, round, outcome))
-
-    recorder.wake = wake  # type: ignore[method-assign]
-
-
 def _tell_of_traffic(
     recorder: Recorder, tell: Callable[[TrafficEvent], object], algorithm: str
 ) -> None:
-    record = recorder.spent
-
-    def spent(t_ns: int) -> None:
-        record(t_ns)
+    def told(t_ns: int) -> None:
         spent = recorder.bits_transmitted, recorder.airtime_s(), recorder.messages_ended
         tell(TrafficEvent(algorithm, to_s(t_ns), *spent, recorder.local_steps))
 
-    recorder.spent = spent  # type: ignore[method-assign]
+    _tell_after(recorder, "spent", told)
+
+
+def _tell_after(recorder: Recorder, method: str, told: Callable[..., object]) -> None:
+    """Call `told` with what a method of a recorder is called with, once it has recorded that."""
+    record = getattr(recorder, method)
+
+    def recorded(*fields: Any) -> None:
+        record(*fields)
+        told(*fields)
+
+    setattr(recorder, method, recorded)

@@ -16,8 +16,8 @@ from netsim.recording import metrics as measures
 from netsim.recording import run_folder, status
 from netsim.recording.main_metric import MainMetric
 from netsim.recording.parquet_parts import Rows
-from netsim.recording.schema import WHY_MISSING
 from netsim.recording.summary import load
+from netsim.recording.table_check import whole_words
 from netsim.registry import did_you_mean
 from netsim.traces.files import is_file
 from netsim.units import to_ns
@@ -230,11 +230,7 @@ class RunFolder:
     @cached_property
     def nodes(self) -> Rows:
         """`nodes.parquet`, words as strings; empty where there is none."""
-
-        def read(folder: Path) -> Rows:
-            return {} if run_folder.count(folder) is None else run_folder.nodes(folder)
-
-        return self._read(read, {})
+        return self._read(run_folder.nodes_if_any, {})
 
     @cached_property
     def messages(self) -> dict[str, Any]:
@@ -285,9 +281,7 @@ class RunFolder:
 
     def require(self, table: str) -> None:
         """Raise ScenarioError where a table is missing."""
-        if not run_folder.has(self.folder, table):
-            why = WHY_MISSING.get(table, "nothing was recorded in it")
-            raise ScenarioError(f"{self.folder}: has no table {table}: {why}")
+        run_folder.require(self.folder, table)
 
     def require_metric(self, metric: str) -> None:
         """Raise ScenarioError where a metric was not measured."""
@@ -327,11 +321,7 @@ class _Table(dict[str, Any]):
 
 def _cells(column: Any) -> Any:
     if pa.types.is_dictionary(column.type):
-        whole = column.unify_dictionaries().combine_chunks()
-        if isinstance(whole, pa.ChunkedArray):
-            if not whole.num_chunks:
-                return Words((), np.zeros(0, dtype=np.int64))
-            whole = whole.chunk(0)
+        whole = whole_words(column)
         names = tuple(str(word) for word in whole.dictionary.to_pylist())
         return Words(names, whole.indices.to_numpy(zero_copy_only=False).astype(np.int64))
     return column.to_numpy()
@@ -345,16 +335,7 @@ def begun_folders(path: Path) -> list[Path]:
     ScenarioError
         If there is none.
     """
-
-    def is_run(folder: Path) -> bool:
-        return any(is_file(folder / name) for name in ("summary.json", "status.json"))
-
-    try:
-        if is_run(path):
-            return [path]
-        below = [p for p in path.glob("*") if is_run(p)]
-    except (OSError, ValueError):
-        below = []
-    if not below:
+    found = run_folder.found_at(path, "summary.json", "status.json")
+    if not found:
         raise ScenarioError(f"{one_line(path)}: no run here or one folder below")
-    return run_folder.ordered(path, below)
+    return found

@@ -34,6 +34,7 @@ from netsim.recording.table_check import TableCheck, refused
 from netsim.traces import bounded
 from netsim.traces.bounded_tables import rows_of
 from netsim.traces.bounded_toml import read_toml
+from netsim.traces.files import is_file
 
 NODES, SEALED = "nodes.parquet", "checksums.json"
 MOST_NODES = 1_000_000
@@ -534,6 +535,25 @@ def algorithm_of(tables: Mapping[str, Any], otherwise: str) -> str:
     entry = entry[0] if isinstance(entry, list) and entry else entry
     named = entry if isinstance(entry, Mapping) else {}
     return str(named.get("name") or named.get("kind") or otherwise)
+
+
+def found_at(path: Path, *files: str) -> list[Path]:
+    """The folders that have one of some files: `path`, else those one folder below it, `ordered`.
+
+    Parameters
+    ----------
+    path : Path
+        May be anything, also what can't be read; then there are none.
+    *files : str
+    """
+
+    def has_one(folder: Path) -> bool:
+        return any(is_file(folder / file) for file in files)
+
+    try:
+        return [path] if has_one(path) else ordered(path, filter(has_one, path.glob("*")))
+    except (OSError, ValueError):
+        return []
 
 
 def ordered(folder: Path, runs: Iterable[Path]) -> list[Path]:

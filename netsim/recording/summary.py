@@ -15,7 +15,6 @@ from netsim.recording import metrics as measured
 from netsim.recording.main_metric import MainMetric
 from netsim.recording.parquet_parts import Rows
 from netsim.recording.whole_files import write_text
-from netsim.traces.files import is_file
 
 _FIRST = ("name", "algorithm", "seed", "nodes", "task", "virtual_s", "wall_s")
 
@@ -115,17 +114,12 @@ def run_folders(path: Path) -> list[Path]:
     ScenarioError
         If there is no finished run.
     """
-    if is_file(path / "summary.json"):
-        return [path]
-    try:
-        below = [p.parent for p in path.glob("*/summary.json") if is_file(p)]
-    except (OSError, ValueError):
-        below = []
-    if not below:
+    found = run_folder.found_at(path, "summary.json")
+    if not found:
         raise ScenarioError(
             f"{one_line(path)}: no finished run here or one folder below (no summary.json)"
         )
-    return run_folder.ordered(path, below)
+    return found
 
 
 def labels(folders: list[Path], summaries: list[dict[str, Any]]) -> list[str]:

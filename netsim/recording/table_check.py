@@ -134,12 +134,7 @@ class TableCheck:
     def _words(self, place: str, column: Column, cells: Any) -> Any:
         if not pa.types.is_dictionary(cells.type):
             cells = cells.dictionary_encode()
-        cells = cells.cast(pa.dictionary(pa.int32(), pa.string())).unify_dictionaries()
-        whole = cells.combine_chunks()
-        if isinstance(whole, pa.ChunkedArray):
-            if not whole.num_chunks:
-                return pa.array([], pa.dictionary(pa.int32(), pa.string()))
-            whole = whole.chunk(0)
+        whole = whole_words(cells.cast(pa.dictionary(pa.int32(), pa.string())))
         if whole.dictionary.null_count:
             raise ScenarioError(f"{place}: has an empty word")
         names = whole.dictionary.to_pylist()
@@ -155,6 +150,14 @@ class TableCheck:
                 )
                 raise ScenarioError(f'{place}, row {row}: "{one_line(name[:60])}": {must}')
         return whole
+
+
+def whole_words(column: Any) -> Any:
+    """A column of words as one dictionary array, whatever parts it comes in."""
+    whole = column.unify_dictionaries().combine_chunks()
+    if not isinstance(whole, pa.ChunkedArray):
+        return whole
+    return whole.chunk(0) if whole.num_chunks else pa.array([], column.type)
 
 
 _TYPES = {"time": pa.float64(), "real": pa.float64(), "id": pa.int32(), "count": pa.int64()}

@@ -176,6 +176,11 @@ def sync_names(folder: Path) -> None:
             os.close(descriptor)
 
 
+def sha256_of(text: str) -> str:
+    """The SHA-256 of a text file, in hexadecimal digits, as `write_text` writes it."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 def write_text(path: Path, text: str) -> None:
     """Write a text file whole; see `write_whole`."""
     write_whole(path, lambda file: file.write(text.encode()))

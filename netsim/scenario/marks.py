@@ -6,6 +6,7 @@ from typing import Any, get_args
 
 from netsim.registry import OffClock, Plausible, Recurs, Table
 from netsim.scenario.draft import KeyPath
+from netsim.units import is_number
 
 Mark = OffClock | Plausible | Recurs
 
@@ -29,7 +30,7 @@ def numbers(table: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, float, tu
             for i, entry in enumerate(value):
                 if isinstance(entry, Table):
                     yield from numbers(entry, (*below, i))
-        elif isinstance(value, int | float) and not isinstance(value, bool):
+        elif is_number(value):
             yield below, value, marks[key]
 
 

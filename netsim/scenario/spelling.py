@@ -11,6 +11,7 @@ from typing import Any
 from netsim.registry import did_you_mean
 from netsim.scenario.draft import KeyPath
 from netsim.scenario.schema import at, properties
+from netsim.units import is_number
 
 _TO_SI: dict[str, dict[str, float]] = {
     "s": {"ms": 1e-3, "us": 1e-6, "ns": 1e-9, "sec": 1, "seconds": 1, "min": 60, "h": 3600},
@@ -108,8 +109,7 @@ def unknown_key(path: KeyPath, raw: Any, schema: dict[str, Any]) -> str:
             return f"{what}; its unit is part of the key: write {candidate}"
         if own_stem == stem and unit != own_unit:
             factor = _TO_SI[own_unit].get(unit)
-            number = isinstance(value, int | float) and not isinstance(value, bool)
-            amount = f" = {value * factor:.12g}" if factor and number else ""
+            amount = f" = {value * factor:.12g}" if factor and is_number(value) else ""
             return f"{what}; the unit of this quantity is {own_unit}: write {candidate}{amount}"
     meant = [name for name in _MEANT.get(key.lower(), ()) if name != key]
     hint = next((f'; did you mean "{name}"?' for name in meant if name in known), "")

@@ -408,6 +408,10 @@ class Scenario(Table):
         """
         return self._own.get(entry.name, self) if entry.set else self
 
+    def entry(self, name: str) -> AlgorithmEntry:
+        """The algorithm of a name."""
+        return next(entry for entry in self.algorithm if entry.name == name)
+
     @property
     def evaluate_every_s(self) -> float:
         """Virtual time between evaluations."""

@@ -10,7 +10,7 @@ from netsim.traces.csv_columns import BITS_PER_S, SECONDS, Columns
 from netsim.traces.files import Text, is_comment, number, parsed_json, shown, whole_number
 from netsim.traces.moments import require_seconds
 from netsim.traces.remarks import note_remark
-from netsim.units import to_ns
+from netsim.units import is_number, to_ns
 
 OPPORTUNITY_BITS = 12_000
 """A Mahimahi line stands for one packet of 1,500 bytes (Netravali et al., USENIX ATC 2015)."""
@@ -206,7 +206,7 @@ def _periods(text: Text) -> Pieces:
 
 def _of_period(text: Text, k: int, period: dict[str, Any], key: str) -> float:
     value = period.get(key)
-    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1e300:
+    if is_number(value) and 0 <= value <= 1e300:
         return float(value)
     told = "is missing" if key not in period else f"is {shown(repr(value))}"
     raise text.wrong(f"period {k}: {key} {told}; it must be a number of at least 0")

@@ -1,6 +1,7 @@
 """Finding and reading the text files that a scenario names, packed or not."""
 
 import json
+import os
 import re
 import unicodedata
 from collections import Counter
@@ -14,6 +15,8 @@ from netsim.registry import did_you_mean
 from netsim.traces import bounded
 from netsim.traces.input_files import note
 
+DATA_VARIABLE = "NETSIM_DATA"
+"""Environment variable that names the folder of the data sets."""
 _HOW_TO_POINT = "point to its folder with [data] path, --data DIR or NETSIM_DATA"
 
 
@@ -136,6 +139,12 @@ def spelt_out(path: str) -> Path:
         return Path(path).expanduser()
     except RuntimeError:
         return Path(path)
+
+
+def data_folder() -> Path | None:
+    """The folder of the data sets that the environment names; None: it names none."""
+    named = os.environ.get(DATA_VARIABLE)
+    return spelt_out(named) if named else None
 
 
 def is_file(path: Path) -> bool:

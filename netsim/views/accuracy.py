@@ -24,6 +24,7 @@ from netsim.views.gathering.estimates import (
     over_seeds,
     worst,
 )
+from netsim.views.gathering.numbers import tidy
 from netsim.views.gathering.runs import pictured
 
 TITLE = "Accuracy over time"
@@ -165,17 +166,16 @@ def _about(seeds: Sequence[int], is_paired: bool) -> str:
 
 def _panel(curves: Curves, band: Band, told: Around | None, has_seeds: bool) -> Panel:
     """Curves with their bands, or, where it has them, with their seeds."""
-    rows = [row for line in curves.lines for row in _rows(curves, line, band)]
-    table = {name: np.array([row[name] for row in rows]) for name in rows[0]}
-    label, kind = names.metric(curves.metric), "share" if is_share(curves.metric) else "value"
-    axis: Any = kind
+    table = tidy([row for line in curves.lines for row in _rows(curves, line, band)])
+    y = names.metric(curves.metric)
+    axis: Any = "share" if is_share(curves.metric) else "value"
     lines = curves.lines if has_seeds else ()
     each = {line.label: line.each for line in lines if line.each is not None}
     if curves.minus:
-        label, axis = names.difference(label, curves.minus), "difference"
+        y, axis = names.difference(y, curves.minus), "difference"
     mark = Lines(
-        names.as_quantity("x", AGAINST[curves.against][0]),
-        names.as_quantity("mean", label),
+        AGAINST[curves.against][0],
+        y,
         "curve",
         "low",
         "high",
@@ -208,15 +208,15 @@ def _rows(curves: Curves, line: Line, band: Band) -> list[Row]:
 def _short(curves: Curves) -> list[Row]:
     """Return the last point of each curve."""
     spelled = Measure("", "%" if is_share(curves.metric) else "", lambda _: None).spelled
-    label, title = AGAINST[curves.against][0], names.metric(curves.metric)
+    axis, what = AGAINST[curves.against][0], names.metric(curves.metric)
     if curves.minus:
-        title = names.difference(title, curves.minus, alone=True)
+        what = names.difference(what, curves.minus, alone=True)
     sign: Literal["+", ""] = "+" if curves.minus else ""
     return [
         {
             "curve": line.label,
-            "what": title,
-            label: float(line.x[-1]),
+            "what": what.title,
+            axis.title: float(line.x[-1]),
             "at the end": spelled(line.y[-1], None if line.half is None else line.half[-1], sign),
         }
         for line in curves.lines

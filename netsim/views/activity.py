@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from netsim.recording import node_states
+from netsim.recording import node_states, run_folder
 from netsim.recording.reader import RunFolder
 from netsim.views import Cells, Panel, Quantity, Shown
 from netsim.views.gathering.moments import moments
@@ -19,7 +19,7 @@ NOTHING = f"activities were {node_states.NOT_RECORDED}"
 
 def of_run(run: RunFolder) -> Shown | None:
     """Return a map a state, a row a node and a column a stretch; None where none was recorded."""
-    if run.end_ns <= 0 or not node_states.has_intervals(run.folder):
+    if run.end_ns <= 0 or not run_folder.has(run.folder, "intervals"):
         return None
     ends_ns = np.rint(moments(run) * 1e9).astype(np.int64)
     edges = np.append(0, ends_ns)

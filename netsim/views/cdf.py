@@ -14,7 +14,7 @@ from netsim.views import Ask, Lines, Panel, Quantity, Row, Shown
 from netsim.views.gathering import names
 from netsim.views.gathering import runs as of_several
 from netsim.views.gathering.estimates import Floats, node_differences
-from netsim.views.gathering.numbers import evenly
+from netsim.views.gathering.numbers import evenly, tidy
 
 TITLE = "Distributions over nodes and messages"
 PLACE = None
@@ -101,7 +101,7 @@ def _samples(groups: Mapping[str, Sequence[RunFolder]], what: str) -> Samples:
         for name, group in groups.items()
     }
     if what not in OF_MESSAGES:
-        return Samples(what, names.as_quantity("x", names.metric(what)), "nodes", samples)
+        return Samples(what, names.metric(what, "x"), "nodes", samples)
     kept = {name: values for name, values in samples.items() if len(values)}
     if not kept:
         folder = next(iter(groups.values()))[0].folder
@@ -110,9 +110,7 @@ def _samples(groups: Mapping[str, Sequence[RunFolder]], what: str) -> Samples:
             "draw a metric, as with --metric accuracy"
         )
     axis = names.quantity(OF_MESSAGES[what], "s", np.concatenate(list(kept.values())).tolist())
-    quantity = names.as_quantity("x", axis.label)
-    quantity = Quantity("x", quantity.label, quantity.unit, axis.per)
-    return Samples(what, quantity, "messages that arrived", kept)
+    return Samples(what, axis, "messages that arrived", kept)
 
 
 def _differences(groups: Mapping[str, Sequence[RunFolder]], metric: str, minus: str) -> Samples:
@@ -123,8 +121,8 @@ def _differences(groups: Mapping[str, Sequence[RunFolder]], metric: str, minus: 
             found = [node_differences(run, other, metric) for run, other in pairs]
             last = np.concatenate([list(one.values())[-1] for one in found])
             samples[name] = np.sort(last[np.isfinite(last)])
-    label = names.difference(names.metric(metric), minus, alone=True)
-    return Samples(f"{metric} minus {minus}", names.as_quantity("x", label), "nodes", samples)
+    axis = names.difference(names.metric(metric, "x"), minus, alone=True)
+    return Samples(f"{metric} minus {minus}", axis, "nodes", samples)
 
 
 def _left_out(runs: Sequence[RunFolder], wanted: Sequence[str]) -> str:
@@ -211,7 +209,7 @@ def _panel(samples: Samples) -> Panel:
         axis="distribution",
         is_log=is_time and is_wide(every),
     )
-    return Panel(mark, {name: np.array([row[name] for row in rows]) for name in rows[0]})
+    return Panel(mark, tidy(rows))
 
 
 def _short(samples: Samples) -> list[Row]:

@@ -1,6 +1,5 @@
 """The collaboration graph at the end of a run: who weighs whom, with alike nodes side by side."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,12 +13,12 @@ from netsim.recording.graph_metrics import weights_of
 from netsim.recording.reader import RunFolder
 from netsim.views import Ask, Cells, Panel, Quantity, Row, Shown
 from netsim.views import weights as heatmaps
+from netsim.views.gathering import pairs
 from netsim.views.gathering import runs as of_several
 
 TITLE = "Who weighs whom"
 PLACE = None
 
-_CELLS = 200
 _MOST_COMPARED = 4000
 """Nodes whose classes are compared pair by pair."""
 
@@ -171,7 +170,7 @@ def _cells(run: RunFolder) -> tuple[Order, NDArray[np.float64], int]:
     inside = (places[rows["node"]] >= 0) & (places[rows["peer"]] >= 0)
     moved = {name: cells[inside] for name, cells in rows.items()}
     moved |= {name: places[moved[name]] for name in ("node", "peer")}
-    block = math.ceil(len(order.ids) / _CELLS)
+    block = pairs.block_of(len(order.ids))
     return order, heatmaps.last_weights(moved, len(order.ids), block)[0], block
 
 

@@ -8,6 +8,7 @@ one above it without some of its ease, and compared with that one node by node.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,7 @@ from netsim.views import (
 )
 from netsim.views.gathering import names as names_of
 from netsim.views.gathering.comparison import Spread, paired_nodes
+from netsim.views.gathering.numbers import rows_of
 
 TITLE = "What the network costs"
 PLACE = 5
@@ -131,10 +133,14 @@ class NetworkCost:
         """All of them, in the order of the table."""
         return [run for group in self.groups for run in group]
 
-    def with_the_one_above(self) -> list[tuple[World, World | None]]:
-        """Each run with the world of the same algorithm that is the row above it."""
+    @cached_property
+    def gaps(self) -> list[Spread | None]:
+        """Differences of all to the world above them; None: there is none, or it was not measured.
+
+        The row above is the same algorithm with more of its ease.
+        """
         return [
-            (run, group[i - 1] if i else None)
+            difference(run, group[i - 1]) if i else None
             for group in self.groups
             for i, run in enumerate(group)
         ]
@@ -144,6 +150,10 @@ class NetworkCost:
         """Causes to which any message was lost."""
         met = set().union(*(run.outcomes for run in self.runs))
         return [cause for cause in CAUSES if cause in met]
+
+    def fates(self, words: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+        """Outcomes by fate: those of arrivals, and each cause of losses by its word."""
+        return {"arrived": ARRIVED} | {words.get(c, c): (c,) for c in self.causes}
 
 
 def worlds_of(folders: Sequence[Path], entries: Sequence[Mapping[str, Any]]) -> NetworkCost | None:
@@ -179,13 +189,11 @@ def printed(cost: NetworkCost) -> Printed:
     columns = []
     if any(run.learned for run in runs):
         spelled = [_value(run) if run.learned else "-" for run in runs]
-        gaps = [difference(r, above) if above else None for r, above in cost.with_the_one_above()]
         unit = "%" if is_share(main.name) else ""
         columns.append(Column(f"{main.name.replace('_', ' ')}\n{unit}", spelled))
-        columns.append(Column("Δ\n", ["" if g is None else _gap(g, main.name) for g in gaps]))
+        columns.append(Column("Δ\n", ["" if g is None else _gap(g, main.name) for g in cost.gaps]))
     columns.append(Column("messages\n", [f"{run.sent:,}" for run in runs], cost=True))
-    shares = {"arrived": ARRIVED} | {TITLES.get(c, c): (c,) for c in cost.causes}
-    for title, outcomes in shares.items():
+    for title, outcomes in cost.fates(TITLES).items():
         cells = [f"{100 * run.share(*outcomes):.1f}" if run.sent else "-" for run in runs]
         columns.append(Column(f"{title}\n%", cells, cost=True))
     delays_s = [run.delay_s("mean") for run in runs]
@@ -285,38 +293,30 @@ def of_runs(runs: Sequence[RunFolder], _: Ask) -> Shown | None:
     if not all(run.folder.name in tables for run in runs):
         return None
     cost = worlds_of([run.folder for run in runs], [tables[run.folder.name] for run in runs])
-    if cost is None:
-        return None
-    return view(cost)
+    return None if cost is None else view(cost)
 
 
 def view(cost: NetworkCost) -> Shown:
     """Return accuracy over time, fates of messages, sentences and the table of all worlds."""
-    table, rows = _table(cost), _rows(cost)
+    table = _table(cost)
+    rows = rows_of(table.table)
     told = Panel(Sentences([Sentence(text) for text in sentences(cost)]))
     panels = [*_curves(cost), *_fates(cost), told, table]
     return Shown(panels, short=rows, printed=printed(cost), rows=rows)
 
 
-def _rows(cost: NetworkCost) -> list[dict[str, Any]]:
-    table = _table(cost).table
-    columns = {name: cells.tolist() for name, cells in table.items()}
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-
 def _table(cost: NetworkCost) -> Panel:
     """Results of each world, fates of its messages, and differences to the world above."""
     runs, main = cost.runs, cost.runs[0].main
-    gaps = [difference(run, above) if above else None for run, above in cost.with_the_one_above()]
     unit = "%" if is_share(main.name) else ""
     points = "pp" if unit else ""
     nan = float("nan")
     table: dict[str, Any] = {
         "run": np.array([run.name for run in runs]),
         "value": np.array([run.curve.mean[-1] if run.learned else nan for run in runs]),
-        "difference": np.array([nan if gap is None else gap.mean for gap in gaps]),
+        "difference": np.array([nan if gap is None else gap.mean for gap in cost.gaps]),
         "half_width": np.array(
-            [nan if gap is None or gap.half_width is None else gap.half_width for gap in gaps]
+            [nan if gap is None or gap.half_width is None else gap.half_width for gap in cost.gaps]
         ),
         "messages": np.array([run.sent for run in runs]),
     }
@@ -327,7 +327,7 @@ def _table(cost: NetworkCost) -> Panel:
         Quantity("half_width", "± half its 95 % interval", points),
         Quantity("messages", "messages"),
     ]
-    for title, outcomes in ({"arrived": ARRIVED} | {CAUSES[c]: (c,) for c in cost.causes}).items():
+    for title, outcomes in cost.fates(CAUSES).items():
         table[title] = np.array([run.share(*outcomes) if run.sent else nan for run in runs])
         columns.append(Quantity(title, title, "%"))
     delays = [run.delay_s("mean") for run in runs]
@@ -353,7 +353,7 @@ def _curves(cost: NetworkCost) -> list[Panel]:
     metric = cost.runs[0].main.name
     mark = Lines(
         Quantity("t_s", "Virtual time", "s"),
-        names_of.as_quantity("mean", names_of.metric(metric)),
+        names_of.metric(metric),
         "curve",
         axis="share" if is_share(metric) else "value",
         looks={
@@ -370,7 +370,7 @@ def _fates(cost: NetworkCost) -> list[Panel]:
     sending = [run for run in cost.runs if run.sent]
     if not sending:
         return []
-    kinds = {"arrived": ARRIVED} | {CAUSES[cause]: (cause,) for cause in cost.causes}
+    kinds = cost.fates(CAUSES)
     counts = [[sum(map(run.outcomes.__getitem__, of)) for of in kinds.values()] for run in sending]
     messages = np.array(counts)
     table = {

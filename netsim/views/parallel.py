@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from netsim.scenario.labels import shown, written
+from netsim.units import is_number
 from netsim.views import OnPage, Panel, Shown
 from netsim.views.gathering import names
 from netsim.views.gathering.numbers import short
@@ -59,18 +60,18 @@ def gather(sweep: SweepTables) -> dict[str, Any] | None:
 
 def _axis(key: str, values: list[Any]) -> dict[str, Any]:
     known = [value for value in values if value is not None]
-    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in known):
+    if all(map(is_number, known)):
         low, high, axis = min(known), max(known), names.key(key, known)
         drawn = [None if value is None else value / axis.per for value in values]
         return {
-            "title": axis.label,
+            "title": axis.title,
             "values": _short(drawn),
             "is_log": low > 0 and high / low >= 20,
         }
     told = dict(zip(map(written, known), words_of(known), strict=True))
     words = list(dict.fromkeys(told.values()))
     places = [None if value is None else words.index(told[written(value)]) for value in values]
-    return {"title": names.key(key).label, "values": places, "words": words}
+    return {"title": names.key(key).title, "values": places, "words": words}
 
 
 def words_of(values: Sequence[Any]) -> list[str]:

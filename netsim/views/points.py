@@ -1,10 +1,10 @@
 """A row a point and algorithm: means over seeds of the measures that a sweep's table shows."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from netsim.units import is_number
 from netsim.views import Columns, Panel, Quantity, Shown
 from netsim.views.gathering import names
 from netsim.views.gathering.comparison import PointResult
@@ -29,13 +29,12 @@ def of_sweep(sweep: SweepTables) -> Shown:
     columns = [Quantity(name, name) for name in table]
     for key in keys if not sweep.trials or len(keys) > 1 else ():
         swept = [line.values.get(key) for line in lines]
-        numbers = all(isinstance(v, int | float) and not isinstance(v, bool) for v in swept)
+        numbers = all(map(is_number, swept))
         known = [v for v in swept if v is not None]
         told = iter(words_of(known))
         words = ["" if v is None else next(told) for v in swept]
         table[key] = np.array(swept if numbers else words)
-        axis = names.key(key, swept if numbers else ())
-        columns.append(replace(names.as_quantity(key, axis.label), per=axis.per))
+        columns.append(names.key(key, swept if numbers else (), key))
     about = {}
     for name in sweep.measures[:MOST_MEASURES]:
         cells = [line.estimates.get(name) for line in lines]

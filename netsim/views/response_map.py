@@ -50,8 +50,8 @@ def of_sweep(sweep: SweepTables) -> Shown | None:
             "half_width": np.array([m.estimates[measure].half_width or np.nan for m in mine]),
         }
         mark = Cells(
-            Quantity("row", axes[0].axis.label),
-            Quantity("column", axes[1].axis.label),
+            Quantity("row", axes[0].axis.title),
+            Quantity("column", axes[1].axis.title),
             value,
             0,
             top=value.scale * max(known),

@@ -121,19 +121,18 @@ def _panel(
     columns = ("curve", "point", "x", "mean", "half_width", "seeds")
     cells = list(zip(*(row for row, _ in seen_here), strict=True)) or [()] * len(columns)
     table = {c: np.array(one) for c, one in zip(columns, cells, strict=True)}
-    label, measure = names.measure(name), MEASURES[name]
+    y = names.measure(name)
     if minus:
-        label = names.difference(label, names.method(minus))
-    y = replace(names.as_quantity("mean", label), per=1 / measure.scale)
+        y = names.difference(y, names.method(minus))
     mark = Response(
-        names.as_quantity("x", axis.axis.label),
+        replace(axis.axis, per=1.0),  # the table has its places in this unit
         y,
         tuple(groups),
         tuple(axis.at),
         tuple(axis.words),
         axis.scale,
         joined=axis.is_number and not is_search,  # kinds have no order
-        is_difference=bool(minus) or measure.unit == "pp",
+        is_difference=bool(minus) or MEASURES[name].unit == "pp",
         each=[values if are_few(len(values)) else () for _, values in seen_here],
         around=told,
     )
@@ -195,15 +194,15 @@ def _short(
     for label, group in groups.items():
         for line in group:
             row: Row = {"curve": label}
-            row |= {axis.axis.label: axis.spelled(places[id(line)]) for axis in axes.values()}
+            row |= {axis.axis.title: axis.spelled(places[id(line)]) for axis in axes.values()}
             for name in shown:
                 cell = line.estimates.get(name)
                 if cell is None:
                     continue
-                title = names.measure(name)
-                row[title] = MEASURES[name].spelled(cell.mean, cell.half_width)
+                measure = names.measure(name)
+                row[measure.title] = MEASURES[name].spelled(cell.mean, cell.half_width)
                 if minus and cell.diff is not None:
-                    told = names.difference(title, names.method(minus), alone=True)
-                    row[told] = MEASURES[name].spelled(cell.diff, cell.diff_half_width, "+")
+                    told = names.difference(measure, names.method(minus), alone=True)
+                    row[told.title] = MEASURES[name].spelled(cell.diff, cell.diff_half_width, "+")
             found.append(row)
     return found

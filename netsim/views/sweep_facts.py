@@ -27,5 +27,5 @@ def of_sweep(sweep: SweepTables) -> Shown:
         told = ", ".join(values)
         if len(told) > _MOST_WORDS:
             told = f"{len(values)} values"
-        found.append((axis.axis.label, told))
+        found.append((axis.axis.title, told))
     return Shown([Panel(OnPage("facts", {"entries": [[name, value] for name, value in found]}))])

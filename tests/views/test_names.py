@@ -26,7 +26,7 @@ from netsim.views.gathering import names, swept
 )
 def test_a_key_is_its_words_and_its_unit(path, values, expected):
     axis = names.key(path, values)
-    assert (axis.label, axis.per) == expected
+    assert (axis.title, axis.per) == expected
 
 
 def test_a_method_is_called_as_its_file_spells_it():
@@ -39,12 +39,14 @@ def test_a_method_is_called_as_its_file_spells_it():
 
 
 def test_metrics_measures_and_differences_have_units():
-    assert names.metric("accuracy") == "Test accuracy [%]"
-    assert names.metric("loss") == "Test loss"
-    assert names.measure("delay_s") == "Message delay [s]"
-    assert names.measure("accuracy_std_nodes") == "Accuracy, std over nodes [%]"
-    assert names.difference("Accuracy [%]", "FedAvg") == "Difference to\nFedAvg [pp]"
-    assert names.difference("Delay [s]", "X", alone=True) == "Delay, difference to X [s]"
+    assert names.metric("accuracy").title == "Test accuracy [%]"
+    assert names.metric("loss").title == "Test loss"
+    assert names.measure("delay_s").title == "Message delay [s]"
+    assert names.measure("accuracy_std_nodes").title == "Accuracy, std over nodes [%]"
+    accuracy, delay = names.metric("accuracy"), names.measure("delay_s")
+    assert names.difference(accuracy, "FedAvg").title == "Difference to\nFedAvg [pp]"
+    told = names.difference(delay, "X", alone=True).title
+    assert told == "Message delay, difference to X [s]"
 
 
 def test_a_value_in_a_legend_has_its_unit():

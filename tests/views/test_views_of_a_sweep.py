@@ -117,7 +117,7 @@ def test_the_table_has_a_row_a_point_and_algorithm(sweep):
 
 def test_runs_that_are_missing_are_counted(sweep):
     (sweep.folder / "b" / "seed-1" / "local" / "summary.json").unlink()
-    sweep_page.report(sweep.folder, sweep.design, (), sweep.folder / "report.html")
+    sweep_page.report(SweepTables(sweep.folder, sweep.design), sweep.folder / "report.html")
     assert "1 of 8 runs are not there" in (sweep.folder / "report.html").read_text()
 
 

@@ -52,12 +52,11 @@ def command(
         least, rows = 1.0, list[tuple[str, ...]]()
         for entry in played.algorithm:
             world = worlds[entry.name]
-            own = next(e for e in world.scenario.algorithm if e.name == entry.name)
             with (
                 terminal.waiting(f"counting the work of {entry.name}", quiet),
                 process_settings.of_runs(played.run.tf32),
             ):
-                found = estimated(world, own, actors, seconds)
+                found = estimated(world, world.scenario.entry(entry.name), actors, seconds)
             least = min(least, found.part)
             rows.append(
                 (

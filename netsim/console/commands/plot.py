@@ -13,7 +13,6 @@ from netsim.console.options import Debug
 from netsim.errors import ScenarioError, one_line
 
 if TYPE_CHECKING:
-    from netsim.recording.reader import RunFolder
     from netsim.views import Ask, Shown
     from netsim.views.render.figure.sheets import Sheet
     from netsim.views.render.terminal import WrappedTable
@@ -184,7 +183,6 @@ def _gathered(paths: Sequence[Path], view: str, ask: Ask) -> Shown:
     from netsim.recording.unlike_runs import made_unlike
     from netsim.views import find
     from netsim.views.gathering import runs
-    from netsim.views.gathering.runs import shown_of
 
     if hasattr(find(view), "of_sweep"):
         return _sweep(paths[0], view, ask)
@@ -199,7 +197,7 @@ def _gathered(paths: Sequence[Path], view: str, ask: Ask) -> Shown:
     labels = [one_line(run.folder) for run in found]
     for line in made_unlike([run.folder for run in found], labels):
         terminal.err().print(line)
-    return shown_of(view, found, ask)
+    return runs.shown_of(view, found, ask)
 
 
 def _sweep(folder: Path, view: str, ask: Ask) -> Shown:
@@ -259,13 +257,13 @@ def _measures_of(folder: Path, lines: Any, named: Sequence[str]) -> list[str]:
 def _reference(folder: Path, design: Any, named: str | None) -> str:
     """The algorithm or point that a word means; empty: none."""
     from netsim.views.gathering import runs
+    from netsim.views.gathering.sweep_tables import SweepTables
 
     if named is None:
         return ""
     if named in design.points:
         return named
-    found = {run.algorithm: run for label in design.points for run in _of_point(folder / label)}
-    groups = {name: [run] for name, run in found.items()}
+    groups = {run.algorithm: [run] for run in SweepTables(folder, design).runs}
     return groups[runs.reference(groups, named)][0].algorithm
 
 
@@ -289,12 +287,6 @@ def folders_of(path: Path) -> list[Path]:
 def _above_seed(run: Path) -> Path:
     """The folder of all seeds of a point, or the run itself."""
     return run.parents[1] if run.parent.name.startswith("seed-") else run
-
-
-def _of_point(folder: Path) -> list[RunFolder]:
-    from netsim.recording.reader import RunFolder
-
-    return [RunFolder.ended(p.parent) for p in sorted(folder.glob("seed-*/*/summary.json"))]
 
 
 def _is_sweep(folder: Path) -> bool:

@@ -34,8 +34,7 @@ def command(
         if out is not None:
             _require_free(out)
         if sweep_results.is_sweep(path):
-            trials = sweep_results.recorded(path)
-            sweep_page.report(path, sweep_results.design_of(path), trials, target)
+            sweep_page.report(sweep_results.tables_of(path), target)
         else:
             folders = begun_folders(path)
             run_page.report(folders, target, places_of(folders[0], components or (), data))

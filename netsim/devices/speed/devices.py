@@ -14,6 +14,7 @@ from netsim.registry import FilePath, Plausible, Positive
 from netsim.rng import Streams
 from netsim.traces.csv_columns import SECONDS, Columns
 from netsim.traces.files import read_text, shown
+from netsim.units import is_number
 
 
 class Devices(Fixed):
@@ -82,8 +83,7 @@ class Devices(Fixed):
         if not isinstance(found, dict) or not found:
             raise text.wrong("must be one object {device: score}, not empty")
         for at, (name, score) in enumerate(found.items(), start=1):
-            number = isinstance(score, int | float) and not isinstance(score, bool)
-            if not number:
+            if not is_number(score):
                 raise text.wrong(f"score {at} is no number; must be greater than 0")
             if not 0 < score < 1e300:
                 raise text.wrong(f"the score of {shown(name)} is {score!r}; must be greater than 0")

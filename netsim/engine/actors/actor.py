@@ -19,7 +19,7 @@ from netsim import errors
 from netsim.backends.dispatch import Choice
 from netsim.backends.parameter_store import ParameterStore, Slab
 from netsim.backends.spilling import most_resident_bytes
-from netsim.engine import equipment, process_settings
+from netsim.engine import equipment, process_settings, ray_cluster
 from netsim.engine.actors.packing import NOWHERE, Input, PackedJob, Unpacker
 from netsim.engine.backend_assembly import open_backend
 from netsim.learning.divergence import LARGEST_SUM, parameters_of
@@ -224,10 +224,7 @@ def _read(kit: Kit, folder: Path) -> tuple[Scenario, dict[str, str]]:
     for package, files in kit.sources:
         own = folder / package
         own.mkdir()
-        for name, source in files.items():
-            path = own / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(source)
+        ray_cluster.write_files(own, files)
         folders.append(own)
         packages[package] = component_files.package_of(own)
     text = folder / "scenario.toml"
@@ -265,8 +262,8 @@ class ShardActor:
         lengths = [world.architectures[node].num_values for node in kit.nodes]
         need = of_actor(played, lengths, world.shards.x.device)
         need.require("more machines, fewer nodes or smaller layers, or set [run] spill_dir")
-        entry = next(e for e in played.algorithm if e.name == kit.algorithm)
-        whole = world.shards.in_batches_of(played.training_of(entry).batch_size)
+        training = played.training_of(played.entry(kit.algorithm))
+        whole = world.shards.in_batches_of(training.batch_size)
         self._shards, self._row_numbers = whole.only(set(kit.nodes))
         self._backend, _ = open_backend(world, self._shards, kit.threads, kit.chosen)
         layouts = list(dict.fromkeys(world.architectures))

@@ -15,7 +15,7 @@ from torch import Tensor
 from netsim.engine.actors.actor import About, Reply, Usage, Value, Values
 from netsim.engine.actors.lineage import Lineage
 from netsim.engine.actors.packing import NOWHERE, Input, Output, PackedJob, Packer
-from netsim.engine.actors.pool import Handle, LostError, Pool, given_up
+from netsim.engine.actors.ray_pool import Handle, LostError, RayPool, given_up
 from netsim.engine.actors.splitting import (
     in_parts,
     levels_of,
@@ -80,7 +80,7 @@ class Actors:
 
     Parameters
     ----------
-    pool : Pool
+    pool : RayPool
     name : str
         Of the backend that computes in each actor.
     homes : sequence of int
@@ -93,7 +93,7 @@ class Actors:
 
     def __init__(
         self,
-        pool: Pool,
+        pool: RayPool,
         name: str,
         homes: Sequence[int],
         shards: Shards,

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 
 from netsim.backends.dispatch import Routes
-from netsim.engine import equipment
+from netsim.engine import equipment, ray_cluster
 from netsim.engine.actors.actor import Kit
 from netsim.engine.actors.backend import Actors
 from netsim.engine.actors.ray_pool import opened
@@ -15,10 +14,8 @@ from netsim.registry import modules_of
 from netsim.scenario import to_toml
 from netsim.scenario.component_files import folders
 from netsim.scenario.tables import AlgorithmEntry
-from netsim.traces.files import spelt_out
+from netsim.traces.files import data_folder
 from netsim.world.builder import World
-
-DATA_VARIABLE = "NETSIM_DATA"
 
 
 def with_actors(
@@ -49,12 +46,12 @@ def with_actors(
     text = to_toml(world.scenario, entry)
     modules = {*modules_of(world.scenario), type(entry.params).__module__}
     sources = [
-        (package, {str(p.relative_to(own)): p.read_bytes() for p in sorted(own.rglob("*.py"))})
+        (package, ray_cluster.python_files(own))
         for package, own in folders().items()
         if any(name.startswith(f"{package}.") for name in modules)
     ]
-    data = os.environ.get(DATA_VARIABLE)
-    lies = str(spelt_out(data).absolute()) if data else None
+    data = data_folder()
+    lies = None if data is None else str(data.absolute())
     layouts = list(dict.fromkeys(world.architectures))
     chosen = [routes.choice(layout) for layout in layouts]
     sizes = [a.num_values for a in world.architectures]

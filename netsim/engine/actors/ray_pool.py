@@ -8,7 +8,6 @@ from typing import Any
 
 from netsim.engine import ray_cluster
 from netsim.engine.actors.actor import About, AbsentError, Failure, Kit, ShardActor
-from netsim.engine.actors.pool import Handle, LostError
 from netsim.errors import ComputeError, NetsimError, ScenarioError, one_line
 
 BEGIN_S = 600.0
@@ -26,9 +25,34 @@ LEAST_BYTES = 1 << 26
 END_S = 5.0
 """Longest wait for actors that remove their files."""
 
+TOLD = 240
+"""Letters of an error of the cluster's that a message has; it may go on for pages."""
+
+Handle = Any
+"""Stands for what an actor will return; may be an argument of another actor's call."""
+
+
+class LostError(Exception):
+    """An actor is gone, or a row that was to come from one."""
+
+
+def given_up(tries: int, last: LostError | None) -> ComputeError:
+    """Return the error of a run whose actors are lost again and again.
+
+    Parameters
+    ----------
+    tries : int
+    last : LostError or None
+        Of which the beginning is told.
+    """
+    return ComputeError(
+        f"actors were lost {tries} times in a row, perhaps for want of memory; netsim resume goes "
+        f"on from the last checkpoint; the last time: {one_line(str(last)[:TOLD])}"
+    )
+
 
 class RayPool:
-    """Actors of Ray, each made from a kit; see `pool.Pool`.
+    """The actors of a run, by number; each is made from a kit.
 
     Parameters
     ----------
@@ -43,7 +67,8 @@ class RayPool:
     about : list of About
         Each actor in words.
     at_once_bytes : int
-        `AT_ONCE` of the smallest object store, at least `LEAST_BYTES`.
+        Rows that go to one actor together, a job that reads more gets them in parts: `AT_ONCE` of
+        the smallest object store, at least `LEAST_BYTES`.
 
     Raises
     ------
@@ -110,13 +135,14 @@ class RayPool:
         return found
 
     def call(self, actor: int, method: str, *given: Any) -> Handle:
-        """Begin a call of an actor; see `pool.Pool.call`.
+        """Begin a call of a `ShardActor`; those of one actor happen in order.
 
         Parameters
         ----------
         actor : int
         method : str
         *given : object
+            Its arguments; a `Handle` stands for what that call returns.
         """
         return getattr(self._actors[actor], method).remote(*given)
 
@@ -125,7 +151,7 @@ class RayPool:
         return bool(self._ray.wait([handle], timeout=0)[0])
 
     def get(self, handle: Handle) -> Any:
-        """Return what a call has returned.
+        """Return what a call has returned, once it has ended.
 
         Raises
         ------

@@ -28,7 +28,7 @@ def waves(
     foreign_bytes : callable
         (actor, numbers) -> the bytes of these values that other actors have.
     at_once_bytes : int
-        See `pool.Pool`.
+        See `ray_pool.RayPool`.
 
     Yields
     ------

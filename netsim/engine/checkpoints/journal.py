@@ -11,7 +11,6 @@
 A checkpoint counts once its JSON is there, which is written last. The last two are kept.
 """
 
-import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -43,6 +42,7 @@ from netsim.recording.schema import TABLES
 from netsim.recording.whole_files import (
     Digests,
     make_folder,
+    sha256_of,
     sync_names,
     write_text,
     write_whole,
@@ -159,7 +159,7 @@ class Journal:
             number=self._next, values=tuple(self._values), groups=groups, cells=file, **contents
         )
         text = checkpoint.model_dump_json()
-        whole = json.dumps({"sha256": _sha256(text), "checkpoint": text})
+        whole = json.dumps({"sha256": sha256_of(text), "checkpoint": text})
         sync_names(self.folder)
         write_text(self.folder / f"{name}.json", whole)
         sync_names(self.folder)
@@ -216,7 +216,7 @@ class Journal:
 
     def written(self) -> Digests:
         """The checksums of what has been written into the run folder, but for the journal."""
-        return checksums.results_in(written_into(self._run_folder))
+        return checksums.results(self._run_folder)
 
     def keep_scenario(self, text: str, instead_of: Sequence[str] = ()) -> None:
         """Keep the scenario that is played.
@@ -346,7 +346,7 @@ def _checkpoint(path: Path) -> Checkpoint:
         text, sha256 = whole["checkpoint"], whole["sha256"]
     except (ScenarioError, KeyError):
         raise DamagedError("is not whole") from None
-    if _sha256(text) != sha256:
+    if sha256_of(text) != sha256:
         raise DamagedError("is not what was written: its checksum differs")
     try:
         return Checkpoint.model_validate_json(text)
@@ -375,7 +375,3 @@ def _number(path: Path) -> int:
     """The number in the name of a file of the journal."""
     digits = path.name.partition("-")[2].partition(".")[0]
     return int(digits) if digits.isdigit() else -1
-
-
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()

@@ -10,6 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from netsim import registry
 from netsim.clock import Clock
 from netsim.devices.availability import Availability
@@ -19,10 +22,11 @@ from netsim.errors import InvariantError
 from netsim.learning.scheduler import Scheduler
 from netsim.links.hybrid import HybridLink
 from netsim.links.link import Link
+from netsim.links.radio.link import RadioLink
 from netsim.node.internals import NodeInternals
 from netsim.recording.recorder import Recorder
 from netsim.units import to_s
-from netsim.world.builder import World
+from netsim.world.builder import SERVER, World
 
 TOLERANCE = 1e-9
 """Relative difference of two numbers that should be equal: sums in another order."""
@@ -63,6 +67,18 @@ class Observed:
         """The links that carry messages themselves."""
         link = self.link
         return (link.radio, link.wires) if isinstance(link, HybridLink) else (link,)
+
+    @property
+    def radios(self) -> list[RadioLink]:
+        """Those of the links that are radios."""
+        return [link for link in self.links if isinstance(link, RadioLink)]
+
+    @property
+    def is_wired(self) -> NDArray[np.bool_]:
+        """Mask of the nodes that have wires, (N,): beside radios only servers have some."""
+        wires = self.world.wiring is not None
+        among = (SERVER,) if self.world.scenario.radio is not None else set(self.world.roles)
+        return np.array([wires and role in among for role in self.world.roles])
 
 
 class Invariant:

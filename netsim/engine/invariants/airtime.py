@@ -1,7 +1,6 @@
 """No radio sends for longer than there is time."""
 
 from netsim.engine.invariants import Invariant
-from netsim.links.radio.link import RadioLink
 from netsim.links.radio.mac.flight import Flight
 
 SLACK_NS = 10
@@ -20,9 +19,8 @@ class Airtime(Invariant):
         if scenario.radio is None or scenario.radio.mac.has_base_stations or scenario.changes:
             return
         self._sent_ns = [0] * len(self.run.parts)
-        for link in self.run.links:
-            if isinstance(link, RadioLink):
-                link.flights_ended.append(self._ended)
+        for link in self.run.radios:
+            link.flights_ended.append(self._ended)
 
     def _ended(self, flight: Flight) -> None:
         now, node = self.run.clock.now, flight.src

@@ -2,7 +2,6 @@
 
 from netsim.channels.mac.ofdma import Ofdma
 from netsim.engine.invariants import Invariant
-from netsim.links.radio.link import RadioLink
 from netsim.links.radio.mac.flight import Flight
 
 SLACK = 1e-6
@@ -26,10 +25,9 @@ class Bands(Invariant):
         if not isinstance(mac, Ofdma) or mac.shares_change or scenario.changes:
             return
         self._used: dict[tuple[int, bool], tuple[int, int, int]] = {}
-        for link in self.run.links:
-            if isinstance(link, RadioLink):
-                self._link = link
-                link.flights_ended.append(self._ended)
+        for link in self.run.radios:
+            self._link = link
+            link.flights_ended.append(self._ended)
 
     def _ended(self, flight: Flight) -> None:
         now, cells = self.run.clock.now, self._link.cells

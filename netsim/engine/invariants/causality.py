@@ -12,7 +12,7 @@ from netsim.messaging.over_the_air import Analogue
 from netsim.recording.parquet_parts import Rows
 from netsim.recording.schema import OUTCOMES
 from netsim.units import NS_PER_S, SPEED_OF_LIGHT_M_PER_S
-from netsim.world.builder import SERVER, World
+from netsim.world.builder import World
 from netsim.world.placement import distances
 
 HIGHEST_SNR = 1e12
@@ -45,11 +45,7 @@ class Causality(Invariant):
             self._peak_bps = peak_bps(world)
             if radio.propagation_delay:
                 self._distance_m = distances(world.positions_m, world.track, world.heights_m)
-        servers = [i for i, role in enumerate(world.roles) if role == SERVER]
-        self._wired = np.zeros(len(world.roles), dtype=bool)
-        self._wired[servers if radio is not None and world.wiring is not None else slice(None)] = (
-            world.wiring is not None
-        )
+        self._wired = self.run.is_wired
         self.run.recorder.watch_messages(self._rows)
 
     def _rows(self, rows: Rows, kinds: Sequence[str]) -> None:

@@ -1,7 +1,6 @@
 """No radio sends and receives at once, or twice at once, where messages take radios as a whole."""
 
 from netsim.engine.invariants import Invariant
-from netsim.links.radio.link import RadioLink
 from netsim.links.radio.mac.flight import Flight
 
 
@@ -15,9 +14,8 @@ class HalfDuplex(Invariant):
         scenario = self.run.world.scenario
         self._until: dict[int, tuple[int, int]] = {}
         if scenario.radio is not None and scenario.radio.mac.exclusive and not scenario.changes:
-            for link in self.run.links:
-                if isinstance(link, RadioLink):
-                    link.flights_ended.append(self._ended)
+            for link in self.run.radios:
+                link.flights_ended.append(self._ended)
 
     def _ended(self, flight: Flight) -> None:
         now, begins_ns = self.run.clock.now, flight.begins_ns

@@ -9,7 +9,6 @@ from netsim.engine.invariants.causality import is_analogue
 from netsim.recording.parquet_parts import Rows
 from netsim.recording.schema import ARRIVED, OUTCOMES
 from netsim.units import to_ns
-from netsim.world.builder import SERVER
 
 _CAME = [OUTCOMES.index(outcome) for outcome in ARRIVED]
 
@@ -22,16 +21,11 @@ class TimeToLive(Invariant):
     """
 
     def watch(self) -> None:
-        world = self.run.world
-        scenario = world.scenario
+        scenario = self.run.world.scenario
         if scenario.changes:
             return
         radio, wire = scenario.radio, scenario.link
-        servers = [i for i, role in enumerate(world.roles) if role == SERVER]
-        self._wired = np.zeros(len(world.roles), dtype=bool)
-        self._wired[servers if radio is not None and wire is not None else slice(None)] = (
-            wire is not None
-        )
+        self._wired = self.run.is_wired
         limits = (None if table is None else table.ttl_s for table in (radio, wire))
         self._most_ns = [np.inf if ttl_s is None else to_ns(ttl_s) for ttl_s in limits]
         if min(self._most_ns) < np.inf:

@@ -35,7 +35,7 @@ def write_run(folder: Path, path: Path) -> None:
         "run": run.label,
         "state": run.state,
         "virtual_s": run.end_s,
-        "intervals": "recorded" if states.has_intervals(folder) else states.NOT_RECORDED,
+        "intervals": "recorded" if run_folder.has(folder, "intervals") else states.NOT_RECORDED,
     }
     told = run_folder.nodes(folder)
     roles = told["role"].tolist() if "role" in told else ["node"] * len(told["node"])
@@ -44,7 +44,7 @@ def write_run(folder: Path, path: Path) -> None:
         for node, role in enumerate(roles):
             name = f"node {node}" + ("" if role == "node" else f" ({role})")
             writer.process(process_of(node), name)
-        if states.has_intervals(folder):
+        if run_folder.has(folder, "intervals"):
             for node, spans in states.by_node(folder, run.end_ns):
                 _states(writer, node, spans)
         if run_folder.has(folder, "wakes"):

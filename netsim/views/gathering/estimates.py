@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from netsim.errors import ScenarioError
 from netsim.recording import metrics as measured
 from netsim.recording.reader import RunFolder
+from netsim.views import Quantity
 from netsim.views.gathering.comparison import are_few, half_widths_per_std
 
 Floats = NDArray[np.float64]
@@ -53,6 +54,9 @@ class Line:
     each: Floats | None = None
 
 
+_Seed = tuple[Floats, Floats, Floats]
+"""Of one seed: times of evaluation [s], means and standard deviations over nodes, (T,) each."""
+
 Abscissa = Callable[[RunFolder, Floats], Floats]
 """(run, times of evaluation [s]) -> where they lie on the horizontal axis."""
 
@@ -62,16 +66,16 @@ def _airtime(run: RunFolder, t_s: Floats) -> Floats:
     return np.full(len(t_s), np.nan) if found is None else found["airtime_s"]
 
 
-AGAINST: dict[str, tuple[str, str, Abscissa]] = {
-    "time": ("Virtual time [s]", "t_s", lambda _, t_s: t_s),
+AGAINST: dict[str, tuple[Quantity, str, Abscissa]] = {
+    "time": (Quantity("x", "Virtual time", "s"), "t_s", lambda _, t_s: t_s),
     "megabytes": (
-        "Transmitted by all nodes, headers included [MB]",
+        Quantity("x", "Transmitted by all nodes, headers included", "MB"),
         "transmitted_megabytes",
         lambda run, t_s: measured.megabytes(run.folder, t_s),
     ),
-    "airtime": ("Airtime of all nodes [s]", "airtime_s", _airtime),
+    "airtime": (Quantity("x", "Airtime of all nodes", "s"), "airtime_s", _airtime),
 }
-"""Axes of curves: label, column of the numbers, and place."""
+"""Axes of curves: the axis, the column of its numbers in a file, and places of evaluations."""
 
 
 def over_seeds(
@@ -102,16 +106,16 @@ def over_seeds(
             f"{runs[0].folder} and other seeds: metrics.every_s: were at no common time evaluated "
             "with a model of every node; play all with the same metrics.every_s and horizon_s"
         )
-    shared = [np.isin(one.t_s, t_s) for one in found]
-    means = np.stack([one.mean[k] for one, k in zip(found, shared, strict=True)])
-    stds = np.stack([one.std[k] for one, k in zip(found, shared, strict=True)])
     x = np.stack([abscissa(run, t_s) for run in runs]).mean(axis=0)
-    return _line(label, x, means, half_width(means, stds, band))
+    return _line(label, x, t_s, [(one.t_s, one.mean, one.std) for one in found], band)
 
 
-def _line(label: str, x: Floats, means: Floats, half: Floats | None) -> Line:
-    """The mean of (S, T) values, a row a seed."""
-    each = means if are_few(len(means)) else None
+def _line(label: str, x: Floats, t_s: Floats, seeds: Sequence[_Seed], band: Band) -> Line:
+    """The mean of seeds at times that all have, `x` on the axis."""
+    kept = [np.isin(own_t_s, t_s) for own_t_s, _, _ in seeds]
+    means = np.stack([mean[k] for (_, mean, _), k in zip(seeds, kept, strict=True)])
+    stds = np.stack([std[k] for (_, _, std), k in zip(seeds, kept, strict=True)])
+    half, each = half_width(means, stds, band), means if are_few(len(means)) else None
     return Line(label, x, means.mean(axis=0), half, len(means), each)
 
 
@@ -171,19 +175,14 @@ def difference(
         If they were evaluated at no common time, or on other nodes.
     """
     found = [_paired(run, other, metric) for run, other in paired]
-    t_s = found[0][0]
-    for other_t_s, _, _ in found[1:]:
-        t_s = np.intersect1d(t_s, other_t_s)
+    t_s = reduce(np.intersect1d, (own_t_s for own_t_s, _, _ in found))
     if not len(t_s):
         first, second = paired[0]
         raise ScenarioError(
             f"{first.folder} and {second.folder}: metrics.every_s: were evaluated at no common "
             "time, so that no difference can be taken; play both with the same metrics.every_s"
         )
-    kept = [np.isin(own_t_s, t_s) for own_t_s, _, _ in found]
-    means = np.stack([mean[keep] for keep, (_, mean, _) in zip(kept, found, strict=True)])
-    stds = np.stack([std[keep] for keep, (_, _, std) in zip(kept, found, strict=True)])
-    return _line(label, t_s, means, half_width(means, stds, band))
+    return _line(label, t_s, t_s, found, band)
 
 
 def node_differences(run: RunFolder, other: RunFolder, metric: str) -> dict[float, Floats]:
@@ -217,8 +216,8 @@ def node_differences(run: RunFolder, other: RunFolder, metric: str) -> dict[floa
     return dict(zip(common.tolist(), differences, strict=True)) if len(common) else {}
 
 
-def _paired(run: RunFolder, other: RunFolder, metric: str) -> tuple[Floats, Floats, Floats]:
-    """Times, means and standard deviations over nodes of the differences of one seed."""
+def _paired(run: RunFolder, other: RunFolder, metric: str) -> _Seed:
+    """The differences of one seed."""
     found = node_differences(run, other, metric)
     return (
         np.array(list(found)),

@@ -9,7 +9,7 @@ import ast
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from netsim.recording.main_metric import is_share
 from netsim.recording.summary_fields import MEASURES
 from netsim.registry import TAGS
 from netsim.scenario import shipped
-from netsim.units import without_unit
+from netsim.units import is_number, without_unit
 from netsim.views import Quantity
 
 _PREFIXES = (("G", 1e9), ("M", 1e6), ("k", 1e3), ("", 1.0), ("m", 1e-3), ("µ", 1e-6), ("n", 1e-9))
@@ -31,50 +31,38 @@ _TITLE = re.compile(r"([^:,.]+)[:,.]")
 _TITLES = {"accuracy": "Test accuracy", "accuracy_all_classes": "Test accuracy, all classes"}
 
 
-@dataclass(frozen=True)
-class Axis:
-    """A label with its unit, and by what numbers are divided to be in it."""
-
-    label: str
-    per: float = 1.0
-
-
-def metric(name: str) -> str:
-    """A metric as the label of an axis."""
-    percent = " [%]" if is_share(name) else ""
+def metric(name: str, column: str = "mean") -> Quantity:
+    """A metric as an axis."""
+    unit = "%" if is_share(name) else ""
     if name in _TITLES or "accuracy" in name:
-        return _TITLES.get(name, sentence(name)) + percent
+        return Quantity(column, _TITLES.get(name, sentence(name)), unit)
     where = ", common samples" if name.endswith("_common") else ""
-    return f"Test {name.removesuffix('_common').replace('_', ' ')}{where}{percent}"
+    return Quantity(column, f"Test {name.removesuffix('_common').replace('_', ' ')}{where}", unit)
 
 
-def measure(name: str) -> str:
-    """A measure of `summary_fields` as the label of an axis."""
-    unit = MEASURES[name].unit
+def measure(name: str) -> Quantity:
+    """A measure of `summary_fields` as an axis."""
+    unit = MEASURES[name].unit.replace("#", "")
     told = MEASURES[name].title
     if "_" in told:  # of the spreads, which tables show beside their means
         told = name.replace("_std_nodes", ", std over nodes").replace("_", " ")
-    return told[:1].upper() + told[1:] + (f" [{unit}]" if unit not in ("#", "") else "")
+    return Quantity("mean", told[:1].upper() + told[1:], unit)
 
 
-def difference(label: str, reference: str, alone: bool = False) -> str:
-    """The label of an axis of differences: points of percent, where values are percent.
+def difference(axis: Quantity, reference: str, alone: bool = False) -> Quantity:
+    """An axis of differences: points of percent, where values are percent.
 
     Parameters
     ----------
-    label : str
-        Of the axis of the values.
+    axis : Quantity
+        Of the values.
     reference : str
         What is subtracted.
     alone : bool
         Whether it says what of, as it need not below the axis of the values.
     """
-    unit = re.search(r" (\[.*\])$", label)
-    told = {"[%]": "[pp]"}.get(unit[1], unit[1]) if unit else ""
-    if not alone:
-        return f"Difference to\n{reference} {told}".rstrip()
-    what = label.removesuffix(unit[0]) if unit else label
-    return f"{what}, difference to {reference} {told}".rstrip()
+    label = f"{axis.label}, difference to {reference}" if alone else f"Difference to\n{reference}"
+    return replace(axis, label=label, unit="pp" if axis.unit == "%" else axis.unit)
 
 
 @cache
@@ -94,8 +82,8 @@ def _plain(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower().replace("+", "plus"))
 
 
-def key(path: str, values: Sequence[Any] = ()) -> Axis:
-    """A scenario key as the label of an axis: `Bandwidth [MHz]` for `radio.bandwidth_hz`.
+def key(path: str, values: Sequence[Any] = (), column: str = "x") -> Quantity:
+    """A scenario key as an axis: `Bandwidth [MHz]` for `radio.bandwidth_hz`.
 
     Numbers among the values that are drawn along it choose the prefix of the unit.
     """
@@ -106,11 +94,11 @@ def key(path: str, values: Sequence[Any] = ()) -> Axis:
     named = sentence(words)
     if "_" not in words and not unit and table:  # one word says little: count, alpha, loss
         named = f"{sentence(table.rpartition('.')[2])}: {_words(words)}"
-    return quantity(named, unit, values)
+    return quantity(named, unit, values, column)
 
 
-def quantity(named: str, unit: str, values: Sequence[Any]) -> Axis:
-    """A quantity as the label of an axis, with the prefix of its unit that suits some values.
+def quantity(named: str, unit: str, values: Sequence[Any], column: str = "x") -> Quantity:
+    """A quantity as an axis, with the prefix of its unit that suits some values.
 
     Parameters
     ----------
@@ -119,16 +107,15 @@ def quantity(named: str, unit: str, values: Sequence[Any]) -> Axis:
         Empty: it has none.
     values : sequence
         What is drawn along the axis.
+    column : str
     """
-    if not unit:
-        return Axis(named)
-    prefix, per = _prefix(unit, values)
-    return Axis(f"{named} [{prefix}{unit}]", per)
+    prefix, per = _prefix(unit, values) if unit else ("", 1.0)
+    return Quantity(column, named, prefix + unit, per)
 
 
 def _prefix(unit: str, values: Sequence[Any]) -> tuple[str, float]:
     """The prefix with which the largest of some numbers is above one."""
-    sizes = [abs(v) for v in values if _is_number(v) and v and math.isfinite(v)]
+    sizes = [abs(v) for v in values if is_number(v) and v and math.isfinite(v)]
     if not sizes or unit in _NEVER or not unit[0].isalpha() or "flop" in unit:
         return "", 1.0
     for prefix, size in _PREFIXES:
@@ -139,10 +126,6 @@ def _prefix(unit: str, values: Sequence[Any]) -> tuple[str, float]:
         if max(sizes) >= 0.999 * size:
             return prefix, size
     return _PREFIXES[-1]
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def sentence(name: str) -> str:
@@ -157,9 +140,3 @@ def _words(name: str) -> str:
         w.upper() if len(w) > 1 and w.isalpha() and not set(w.lower()) & set("aeiouy") else w
         for w in parts
     )
-
-
-def as_quantity(column: str, label: str) -> Quantity:
-    """A column of a table by the label of its axis, which may end with its unit in brackets."""
-    found = re.fullmatch(r"(.*) \[([^\]]*)\]", label, re.DOTALL)
-    return Quantity(column, found[1], found[2]) if found else Quantity(column, label)

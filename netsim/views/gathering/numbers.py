@@ -1,10 +1,13 @@
 """Numbers as people read them, and as a page stores them: short, since each digit is stored."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from netsim.views import Row, Table
 
 
 def short(values: ArrayLike, digits: int = 4) -> list[Any]:
@@ -35,6 +38,17 @@ def _plain(value: Any) -> Any:
     if not math.isfinite(value):
         return None
     return int(value) if value.is_integer() and abs(value) < 1e15 else value
+
+
+def tidy(rows: Sequence[Row]) -> Table:
+    """Rows that have the same cells as a table, a column a name; at least one."""
+    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
+
+
+def rows_of(table: Table) -> list[Row]:
+    """The rows of a table, their cells as Python's own numbers and texts."""
+    cells = zip(*(column.tolist() for column in table.values()), strict=True)
+    return [dict(zip(table, row, strict=True)) for row in cells]
 
 
 def evenly(count: int, most: int) -> NDArray[np.int64]:

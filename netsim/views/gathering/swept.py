@@ -1,14 +1,14 @@
 """A swept key along an axis: its name, its unit, and its values in words."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from netsim.registry import TAGS
 from netsim.scenario.labels import short_path
-from netsim.units import without_unit
+from netsim.units import is_number, without_unit
+from netsim.views import Quantity
 from netsim.views.gathering import names
-from netsim.views.gathering.names import Axis
 
 _LONGEST = 60
 """Letters of a point's name."""
@@ -29,14 +29,14 @@ class SweptAxis:
 
     Attributes
     ----------
-    axis : Axis
-        Its label and the factor of its unit.
+    axis : Quantity
+        The key in its unit.
     values : sequence
         Of all points, as drawn: a number inside a table stands for the table.
     is_number : bool
     """
 
-    axis: Axis
+    axis: Quantity
     values: Sequence[Any]
     is_number: bool
 
@@ -46,13 +46,13 @@ class SweptAxis:
         inner = _number_inside(values)
         if inner:
             values = [value[inner] for value in values]
-        is_number = all(_is_number(value) for value in values)
+        is_number_axis = all(map(is_number, values))
         if inner:
             inside = names.key(inner, values)
-            axis = Axis(f"{names.key(key).label}: {_lowered(inside.label)}", inside.per)
+            axis = replace(inside, label=f"{names.key(key).title}: {_lowered(inside.label)}")
         else:
-            axis = names.key(key, values if is_number else ())
-        return SweptAxis(axis, values, is_number)
+            axis = names.key(key, values if is_number_axis else ())
+        return SweptAxis(axis, values, is_number_axis)
 
     @property
     def at(self) -> list[float]:
@@ -93,7 +93,7 @@ def value_label(value: Any, named: bool = True) -> str:
     if isinstance(value, Mapping):
         kind = [str(value[k]) for k in TAGS if k in value]
         rest = {
-            k: f"{value_label(v)} {without_unit(k)[1] if _is_number(v) else ''}".rstrip()
+            k: f"{value_label(v)} {without_unit(k)[1] if is_number(v) else ''}".rstrip()
             for k, v in value.items()
             if k not in TAGS
         }
@@ -110,10 +110,9 @@ def value_label(value: Any, named: bool = True) -> str:
 def with_name(key: str, value: Any) -> str:
     """A key and its value: `bandwidth 5 MHz`."""
     axis = names.key(key, [value])
-    label, _, unit = axis.label.removesuffix("]").partition(" [")
-    number = _is_number(value)
+    number = is_number(value)
     told = tick(value / axis.per) if number else value_label(value)
-    return f"{_lowered(label)} {told}" + (f" {unit}" if unit and number else "")
+    return f"{_lowered(axis.label)} {told}" + (f" {axis.unit}" if axis.unit and number else "")
 
 
 def point_names(points: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
@@ -156,11 +155,7 @@ def _number_inside(values: Sequence[Any]) -> str | None:
     if not all(isinstance(v, Mapping) and v.keys() == values[0].keys() for v in values):
         return None
     differing = [k for k in values[0] if len({str(v[k]) for v in values}) > 1]
-    if not all(_is_number(v[k]) for k in differing for v in values):
+    if not all(is_number(v[k]) for k in differing for v in values):
         return None
     tables = len({str(v) for v in values})
     return next((k for k in differing if len({v[k] for v in values}) == tables), None)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from netsim.engine.actors.actor import About, AbsentError, Kit, ShardActor
-from netsim.engine.actors.pool import LostError
+from netsim.engine.actors.ray_pool import LostError
 
 
 class Call:

@@ -12,6 +12,7 @@ from netsim.errors import FolderError, ScenarioError
 from netsim.learning.refs import Cell
 from netsim.learning.scheduler import Counters
 from netsim.recording import checksums
+from netsim.recording.whole_files import sha256_of
 
 CONTENTS = {
     "moment": Moment(
@@ -96,8 +97,6 @@ def test_what_is_no_checkpoint_is_named_and_passed_over(tmp_path, text):
 
 
 def test_fields_of_the_wrong_sort_are_refused_even_under_a_right_checksum(journal, tmp_path):
-    from netsim.engine.checkpoints.journal import _sha256
-
     path = journal.folder / "checkpoint-000003.json"
     inside = json.loads(json.loads(path.read_text())["checkpoint"])
     for harm in (
@@ -105,7 +104,7 @@ def test_fields_of_the_wrong_sort_are_refused_even_under_a_right_checksum(journa
         {"extents": {"messages": [1, 1]}}, {"extents": {"elsewhere": [0, 0]}},
     ):  # fmt: skip
         text = json.dumps({**inside, **harm})
-        path.write_text(json.dumps({"sha256": _sha256(text), "checkpoint": text}))
+        path.write_text(json.dumps({"sha256": sha256_of(text), "checkpoint": text}))
         assert Journal(tmp_path).read().checkpoint.number == 2
 
 

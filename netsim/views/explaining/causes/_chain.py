@@ -4,27 +4,20 @@ from netsim.views.explaining.evidence import Evidence
 from netsim.views.explaining.findings import LEAST, PACE, Finding, percent
 
 
-def share_of(run: Evidence, part: str, shown: bool = True) -> float:
+def share_of(run: Evidence, part: str) -> float:
     """The share of the chain that a part took.
 
     Parameters
     ----------
     run : Evidence
     part : {"air", "compute", "wait"}
-    shown : bool
-        Whether the query is shown.
-
-    Returns
-    -------
-    float
     """
     if not len(run.path):
         return 0.0
     lasts_s = run.path.t_end_s - run.path.t_begin_s
     share = float(lasts_s[run.path.part == part].sum() / lasts_s.sum())
-    if shown:
-        lasts = "(path.t_end_s - path.t_begin_s)"
-        run.shown(f'{lasts}[path.part == "{part}"].sum() / {lasts}.sum()', share)
+    lasts = "(path.t_end_s - path.t_begin_s)"
+    run.shown(f'{lasts}[path.part == "{part}"].sum() / {lasts}.sum()', share)
     return share
 
 

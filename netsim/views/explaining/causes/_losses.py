@@ -33,10 +33,16 @@ def lost_to(run: Evidence, outcome: str, name: str, why: str, more: str = "") ->
     if not ended_so.any():
         return []
     lost = run.shown(f'int((messages.outcome == "{outcome}").sum())', int(ended_so.sum()))
-    share = run.shown(f'(messages.outcome == "{outcome}").mean()', ended_so.mean())
+    share = share_lost(run, outcome)
     text = f"{name}: {percent(share)} of all messages ({lost:,} of {len(run.messages):,}) {why}."
     text += _whom(run, outcome, lost, share) + more
     return [harm(share, text, run.queries())]
+
+
+def share_lost(run: Evidence, outcome: str) -> float:
+    """The share of all messages that ended so, with its query."""
+    ended_so = run.messages.outcome == outcome
+    return float(run.shown(f'(messages.outcome == "{outcome}").mean()', ended_so.mean()))
 
 
 def _whom(run: Evidence, outcome: str, lost: int, share: float) -> str:

@@ -4,6 +4,7 @@ Measure: the share of the nodes' time that was left when they went off for good,
 messages lost because an end was off, whichever is larger.
 """
 
+from netsim.views.explaining.causes._losses import share_lost
 from netsim.views.explaining.evidence import Evidence
 from netsim.views.explaining.findings import Finding, harm, listed, percent
 from netsim.views.gathering.numbers import seconds
@@ -40,8 +41,7 @@ def find(run: Evidence) -> list[Finding]:
     weight = share
     text = f"Empty battery: {listed(sorted(dead))} {went}: {percent(share)} of all nodes' time."
     if len(run.messages):
-        ended_so = run.messages.outcome == "off"
-        lost = run.shown('(messages.outcome == "off").mean()', ended_so.mean())
+        lost = share_lost(run, "off")
         text += f" {percent(lost).capitalize()} of all messages were lost because an end was off."
         weight = max(share, lost)
     return [harm(weight, text, run.queries())]

@@ -4,6 +4,7 @@ Measure: the share of the nodes' time for which they were off, or that of messag
 end was off, whichever is larger.
 """
 
+from netsim.views.explaining.causes._losses import share_lost
 from netsim.views.explaining.causes.off import OFF_S, seconds_off
 from netsim.views.explaining.evidence import Evidence
 from netsim.views.explaining.findings import Finding, harm, percent
@@ -25,8 +26,7 @@ def find(run: Evidence) -> list[Finding]:
     )
     weight = share
     if len(run.messages):
-        ended_so = run.messages.outcome == "off"
-        lost = run.shown('(messages.outcome == "off").mean()', ended_so.mean())
+        lost = share_lost(run, "off")
         text += f"; {percent(lost)} of all messages were lost to it"
         weight = max(share, lost)
     return [harm(weight, text + ".", run.queries())]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from netsim.views.explaining.causes._losses import share_lost
 from netsim.views.explaining.causes.battery import has_battery
 from netsim.views.explaining.evidence import Evidence
 from netsim.views.explaining.findings import Finding, harm, percent
@@ -38,7 +39,6 @@ def find(run: Evidence) -> list[Finding]:
     many = run.shown('wakes[wakes.what == "off"].node.nunique()', went_off.node.nunique())
     text = f"Off: nodes were switched off for {percent(share)} of their time ({many} of them)"
     if len(run.messages):
-        ended_so = run.messages.outcome == "off"
-        lost = run.shown('(messages.outcome == "off").mean()', ended_so.mean())
+        lost = share_lost(run, "off")
         text += f", and {percent(lost)} of all messages were lost to it"
     return [harm(share, text + ".", run.queries())]

@@ -13,6 +13,18 @@ DECADES = 100.0
 _STEPS = [1, 2, 2.5, 5, 10]
 
 
+def lines_across(axes: Axes) -> None:
+    """Draw a thin line at each tick of a vertical axis, in place of the tick's own mark."""
+    axes.grid(axis="y", color=GRID, linewidth=0.8)
+    axes.tick_params(axis="y", length=0)
+
+
+def plain_ticks(axis: Axis) -> None:
+    """Put at most seven plain numbers on an axis."""
+    axis.set_major_locator(MaxNLocator(6, steps=_STEPS))
+    axis.set_major_formatter(FuncFormatter(lambda v, _: tick_text(v)))
+
+
 def share_axis(axes: Axes, label: str, drawn: NDArray[np.float64]) -> None:
     """Percent on a vertical axis around what is drawn, never beyond 0 and 100.
 
@@ -29,8 +41,7 @@ def share_axis(axes: Axes, label: str, drawn: NDArray[np.float64]) -> None:
     axes.set_ylim(max(0.0, low - margin), min(1.0, high + margin))
     axes.yaxis.set_major_locator(MaxNLocator(6, steps=_STEPS))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{100 * y:g}"))
-    axes.grid(axis="y", color=GRID, linewidth=0.8)
-    axes.tick_params(axis="y", length=0)
+    lines_across(axes)
 
 
 def value_axis(axes: Axes, label: str, drawn: NDArray[np.float64]) -> None:
@@ -45,8 +56,7 @@ def value_axis(axes: Axes, label: str, drawn: NDArray[np.float64]) -> None:
     """
     axes.set_ylabel(label)
     drawn = drawn[np.isfinite(drawn)]
-    axes.grid(axis="y", color=GRID, linewidth=0.8)
-    axes.tick_params(axis="y", length=0)
+    lines_across(axes)
     if not len(drawn):
         return
     low, high = float(drawn.min()), float(drawn.max())
@@ -84,8 +94,7 @@ def number_axis(axes: Axes, label: str, end: float) -> None:
     """
     axes.set_xlabel(label)
     axes.set_xlim(0, 1.015 * end if end > 0 else 1)
-    axes.xaxis.set_major_locator(MaxNLocator(6, steps=_STEPS))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: tick_text(x)))
+    plain_ticks(axes.xaxis)
 
 
 def tick_text(x: float) -> str:
@@ -107,8 +116,7 @@ def difference_axis(axes: Axes, label: str, drawn: NDArray[np.float64], in_perce
     """
     axes.set_ylabel(label)
     axes.axhline(0.0, color=FAINT, linewidth=0.8, zorder=1)
-    axes.grid(axis="y", color=GRID, linewidth=0.8)
-    axes.tick_params(axis="y", length=0)
+    lines_across(axes)
     drawn = np.append(drawn[np.isfinite(drawn)], 0.0)
     low, high = float(drawn.min()), float(drawn.max())
     margin = 0.06 * (high - low) or 0.01

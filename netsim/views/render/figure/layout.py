@@ -1,11 +1,10 @@
-"""Panels of a figure: how many beside each other, and how tall the figure is for its width."""
+"""Layout of a figure: panels beside each other, the legend below them, labels in lines."""
 
 import textwrap
 from collections.abc import Sequence
 from typing import Any
 
 from matplotlib import rcParams
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from netsim.views.render.figure import style as plot_style
@@ -22,27 +21,6 @@ def columns_of(count: int, sheet: Sheet) -> int:
     if sheet.width_in is None or sheet.width_in >= _NARROW_IN:
         return {1: 1, 2: 2, 4: 2}.get(count, 3)
     return 1
-
-
-def panels(
-    count: int, columns: int, sheet: Sheet, height_in: float | None = None
-) -> tuple[Figure, list[Axes]]:
-    """A figure on a sheet of paper, with empty panels in rows.
-
-    Parameters
-    ----------
-    count, columns : int
-    sheet : Sheet
-        With a width.
-    height_in : float, optional
-        Of a panel; None: two thirds of its width, within what reads well.
-    """
-    assert sheet.width_in is not None
-    rows = -(-count // columns)
-    if height_in is None:
-        height_in = min(2.5, max(1.75, 0.66 * sheet.width_in / columns))
-    figure = plot_style.new_figure(sheet.width_in, rows * height_in, sheet)
-    return figure, [figure.add_subplot(rows, columns, i + 1) for i in range(count)]
 
 
 def finish(figure: Figure, handles: Sequence[Any], names: Sequence[str], note: str) -> None:

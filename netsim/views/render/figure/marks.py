@@ -9,7 +9,7 @@ from matplotlib import rcParams
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import FuncFormatter
 from numpy.typing import NDArray
 
 from netsim.errors import ScenarioError
@@ -25,7 +25,7 @@ from netsim.views import (
     Shown,
     Table,
 )
-from netsim.views.gathering.numbers import evenly
+from netsim.views.gathering.numbers import evenly, rows_of
 from netsim.views.render.colours import COLOURS_OF, FATES
 from netsim.views.render.figure import axes as plot_axes
 from netsim.views.render.figure import layout, swept_axis
@@ -46,7 +46,6 @@ _SHORT = 12
 _MOST_BANDS = 4  # more bands than this hide each other; they become bars beside each other
 _BARS, _BESIDE = 5, 0.012  # so many, each a part of the axis before the next curve's
 _SILENT = 0.005  # of the busiest run's traffic; such a curve would lie on the vertical axis
-_STEPS = [1, 2, 2.5, 5, 10]
 Floats = NDArray[np.float64]
 
 _LONGEST_LABEL = 32
@@ -146,10 +145,7 @@ def _curves(panel: Panel) -> Sequence[str]:
 
 def _rows(panel: Panel) -> list[dict[str, Any]]:
     """Rows for files: None where a number is missing."""
-    columns = {
-        name: [None if v != v else v for v in cells.tolist()] for name, cells in panel.table.items()
-    }
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    return [{k: None if v != v else v for k, v in row.items()} for row in rows_of(panel.table)]
 
 
 def _columns(count: int, sheet: Sheet, kind: type = Lines) -> int:
@@ -276,11 +272,9 @@ def _layers(panel: Panel, on: Axes, entries: Entries, _places: Mapping[str, int]
     on.set_ylim(0, 1.04 * max(float(below.max()), 1e-12))
     on.set_xlabel(mark.x.title)
     on.set_ylabel(layout.wrapped_once(mark.y.title))
-    on.grid(axis="y", color=plot_style.GRID, linewidth=0.8)
-    on.tick_params(axis="y", length=0)
-    for axis in (on.xaxis, on.yaxis):
-        axis.set_major_locator(MaxNLocator(6, steps=_STEPS))
-        axis.set_major_formatter(FuncFormatter(lambda v, _: plot_axes.tick_text(v)))
+    plot_axes.lines_across(on)
+    plot_axes.plain_ticks(on.xaxis)
+    plot_axes.plain_ticks(on.yaxis)
 
 
 def _lines(panel: Panel, on: Axes, entries: Entries, places: Mapping[str, int]) -> None:
@@ -412,12 +406,12 @@ def _distribution_axes(mark: Lines, on: Axes) -> None:
     if mark.is_log:
         on.set_xscale("log")
         plot_axes.without_formulas(on.xaxis)
-    else:
-        on.xaxis.set_major_locator(MaxNLocator(6, steps=_STEPS))
-        if mark.x.unit == "%":
-            left, right = on.get_xlim()
-            on.set_xlim(max(0.0, left), min(100.5, right))
-    on.xaxis.set_major_formatter(FuncFormatter(lambda v, _: plot_axes.tick_text(v)))
+        on.xaxis.set_major_formatter(FuncFormatter(lambda v, _: plot_axes.tick_text(v)))
+        return
+    plot_axes.plain_ticks(on.xaxis)
+    if mark.x.unit == "%":
+        left, right = on.get_xlim()
+        on.set_xlim(max(0.0, left), min(100.5, right))
 
 
 def _response(panel: Panel, on: Axes, entries: Entries, places: Mapping[str, int]) -> None:
@@ -501,8 +495,7 @@ def _vertical(mark: Response, on: Axes, table: Table, half: Floats) -> None:
         on.set_ylim(low, high)
         on.yaxis.set_major_formatter(FuncFormatter(lambda y, _: plot_axes.tick_text(y)))
     on.set_ylabel(mark.y.title)
-    on.grid(axis="y", color=plot_style.GRID, linewidth=0.8)
-    on.tick_params(axis="y", length=0)
+    plot_axes.lines_across(on)
 
 
 def _shares(panel: Panel, on: Axes, entries: Entries, _places: Mapping[str, int]) -> None:

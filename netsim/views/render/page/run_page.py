@@ -61,9 +61,8 @@ def sections(found: Mapping[str, tuple[View, Shown | None]]) -> dict[str, Any]:
     return {name: section for name, section in made.items() if section is not None}
 
 
-def _compared(folders: Sequence[Path]) -> dict[str, Any]:
+def _compared(runs: Sequence[RunFolder]) -> dict[str, Any]:
     """Algorithms of one world over each other, whether their runs have ended or not."""
-    runs = [RunFolder(folder, faults=[]) for folder in folders]
     found: dict[str, tuple[View, Shown | None]] = {}
     for name, view in on_page("of_runs").items():
         try:
@@ -124,7 +123,8 @@ def content(folders: Sequence[Path], gathered: Callable[[Path], Entry]) -> dict[
     heading = entries[0].heading
     several = len(entries) > 1
     if several:
-        summaries = [RunFolder(folder, faults=[]).summary for folder in folders]
+        runs = [RunFolder(folder, faults=[]) for folder in folders]
+        summaries = [run.summary for run in runs]
         unequal = run_warnings.unequal_steps_of(summaries)
         notices = [] if unequal is None else [one_line(f"{unequal[:1].upper()}{unequal[1:]}.")]
         notices += [
@@ -134,7 +134,7 @@ def content(folders: Sequence[Path], gathered: Callable[[Path], Entry]) -> dict[
         ]
         unlike = made_unlike(folders, [entry.label for entry in entries])
         notices += [one_line(f"{told[:1].upper()}{told[1:]}.") for told in unlike]
-        entries.insert(0, Entry("all, compared", heading, notices, panels=_compared(folders)))
+        entries.insert(0, Entry("all, compared", heading, notices, panels=_compared(runs)))
     return {
         "kind": "runs",
         "title": heading if several else f"{heading} · {entries[-1].label}",

@@ -1,63 +1,40 @@
 """Content of the page of a sweep."""
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from netsim.errors import one_line
 from netsim.recording.unlike_runs import changed_in
 from netsim.views import on_page
-from netsim.views.gathering.comparison import SweepDesign
 from netsim.views.gathering.sweep_tables import SweepTables
 from netsim.views.render.page.html import write
 from netsim.views.render.page.run_page import sections
 
 
-def content(
-    folder: Path, design: SweepDesign, trials: Sequence[Mapping[str, Any]]
-) -> dict[str, Any]:
+def content(sweep: SweepTables) -> dict[str, Any]:
     """Return what `html.page` takes, of a sweep.
-
-    Parameters
-    ----------
-    folder : Path
-        Of the sweep.
-    design : SweepDesign
-    trials : sequence of mapping
-        Of a search: `point algorithm values state score`.
 
     Raises
     ------
     ScenarioError
         If no run of it has ended.
     """
-    sweep = SweepTables(folder, design, trials)
     found = {name: (view, view.of_sweep(sweep)) for name, view in on_page("of_sweep").items()}
     panels = sections(found)
-    if trials and "parallel" in panels:  # a search is read by its values first
+    if sweep.trials and "parallel" in panels:  # a search is read by its values first
         first = {name: panels[name] for name in ("sweep_facts", "parallel", "points")}
         panels = first | panels
-    name = str(sweep.runs[0].summary.get("name", folder.name))
-    notices = [] if trials else _missing(sweep)
-    changed = changed_in(folder, [one.folder for one in sweep.runs])
+    name = str(sweep.runs[0].summary.get("name", sweep.folder.name))
+    notices = [] if sweep.trials else _missing(sweep)
+    changed = changed_in(sweep.folder, [one.folder for one in sweep.runs])
     notices += [one_line(f"{told[:1].upper()}{told[1:]}.") for told in changed]
     run = {"label": name, "notices": notices, "panels": panels}
     return {"kind": "sweep", "title": f"{name} · sweep", "runs": [run]}
 
 
-def report(
-    folder: Path, design: SweepDesign, trials: Sequence[Mapping[str, Any]], out: Path
-) -> None:
-    """Write the page of a sweep into a file.
-
-    Parameters
-    ----------
-    folder, design, trials
-        See `content`.
-    out : Path
-        The file.
-    """
-    write(out, content(folder, design, trials))
+def report(sweep: SweepTables, out: Path) -> None:
+    """Write the page of a sweep into a file."""
+    write(out, content(sweep))
 
 
 def _missing(sweep: SweepTables) -> list[str]:

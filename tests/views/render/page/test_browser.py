@@ -13,6 +13,7 @@ from PIL import Image, ImageColor
 
 from netsim.recording.reader import begun_folders
 from netsim.views.gathering.comparison import SweepDesign
+from netsim.views.gathering.sweep_tables import SweepTables
 from netsim.views.render.page import sweep_page
 from netsim.views.render.page.run_page import report
 
@@ -76,7 +77,8 @@ def pages(tmp_path_factory, write_run):
             told = json.loads((run / "summary.json").read_text())
             told["accuracy"]["mean"] += 0.05 * seed
             (run / "summary.json").write_text(json.dumps(told))
-    sweep_page.report(top / "sweep", SweepDesign(values, (0, 1)), (), top / "sweep.html")
+    tables = SweepTables(top / "sweep", SweepDesign(values, (0, 1)))
+    sweep_page.report(tables, top / "sweep.html")
     return {path.stem: path for path in top.glob("*.html")}
 
 
