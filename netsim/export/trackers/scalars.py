@@ -99,14 +99,14 @@ class Evaluations:
     def rest(self) -> list[Point]:
         """The statistics of evaluations that no later one had more nodes than, in order of time."""
         first = {m: complete_from(np.array(self._counts[m])) for m in self._due}
-        found = [
-            point
-            for metric, due in self._due.items()
-            for place, point in due
-            if place >= first[metric]
-        ]
+        found: dict[float, Point] = {}
+        for metric, due in self._due.items():
+            for place, point in due:
+                if place >= first[metric]:
+                    before = found.setdefault(point.t_s, point._replace(values={}))
+                    found[point.t_s] = point._replace(values={**before.values, **point.values})
         self._due = {}
-        return sorted(found, key=lambda point: point.t_s)
+        return [found[t_s] for t_s in sorted(found)]
 
     def _is_whole(self, metric: str, measured: Collection[int]) -> bool:
         is_malicious = metric.startswith("malicious_")

@@ -77,8 +77,12 @@ def test_each_algorithm_has_a_writer_that_is_told_in_order(own):
         play(observers, "local")
     first, second = made
     assert first.title == "tiny dpsgd"
-    assert [(t_s, bits) for _, t_s, bits in first.rows] == [(5.0, 16_000)] * 2
+    assert [(t_s, bits) for _, t_s, bits in first.rows] == [(5.0, 16_000)] * 3
     assert first.rows[1][0] == {
+        "accuracy/nodes": 2.0, "accuracy/mean_so_far": 0.5,
+        "loss/nodes": 1.0, "loss/mean_so_far": 2.0,
+    }  # fmt: skip
+    assert first.rows[2][0] == {  # no later evaluation had more nodes
         "accuracy/mean": 0.5, "accuracy/std": 0.25, "accuracy/min": 0.25, "accuracy/max": 0.75,
         "loss/mean": 2.0, "loss/std": 0.0, "loss/min": 2.0, "loss/max": 2.0,
     }  # fmt: skip
