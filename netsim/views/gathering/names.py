@@ -1,8 +1,8 @@
 """Names of axes, metrics and methods in figures.
 
-Names follow from what the code says of them already, so that a new key, metric or method has one:
-a key's words, with the unit that its name ends with; a measure's title;
-a method's own name, as the first line of its file spells it.
+A name comes from the thing itself, so that a new key, metric or method has one without an entry
+here: a key's words and the unit at its end; a measure's title; a method's name as the first line
+of its file spells it.
 """
 
 import ast
