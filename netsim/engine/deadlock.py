@@ -78,10 +78,6 @@ def in_vain(nodes: Sequence[Processes], off: Set[int], now_ns: int, horizon_s: f
     now_ns : int
         When the last thing happened [ns].
     horizon_s : float
-
-    Returns
-    -------
-    str or None
     """
     every = [(i, *named) for i, processes in enumerate(nodes) for named in processes]
     if not every or not all(process.is_alive for _, _, process in every):

@@ -238,12 +238,7 @@ def nobody() -> None:
 
 
 class ShardActor:
-    """Owner of a shard of nodes: their samples, and the values that their jobs compute.
-
-    Parameters
-    ----------
-    kit : Kit
-    """
+    """Owner of a shard of nodes: their samples, and the values that their jobs compute."""
 
     def __init__(self, kit: Kit) -> None:
         self._kit = kit

@@ -84,10 +84,6 @@ class Observed:
 class Invariant:
     """One fact; a subclass a file, whose name it bears in errors.
 
-    Parameters
-    ----------
-    run : Observed
-
     Attributes
     ----------
     remedy : str
