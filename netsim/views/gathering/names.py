@@ -85,7 +85,13 @@ def _plain(name: str) -> str:
 def key(path: str, values: Sequence[Any] = (), column: str = "x") -> Quantity:
     """A scenario key as an axis: `Bandwidth [MHz]` for `radio.bandwidth_hz`.
 
-    Numbers among the values that are drawn along it choose the prefix of the unit.
+    Parameters
+    ----------
+    path : str
+    values : sequence
+        The values drawn along the axis; the numbers among them choose the prefix of the unit.
+    column : str
+        Of the table that is drawn.
     """
     table, _, last = path.rpartition(".")
     if last in TAGS and table:
