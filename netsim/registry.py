@@ -226,6 +226,11 @@ class Component(Table):
     """A table that is chosen by its tag; a subclass states `kind: Literal["its_file_name"]`."""
 
 
+def kind_of(component: Component) -> str:
+    """A component's name in a scenario; of one made in Python that states none, its class's."""
+    return str(getattr(component, "kind", type(component).__name__))
+
+
 def modules(package: str) -> dict[str, ModuleType]:
     """The public modules of a package by name, in alphabetical order."""
     root = importlib.import_module(package)

@@ -8,7 +8,7 @@ applied once per id; scalar and array forms give the same numbers.
 
 import hashlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, cast
 
@@ -126,10 +126,7 @@ class Streams:
 
     def uniform_array(self, purpose: str, *ids: ArrayLike) -> NDArray[np.float64]:
         """Uniform draws, one per row of ids of equal length: equal to `uniform` of each row."""
-        h = np.full(np.shape(ids[0]), _purpose_key(self.seed, purpose), dtype=np.uint64)
-        for column in ids:
-            h = _mix_array(h ^ _mix_array(np.asarray(column).astype(np.uint64)))
-        bits: NDArray[np.uint64] = h >> np.uint64(11)
+        bits: NDArray[np.uint64] = self._keys(purpose, ids) >> np.uint64(11)
         return bits.astype(np.float64) * _TO_UNIT
 
     def uniform_table(
@@ -149,12 +146,17 @@ class Streams:
         (m, n) float
             Row r is `uniforms` of the r-th ids.
         """
+        keys = self._keys(purpose, ids)
+        last = _mix_array(np.asarray(counters).astype(np.uint64))
+        bits: NDArray[np.uint64] = _mix_array(keys[:, None] ^ last) >> np.uint64(11)
+        return bits.astype(np.float64) * _TO_UNIT
+
+    def _keys(self, purpose: str, ids: Sequence[ArrayLike]) -> NDArray[np.uint64]:
+        """`key` of each row of ids, a column each."""
         h = np.full(np.shape(ids[0]), _purpose_key(self.seed, purpose), dtype=np.uint64)
         for column in ids:
             h = _mix_array(h ^ _mix_array(np.asarray(column).astype(np.uint64)))
-        last = _mix_array(np.asarray(counters).astype(np.uint64))
-        bits: NDArray[np.uint64] = _mix_array(h[:, None] ^ last) >> np.uint64(11)
-        return bits.astype(np.float64) * _TO_UNIT
+        return h
 
     def permutation(self, purpose: str, *ids: int, n: int) -> NDArray[np.int64]:
         """A uniformly random order of 0 .. n-1.

@@ -74,6 +74,15 @@ def never_fail() -> None:
     sys.stdout, sys.stderr = _replacing(sys.stdout, 1), _replacing(sys.stderr, 2)
 
 
+def take_input() -> int:
+    """Descriptor of what standard input was: for orders. What else reads there finds nothing."""
+    taken = os.dup(0)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    return taken
+
+
 def tell_what_was_lost() -> None:
     """Say on standard error if standard output is incomplete.
 

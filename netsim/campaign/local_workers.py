@@ -246,10 +246,7 @@ class _Reports:
 def main() -> None:
     """Play what standard input says; `argv` ends with a file descriptor and a number of workers."""
     descriptor, processes = (int(word) for word in sys.argv[-2:])
-    orders_from = os.fdopen(os.dup(0), "rb", buffering=0)
-    nothing = os.open(os.devnull, os.O_RDONLY)  # for what a run may want to read
-    os.dup2(nothing, 0)
-    os.close(nothing)
+    orders_from = os.fdopen(standard_streams.take_input(), "rb", buffering=0)
     standard_streams.never_fail()
     reports, orders = _Reports(descriptor), _Orders(orders_from)
     cores.share(processes)

@@ -210,7 +210,7 @@ def play_all(
 
 
 class InProcess:
-    """Plays in the process of the sweep itself; see `reports.Workers`.
+    """Plays in the process of the sweep itself; see `Workers`.
 
     Parameters
     ----------

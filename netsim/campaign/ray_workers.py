@@ -30,7 +30,7 @@ LAST_WRITTEN = ("checksums.json", "status.json", "summary.json")
 
 
 class RayWorkers:
-    """A Ray cluster; see `reports.Workers`.
+    """A Ray cluster; see `pool.Workers`.
 
     Parameters
     ----------

@@ -87,7 +87,7 @@ class _Trial:
 
 
 class Search:
-    """Runs as Optuna wants them; a source of `workers.supervisor`.
+    """The trials of a search, whose values Optuna chooses; a `pool.Source`.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ class Search:
     scenario : Scenario
         With a sweep that has trials.
     jobs : sequence of Job
-        As `sweep.plan` gives them: one a seed at each point of the grid, from which trials differ
+        As `grid.plan` gives them: one a seed at each point of the grid, from which trials differ
         by their values.
     top : Path
         The sweep's folder, locked by this process.

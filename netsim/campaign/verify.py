@@ -73,10 +73,6 @@ def verify(
     watch : callable or None
         Told of the rerun's progress.
 
-    Returns
-    -------
-    Report
-
     Raises
     ------
     ScenarioError

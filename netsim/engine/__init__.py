@@ -1,4 +1,4 @@
-"""Playing: one run of an algorithm on a world, several runs, sweeps of them."""
+"""Playing: one run of an algorithm on a world, or the runs of a scenario one after the other."""
 
 from typing import TYPE_CHECKING, Any
 

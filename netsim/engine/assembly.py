@@ -33,7 +33,7 @@ from netsim.world.builder import SERVER, World
 
 @dataclass(frozen=True)
 class Learning:
-    """Objects that execute the learning of one run.
+    """The learning of one run: samples, jobs, and the models that nodes begin with.
 
     Attributes
     ----------
@@ -44,9 +44,9 @@ class Learning:
     routes : Routes
         Which model's jobs go to which backend.
     optimizer : Optimizer
+        The constants of local training.
     schedule : Rate
         Of its learning rate.
-        The constants of the local optimiser.
     initial : list of Cell
         Each node's initial model.
     parameter_bits : int

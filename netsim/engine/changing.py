@@ -210,8 +210,8 @@ def _wires_of(world: World) -> tuple[Any, ...]:
 class Drifting:
     """The changes of data in one run.
 
-    What nodes have asked for by then is done with the samples that they had: jobs name their
-    shard. Evaluations from then on are on the new ones.
+    Jobs name their shard, so what a node asked for before a change is computed with its former
+    samples. Evaluations after the change use the new ones.
 
     Parameters
     ----------

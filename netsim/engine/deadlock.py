@@ -67,7 +67,7 @@ def require_no_deadlock(nodes: Sequence[Processes], off: Set[int], now_ns: int) 
 def in_vain(nodes: Sequence[Processes], off: Set[int], now_ns: int, horizon_s: float) -> str | None:
     """A warning if everybody listens, or is off, when nothing is left to happen.
 
-    Processes that listen beside others which have ended are as they should be.
+    There is nothing to warn of if a process has ended: the others may listen until the end.
 
     Parameters
     ----------
@@ -78,10 +78,6 @@ def in_vain(nodes: Sequence[Processes], off: Set[int], now_ns: int, horizon_s: f
     now_ns : int
         When the last thing happened [ns].
     horizon_s : float
-
-    Returns
-    -------
-    str or None
     """
     every = [(i, *named) for i, processes in enumerate(nodes) for named in processes]
     if not every or not all(process.is_alive for _, _, process in every):

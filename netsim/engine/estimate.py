@@ -228,8 +228,8 @@ def estimated(
 ) -> Estimate:
     """Estimate the cost of one algorithm's run, alone and with actors.
 
-    A method whose course depends on computed values takes another course on ones; then this is
-    that course's cost.
+    The network is played with ones in place of computed values. A method that decides by such
+    values decides otherwise then, and the estimate is of that course.
 
     Parameters
     ----------

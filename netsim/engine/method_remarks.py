@@ -15,12 +15,7 @@ _LOOKED_AT = 200
 
 
 def remarks(world: World) -> list[str]:
-    """Collect the remarks for whoever validates a scenario, one a method that waits.
-
-    Parameters
-    ----------
-    world : World
-    """
+    """Collect the remarks for whoever validates a scenario, one a method that waits."""
     found = [told for entry in world.scenario.algorithm if (told := time_out(world, entry))]
     if (last := last_wakeup(world.scenario)) is not None:
         found.append(last)
@@ -62,13 +57,7 @@ def last_wakeup(scenario: Scenario) -> str | None:
 
 
 def time_out(world: World, entry: AlgorithmEntry) -> str | None:
-    """Say how long a method waits for its peers over the scenario's links; None: it asks nobody.
-
-    Parameters
-    ----------
-    world : World
-    entry : AlgorithmEntry
-    """
+    """Say how long a method waits for its peers over the scenario's links; None: it asks nobody."""
     fields = type(entry.params).model_fields
     if "timeout_s" not in fields or ("pace" in fields and not _works_in_slots(world, entry)):
         return None

@@ -43,10 +43,11 @@ _failed: list[bool] = []
 def of_runs(tf32: bool) -> Iterator[None]:
     """Set up PyTorch and Python for a run, in this thread and as far as they are the process'.
 
-    PyTorch computes in one thread: several of its own change bits, and where neighbours load the
-    cores they only spin. Python looks for cyclic garbage seldom: nearly all garbage of a run is
-    freed by reference counts. What exists before the run outlives it and need not be searched; what
-    is left of the run is freed at its end, before another one needs as much memory.
+    PyTorch computes in one thread, since several would change the last bits of results, and would
+    wait busily for each other where other processes load the cores. Python's search for cyclic
+    garbage runs seldom, since reference counts free nearly all garbage of a run, and it leaves out
+    the objects that exist before the run. The run's end frees what is left of it, before another
+    one needs as much memory.
 
     Parameters
     ----------

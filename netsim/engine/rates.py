@@ -64,12 +64,7 @@ class Form:
 
 @lru_cache(maxsize=64)
 def flops(form: Form) -> tuple[float, float]:
-    """Operations of a local step, with the update of each parameter, and of one sample's outputs.
-
-    Parameters
-    ----------
-    form : Form
-    """
+    """Operations of a local step, its update included, and of one sample's outputs."""
     shape, classes = form.outline.input_shape, form.outline.num_classes
     module = form.model.build(shape, classes)
     a = Architecture(form.name, module, torch.device("cpu"), torch.float32, classes)
@@ -180,14 +175,7 @@ def _small(form: Form, device: str) -> Scenario:
 
 
 class Random:
-    """Random inputs in place of `[data]`, of a data set's shape, as many for each node.
-
-    Parameters
-    ----------
-    outline : Outline
-    batch_size : int
-    nodes : int
-    """
+    """Random inputs in place of `[data]`, of a data set's shape, as many for each node."""
 
     path, goes_by, drift, validation = None, "nothing", (), 0.0
 

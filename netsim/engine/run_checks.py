@@ -66,7 +66,7 @@ class RunChecks:
     ) -> dict[str, int]:
         """Count the rounds that outlast their interval; warn where nodes' work alone is why.
 
-        It is where every message arrived at once, or none was sent at all.
+        Work alone is why if no message took any time: each arrived at once, or none was sent.
 
         Parameters
         ----------

@@ -133,13 +133,12 @@ def run(
         there = _found_there(chosen, out, timing_only, progress, engine, actors)
         if there is not None:
             return there
-    made: list[Path] = []
+    with folder_lock.released() as made:
 
-    def make_folder() -> Path:
-        made.append(runner.claim(_path(out), chosen.tables.name))
-        return made[0]
+        def make_folder() -> Path:
+            made.append(runner.claim(_path(out), chosen.tables.name))
+            return made[0]
 
-    try:
         with kinds_for(chosen) as kinds, _line(progress) as watch:
             _require(runner.machine_problems(chosen.tables, draft.path, kinds, timing_only), out)
             played = runner.play(
@@ -155,9 +154,6 @@ def run(
                 ending=RunEnding(chosen.tables, figures=False, report=False),
                 warn=lambda text: warnings.warn(text, RunWarning, stacklevel=4),
             )
-    finally:
-        for folder in made:
-            folder_lock.release(folder)
     found = opened_run(made[0], played, chosen)
     for warning in found.warnings:
         warnings.warn(warning, RunWarning, stacklevel=2)

@@ -32,10 +32,6 @@ class Plots:
     With a `width` a figure is drawn for a paper, as `netsim plot` draws it: without a heading, its
     text eight points, intervals over seeds where there are several. `figure.savefig("x.pdf")`
     embeds fonts; the same figure gives the same bytes.
-
-    Parameters
-    ----------
-    runs : sequence of RunFolder
     """
 
     def __init__(self, runs: Sequence[RunFolder]) -> None:

@@ -15,10 +15,6 @@ class Fingerprint:
 
     Each column has a hash of its own, and their digests are hashed at the end, so that the result
     does not depend on the cut into parts.
-
-    Parameters
-    ----------
-    columns : sequence of Column
     """
 
     def __init__(self, columns: Sequence[Column]) -> None:

@@ -140,6 +140,17 @@ def release(folder: Path) -> None:
             _drop(key, Path(key))
 
 
+@contextmanager
+def released() -> Iterator[list[Path]]:
+    """Yield an empty list; release the folders that are in it at the end."""
+    locked: list[Path] = []
+    try:
+        yield locked
+    finally:
+        for folder in locked:
+            release(folder)
+
+
 def move(folder: Path, to: Path) -> None:
     """Rename a folder that this process has locked, and end its lock there.
 

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from netsim.errors import ScenarioError, one_line
 from netsim.recording.forms import (
@@ -28,7 +27,7 @@ from netsim.recording.forms import (
     declared,
     require_form,
 )
-from netsim.recording.parquet_parts import Rows, join, part_files
+from netsim.recording.parquet_parts import Rows, arrays, join, part_files
 from netsim.recording.schema import IN_ORDER, NODE_COLUMNS, TABLES, WHY_MISSING
 from netsim.recording.table_check import TableCheck, refused
 from netsim.traces import bounded
@@ -248,7 +247,7 @@ def parts(folder: Path, name: str, columns: Sequence[str] | None = None) -> Iter
     ScenarioError
         If a part is not what `schema` says.
     """
-    return map(_arrays, tables(folder, name, columns))
+    return map(arrays, tables(folder, name, columns))
 
 
 def read(folder: Path, name: str, columns: Iterable[str] | None = None) -> Rows:
@@ -295,24 +294,12 @@ def node_table(folder: Path) -> Any:
 
 def nodes(folder: Path) -> Rows:
     """`nodes.parquet` as arrays, words as strings; see `node_table`."""
-    return _arrays(node_table(folder))
+    return arrays(node_table(folder))
 
 
 def nodes_if_any(folder: Path) -> Rows:
     """Columns of `nodes.parquet`; empty where there is none, as of an older run."""
     return {} if count(folder) is None else nodes(folder)
-
-
-def _arrays(found: Any) -> Rows:
-    return {name: _cells(found.column(name)) for name in found.column_names}
-
-
-def _cells(column: Any) -> NDArray[Any]:
-    if pa.types.is_dictionary(column.type):
-        whole = column.chunk(0)  # a part has one
-        words = np.array(whole.dictionary.to_pylist(), dtype=object)
-        return np.asarray(words[whole.indices.to_numpy()])
-    return np.asarray(column.to_numpy())
 
 
 def _size(path: Path) -> int:

@@ -64,10 +64,6 @@ class Measure:
             of the number's own; not at all where runs have 1 or 0.
         sign : str
             "+" for differences.
-
-        Returns
-        -------
-        str
         """
         half = None if self.is_yes_or_no else half
         if self.scale != 1.0:

@@ -519,12 +519,7 @@ class Shown:
         return self.told([one.printed for one in around if one is not None])
 
     def frame(self) -> "pd.DataFrame":
-        """The tables of all panels below each other; `panel` is a column where there are several.
-
-        Returns
-        -------
-        pandas.DataFrame
-        """
+        """The tables of all panels below each other; of several, a column `panel` names each."""
         import pandas as pd  # here: pages and figures do without
 
         frames = [pd.DataFrame(dict(panel.table)) for panel in self.panels]

@@ -67,9 +67,9 @@ def recorded(runs: Sequence[RunFolder]) -> list[str]:
 def of_runs(runs: Sequence[RunFolder], ask: Ask) -> Shown | None:
     """Return metrics of one run, or of several over each other; None: one evaluation alone.
 
-    Of four seeds and more bands span the standard deviation over them on a screen, the interval on
-    paper; two or three seeds are drawn themselves, unless a band is asked for; of one seed the band
-    spans the spread over nodes.
+    The band of one seed is the spread over nodes. Two or three seeds are drawn as lines of their
+    own, unless a band is asked for. The band of four seeds or more is their standard deviation on
+    a screen, and the interval of their mean on paper.
 
     Raises
     ------

@@ -59,8 +59,9 @@ def default_quantities(runs: Sequence[RunFolder]) -> list[str]:
 def of_runs(runs: Sequence[RunFolder], ask: Ask) -> Shown:
     """Return distributions, a panel each; seeds of one curve are pooled.
 
-    Metrics are those of each run's last evaluation, `delay` and `age` of messages. With `paired_to`
-    a panel more has the other curves' differences, node by node.
+    A metric's values are those of the nodes at a run's last evaluation; `delay` and `age` are of
+    messages. With `paired_to`, one more panel has the differences of the other curves to that one,
+    node by node.
 
     Raises
     ------

@@ -1,8 +1,8 @@
 """Runs side by side: a row a run, the numbers that runs are compared by.
 
-The page's table has every measure, with the differences of the main one to the first run, node by
-node; the terminal's has those that fit. A spread is always named: `std_nodes` is over the nodes of
-one run. Sweeps are compared over their seeds by `netsim.views.differences`.
+The page's table has every measure, and the differences of the main one to the first run, node by
+node; the terminal's table has the measures that fit. Columns name the spread that they hold:
+`std_nodes` is over the nodes of one run. `netsim.views.differences` compares sweeps over seeds.
 """
 
 from collections.abc import Sequence

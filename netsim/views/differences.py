@@ -34,8 +34,8 @@ def of_sweep(sweep: SweepTables) -> Shown | None:
 def gather(sweep: SweepTables) -> dict[str, Any]:
     """By point and algorithm: means, differences to the first point and to the first algorithm.
 
-    A cell is mean, half its interval (None: one seed), how many seeds, and, where they are few,
-    each of them: they are drawn in place of the interval.
+    A cell is the mean, half its interval (None: one seed), the number of seeds, and where they are
+    few the value of each seed, which is drawn in place of the interval.
     """
     shown, first = sweep.measures, sweep.algorithms[0]
     rows: list[dict[str, Any]] = [

@@ -45,7 +45,7 @@ class Order:
 def of_runs(runs: Sequence[RunFolder], _: Ask) -> Shown:
     """Return the weights that nodes gave each other at the end, a panel a curve.
 
-    Of several seeds of one algorithm the first is shown: nodes of another are other nodes.
+    Of several seeds of one algorithm the first is shown, since each seed has other nodes.
 
     Raises
     ------

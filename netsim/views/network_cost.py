@@ -1,8 +1,8 @@
 """Costs of a network: the same algorithm in several worlds, as a table, in words and as a figure.
 
 Entries of `[[algorithm]]` that differ in nothing but their `set` are one algorithm in several
-worlds, which share their draws. They are ordered by how much a `set` changes, so that each is the
-one above it without some of its ease, and compared with that one node by node.
+worlds, which share their draws. The entry whose `set` has the most keys comes first, the scenario's
+own world last, and each is compared, node by node, with the one above it.
 """
 
 from collections import Counter

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from netsim.data.drifts import Drift, Holdings, Pool
 from netsim.data.partitions import Shard
 from netsim.errors import ScenarioError
+from netsim.registry import kind_of
 from netsim.rng import Streams
 from netsim.scenario.tables import Scenario
 from netsim.traces.remarks import note_none
@@ -121,7 +122,7 @@ def course_of(
             _require_possible(drift, at_s, scenario)
             who = drift.affected(learners, Streams(streams.key("drift", table)))
             if drift.fraction and not who:
-                where = f'[[data.drift]] kind = "{_kind(drift)}", fraction'
+                where = f'[[data.drift]] kind = "{kind_of(drift)}", fraction'
                 note_none(where, drift.fraction, len(learners), "changed")
             now = drift.change(now, who, pool, Streams(streams.key("drift", table, again + 1)))
         moved = {}
@@ -134,13 +135,13 @@ def course_of(
                 course.shards.append(plan)
             if held[node] != numbers[key]:
                 moved[node] = held[node] = numbers[key]
-        kinds = tuple(_kind(drift) for drift, _, _ in drifts)
+        kinds = tuple(kind_of(drift) for drift, _, _ in drifts)
         course.changes.append(DataChange(at_s, to_ns(at_s), kinds, moved))
     return course
 
 
 def _require_possible(drift: Drift, at_s: float, scenario: Scenario) -> None:
-    where = f'[[data.drift]] kind = "{_kind(drift)}"'
+    where = f'[[data.drift]] kind = "{kind_of(drift)}"'
     if at_s >= scenario.horizon_s:
         raise ScenarioError(
             f"{where}: at_s = {at_s:g} is not before horizon_s = {scenario.horizon_s:g}; it would "
@@ -148,8 +149,8 @@ def _require_possible(drift: Drift, at_s: float, scenario: Scenario) -> None:
         )
     if drift.needs_classes and not scenario.task.has_classes:
         raise ScenarioError(
-            f'{where}: is on the classes of samples, which [task] kind = "{_kind(scenario.task)}" '
-            'does not learn; take another drift, such as "redraw"'
+            f"{where}: is on the classes of samples, which [task] kind = "
+            f'"{kind_of(scenario.task)}" does not learn; take another drift, such as "redraw"'
         )
 
 
@@ -159,7 +160,3 @@ def _require_training(plan: ShardPlan, at_s: float) -> None:
             f"[[data.drift]] at_s = {at_s:g}: leaves node {plan.node} without training samples; "
             "take a partition that gives some to every node, or leave the node out"
         )
-
-
-def _kind(component: object) -> str:
-    return str(getattr(component, "kind", type(component).__name__))

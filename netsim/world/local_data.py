@@ -16,6 +16,7 @@ from netsim.data.validation import cut_later, cut_validation
 from netsim.errors import ScenarioError
 from netsim.learning.shards import NodeRows, Shards
 from netsim.learning.tasks import Examples
+from netsim.registry import kind_of
 from netsim.rng import Streams
 from netsim.scenario.nodes import SERVER
 from netsim.scenario.tables import Scenario
@@ -240,14 +241,10 @@ def _classes(scenario: Scenario, samples: Samples) -> NDArray[np.int64]:
     attack, task = scenario.attack, scenario.task
     if attack is not None and attack.needs_classes and not task.has_classes:
         raise ScenarioError(
-            f'[attack] kind = "{_kind(attack)}": is on the classes of samples, which '
-            f'[task] kind = "{_kind(task)}" does not learn; take another attack'
+            f'[attack] kind = "{kind_of(attack)}": is on the classes of samples, which '
+            f'[task] kind = "{kind_of(task)}" does not learn; take another attack'
         )
     return samples.y if samples.has_classes else np.zeros(len(samples.y), dtype=np.int64)
-
-
-def _kind(component: object) -> str:
-    return str(getattr(component, "kind", type(component).__name__))
 
 
 def _on_device(values: NDArray[Any], device: torch.device, dtype: torch.dtype) -> Tensor:

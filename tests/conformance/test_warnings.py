@@ -270,8 +270,8 @@ def test_a_function_that_works_in_place_is_refused(play_source, mark):
     body = "x = node.compute(in_place, theta.part('head'), 3.0, like=()); yield node.value(x)"
     source = START.format(body=body) + IN_PLACE.format(mark=mark).replace("@staticmethod\n", "")
     where = (
-        r"node 3 at 0.25 s.*: apply in_place failed: WrittenInPlaceError: in_place \(toy.py:\d+\) changes "
-        r"tensor 1 of those that it is given in place"
+        r"node 3 at 0.25 s.*: apply in_place failed: WrittenInPlaceError: in_place "
+        r"\(toy.py:\d+\) changes tensor 1 of those that it is given in place"
     )
     with pytest.raises(NetsimError, match=where):
         play_source(source)

@@ -11,7 +11,8 @@ from torch import Tensor
 
 from netsim.backends.inference import InferenceResources
 from netsim.backends.job_type import Call, GroupKernel, Signature, register
-from netsim.backends.plain import Plain, looking
+from netsim.backends.job_types.gradient import gradient_of
+from netsim.backends.plain import Plain
 from netsim.learning.jobs import BatchKey, Job
 from netsim.learning.transfer import to_device
 
@@ -35,15 +36,8 @@ class BatchGradient:
 
 def _run_one(job: Job[BatchGradient], plain: Plain) -> Sequence[Tensor]:
     """The gradient of one model."""
-    architecture = job.inputs[0].architecture
-    assert architecture is not None
     (batch,) = plain.shards.batches([job.work.batch])
-    row = job.inputs[0].tensor().clone()
-    gradient = torch.zeros_like(row)
-    model = architecture.bind(row, gradient[: architecture.num_parameters])
-    with looking(architecture):
-        batch.loss(model(batch.x)).backward()  # type: ignore[no-untyped-call]
-    return [gradient]
+    return [gradient_of(job.inputs[0], batch)]
 
 
 def _signature(job: Job[BatchGradient], resources: InferenceResources) -> Signature | None:

@@ -12,6 +12,8 @@ from netsim.backends.inference import over_splits
 from netsim.backends.job_type import register
 from netsim.backends.plain import Plain, looking
 from netsim.learning.jobs import Job
+from netsim.learning.refs import Ref
+from netsim.learning.shards import Batch
 
 
 @dataclass(frozen=True)
@@ -36,15 +38,19 @@ class Gradient:
 
 def _run_one(job: Job[Gradient], plain: Plain) -> Sequence[Tensor]:
     """The gradient of one model."""
-    architecture = job.inputs[0].architecture
+    return [gradient_of(job.inputs[0], plain.shards.split(job.work.shard, job.work.split))]
+
+
+def gradient_of(ref: Ref, batch: Batch) -> Tensor:
+    """The gradient of a model's mean loss on some samples, zero in the columns of buffers."""
+    architecture = ref.architecture
     assert architecture is not None
-    batch = plain.shards.split(job.work.shard, job.work.split)
-    row = job.inputs[0].tensor().clone()
+    row = ref.tensor().clone()
     gradient = torch.zeros_like(row)
     model = architecture.bind(row, gradient[: architecture.num_parameters])
     with looking(architecture):
         batch.loss(model(batch.x)).backward()  # type: ignore[no-untyped-call]
-    return [gradient]
+    return gradient
 
 
 register(

@@ -137,6 +137,19 @@ def _run_one(job: Job[Train], plain: Plain) -> Sequence[Tensor]:
     return [row, *(v.detach() for v in learned.values()), state.clone() if is_wanted else state]
 
 
+def in_common(job: Job[Train]) -> tuple[Hashable, ...]:
+    """The architecture, optimiser and kinds of inputs that all jobs of one call have."""
+    work = job.work
+    is_anchored = work.anchor_strength is not None
+    return (
+        id(job.inputs[0].architecture),
+        work.optimizer,
+        work.anchor_strength,
+        job.inputs[-2 if work.has_state else -1].num_values if is_anchored else 0,
+        work.has_state,
+    )
+
+
 def _signature(job: Job[Train], resources: Resources) -> Signature | None:
     """One architecture, optimiser and kind of inputs; one loss with one sort of arguments.
 
@@ -149,14 +162,7 @@ def _signature(job: Job[Train], resources: Resources) -> Signature | None:
     smallest = min(shards.batch_size, shards.train_size(work.batches.shard))
     if smallest == 1 and architecture.normalises_batches:
         return None  # a batch of one has no variance: torch's own error names the node
-    is_anchored = work.anchor_strength is not None
-    common = (
-        id(architecture),
-        work.optimizer,
-        work.anchor_strength,
-        job.inputs[-2 if work.has_state else -1].num_values if is_anchored else 0,
-        work.has_state,
-    )
+    common = in_common(job)
     if work.loss is None and not work.learn and work.part is None:
         if not resources.routes.stacks(architecture, "train"):
             return None

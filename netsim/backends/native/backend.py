@@ -25,7 +25,7 @@ from netsim.backends.job_types.gradient import Gradient
 from netsim.backends.job_types.loss import Loss
 from netsim.backends.job_types.outputs import Outputs
 from netsim.backends.job_types.select import Select
-from netsim.backends.job_types.train import Train
+from netsim.backends.job_types.train import Train, in_common
 from netsim.backends.native.cross_entropy import is_cross_entropy
 from netsim.backends.native.graph import UnsupportedError
 from netsim.backends.native.library import Library
@@ -143,14 +143,7 @@ def _signature(job: Job[Train], resources: NativeResources) -> Signature | Decli
     smallest = min(shards.batch_size, shards.train_size(work.batches.shard))
     if smallest == 1 and architecture.normalises_batches:
         return Passed("a minibatch of one has no variance")  # torch's own error names the node
-    is_anchored = work.anchor_strength is not None
-    common = (
-        id(architecture),
-        work.optimizer,
-        work.anchor_strength,
-        job.inputs[-2 if work.has_state else -1].num_values if is_anchored else 0,
-        work.has_state,
-    )
+    common = in_common(job)
     if is_default:
         return common
     if (

@@ -8,7 +8,7 @@ loss is one of these is seen from the functions that it calls.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from netsim.backends.native.features import standing_in
+from netsim.backends.native.loss_trace import tensors_in
 from netsim.backends.stacked.functional import ModelFunction
 from netsim.backends.stacked.loss_training import LossSteps
 from netsim.learning.architecture import Architecture
@@ -99,7 +100,7 @@ class Followed(TorchFunctionMode):
             ):
                 raise OtherLossError
             return self._value
-        taken = list(_tensors((args, tuple(keys.values()))))
+        taken = list(tensors_in((args, tuple(keys.values()))))
         if any(t is self._value or isinstance(t, nn.Parameter) for t in taken):
             raise OtherLossError
         if any(t is self._outputs for t in taken) and name not in SIZES:
@@ -107,14 +108,6 @@ class Followed(TorchFunctionMode):
             if described not in ("shape", "dtype", "device", "ndim"):
                 raise OtherLossError
         return func(*args, **keys)
-
-
-def _tensors(value: Any) -> Iterator[Tensor]:
-    if isinstance(value, Tensor):
-        yield value
-    elif isinstance(value, tuple | list):
-        for each in value:
-            yield from _tensors(each)
 
 
 def is_cross_entropy(

@@ -188,7 +188,7 @@ class _Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         if self.is_paused:
             return func(*args, **keys)
         name = func._schema.name.partition("::")[2]
-        tensors = list(_tensors((args, tuple(keys.values()))))
+        tensors = list(tensors_in((args, tuple(keys.values()))))
         told = [self.known(t) for t in tensors]
         if torch.Tag.nondeterministic_seeded in func.tags:
             raise UnsupportedError(f"a loss that draws by PyTorch ({name})")
@@ -202,12 +202,12 @@ class _Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
                 for each in told
             )
             result = func(*args, **keys)
-            for t in _tensors(result):
+            for t in tensors_in(result):
                 self.know(t, _TAINTED if tainted else _OUTSIDE)
             return result
         if all(each is None for each in told) or name in _FRESH:
             result = func(*args, **keys)
-            for t in _tensors(result):
+            for t in tensors_in(result):
                 self._hold(t)
             return result
         if writes:
@@ -586,9 +586,10 @@ def _packed(t: Tensor, place: Place | None, base: Base) -> Operand:
     return Operand(Memory(base, t.numel(), at), 0, shape, strides)
 
 
-def _tensors(value: Any) -> Iterator[Tensor]:
+def tensors_in(value: Any) -> Iterator[Tensor]:
+    """Yield the tensors of a value: itself, or those of tuples and lists."""
     if isinstance(value, Tensor):
         yield value
     elif isinstance(value, tuple | list):
         for each in value:
-            yield from _tensors(each)
+            yield from tensors_in(each)

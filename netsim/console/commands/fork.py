@@ -48,15 +48,14 @@ def command(
         here = assignments(data=data)
         found = fork.prepare(run, at, sets, here, kinds_of(components or ()), out)
         ending, console = fork.ForkEnding(found, figures), terminal.err()
-        made: list[Path] = []
+        with folder_lock.released() as made:
 
-        def make_folder() -> Path:
-            made.append(runner.claim(out, f"{found.scenario.name}-fork"))
-            if not quiet:
-                progress.announce(console, found.scenario)
-            return made[0]
+            def make_folder() -> Path:
+                made.append(runner.claim(out, f"{found.scenario.name}-fork"))
+                if not quiet:
+                    progress.announce(console, found.scenario)
+                return made[0]
 
-        try:
             with progress.watched(console, found.scenario, quiet) as watch:
                 runner.play(
                     found.scenario,
@@ -70,9 +69,6 @@ def command(
                 )
             if not quiet:
                 _tell(found, made[0], ending)
-        finally:
-            for folder in made:
-                folder_lock.release(folder)
 
 
 def _tell(fork: "Fork", folder: Path, ending: "ForkEnding") -> None:

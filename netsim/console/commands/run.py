@@ -91,12 +91,11 @@ def command(
             return
         writers = tracker.writers_of(programs)
         console = terminal.err()
-        made: list[Path] = []
+        with folder_lock.released() as made:
 
-        def own(algorithm: str) -> Path:
-            return made[0] / algorithm if len(played.algorithm) > 1 else made[0]
+            def own(algorithm: str) -> Path:
+                return made[0] / algorithm if len(played.algorithm) > 1 else made[0]
 
-        try:
             names = [entry.name for entry in played.algorithm]
             with live.shown(watch, names, folders, console.warn) as page:
 
@@ -130,6 +129,3 @@ def command(
                         warn=None if quiet else console.warn,
                     )
                 ending.tell(made[0], ended, played, quiet)
-        finally:
-            for folder in made:
-                folder_lock.release(folder)

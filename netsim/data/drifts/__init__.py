@@ -16,7 +16,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from netsim.data.partitions import Partition, Rows, Shard
 from netsim.data.sets import Samples
 from netsim.errors import ScenarioError
-from netsim.registry import Component, Fraction, Index, NonNegative
+from netsim.registry import Component, Fraction, Index, NonNegative, kind_of
 from netsim.rng import Streams
 
 LISTED_AS = "data.drift"
@@ -84,7 +84,7 @@ class Pool:
         own, by = self.samples, partition.goes_by
         lacks = by == "classes" or (by == "groups" and own.groups is None)
         if lacks and not own.has_classes:
-            kind = str(getattr(partition, "kind", type(partition).__name__))
+            kind = kind_of(partition)
             grouped = ' or "by_group"' if own.groups is not None else ""
             raise ScenarioError(
                 f'[data.partition] kind = "{kind}": goes by {by} of samples, the data set '
@@ -152,7 +152,7 @@ class Drift(Component):
         ScenarioError
             If a node in `nodes` holds no data.
         """
-        kind = str(getattr(self, "kind", type(self).__name__))
+        kind = kind_of(self)
         place = {node: i for i, node in enumerate(learners)}
         for node in self.nodes:
             if node not in place:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from netsim.data.inspection import ColumnUse
 from netsim.errors import DataError, one_line
-from netsim.registry import Component
+from netsim.registry import Component, kind_of
 from netsim.traces.input_files import InputFile, note_read, noting
 
 Scale = tuple[tuple[float, ...], tuple[float, ...]]
@@ -157,10 +157,9 @@ def _load(
         files = notes.hashed()
         return samples, files, _states(files)
     except (ArithmeticError, LookupError, TypeError, ValueError, MemoryError) as error:
-        kind = getattr(data_set, "kind", type(data_set).__name__)
         raise DataError(
-            f'[data] kind = "{kind}": its files hold what they should not ({one_line(error)}); '
-            "fetch them again"
+            f'[data] kind = "{kind_of(data_set)}": its files hold what they should not '
+            f"({one_line(error)}); fetch them again"
         ) from error
 
 

@@ -233,12 +233,7 @@ def _read(kit: Kit, folder: Path) -> tuple[Scenario, dict[str, str]]:
 
 
 class ShardActor:
-    """Owner of a shard of nodes: their samples, and the values that their jobs compute.
-
-    Parameters
-    ----------
-    kit : Kit
-    """
+    """Owner of a shard of nodes: their samples, and the values that their jobs compute."""
 
     def __init__(self, kit: Kit) -> None:
         self._kit = kit

@@ -51,13 +51,7 @@ class _Sent(NamedTuple):
 
 
 class Remote:
-    """The rows of one actor, as cells refer to them; see `learning.refs.RowStorage`.
-
-    Parameters
-    ----------
-    backend : Actors
-    actor : int
-    """
+    """The rows of one actor, as cells refer to them; see `learning.refs.RowStorage`."""
 
     def __init__(self, backend: Actors, actor: int) -> None:
         self._backend, self.actor = backend, actor
@@ -529,13 +523,7 @@ class Actors:
         return undone
 
     def _computed_again(self, undone: Sequence[_Sent], missing: set[int]) -> bool:
-        """Compute values that are missing; False if actors are lost meanwhile.
-
-        Parameters
-        ----------
-        undone : sequence of _Sent
-        missing : set of int
-        """
+        """Compute values that are missing; False if actors are lost meanwhile."""
         held = set(self._at)
         first = {
             id(packed): job

@@ -43,7 +43,7 @@ class PackedJob(NamedTuple):
     ----------
     node, time_ns : int
     work : bytes
-        As `Packer.packed` gives it.
+        As `Packer.work` gives it.
     inputs : tuple of Input
     outputs : tuple of Output
     """

@@ -104,13 +104,7 @@ def levels_of(jobs: Sequence[PackedJob]) -> list[list[PackedJob]]:
 def read_last(
     levels: Sequence[Sequence[PackedJob]], numbers: Collection[int]
 ) -> dict[int, list[int]]:
-    """Some values by the last level that makes or reads them.
-
-    Parameters
-    ----------
-    levels : sequence of sequence of PackedJob
-    numbers : collection of int
-    """
+    """Some values by the last level that makes or reads them."""
     at: dict[int, int] = {}
     for level, jobs in enumerate(levels):
         for job in jobs:

@@ -1,7 +1,7 @@
 """A checkpoint of a run: its contents, `journal/checkpoint-*.json`, and its files of bare numbers.
 
-These hold values of cells, one after the other, and nothing else. What lies where is in the
-contents (`Group`), so reading runs no code and trusts no size that a file states.
+The files hold the values of cells, one after the other, and nothing else. The contents say what
+lies where (`Group`), so reading a file runs no code and trusts no size that it states.
 """
 
 import hashlib

@@ -151,8 +151,8 @@ class Checkpointing:
 def cells_of(scheduler: Scheduler) -> list[Cell]:
     """The results of a run's jobs that somebody holds, in the order of their jobs.
 
-    Found among all objects, so that nothing has to be noted where jobs are submitted. What is only
-    held by cyclic garbage is among them.
+    The garbage collector lists all objects, and cells of this run are picked from them, so that no
+    code that submits a job has to note it. Cells held by cyclic garbage alone are among them.
     """
     found = [
         one

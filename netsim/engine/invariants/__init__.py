@@ -1,7 +1,7 @@
-"""Facts that hold in every run, one a file; a run in which one does not is ended by its name.
+"""Invariants: facts that hold in every run, one a file; an error names the one that a run breaks.
 
-Those that are cheap are checked after every run. With `--check` all are, and while the run goes on,
-too: at every evaluation, and on every message.
+Every run checks the cheap ones at its end. A run with `--check` checks all of them, and also while
+it goes on: at every evaluation, and at every message.
 """
 
 from __future__ import annotations
@@ -83,10 +83,6 @@ class Observed:
 
 class Invariant:
     """One fact; a subclass a file, whose name it bears in errors.
-
-    Parameters
-    ----------
-    run : Observed
 
     Attributes
     ----------

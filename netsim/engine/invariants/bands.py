@@ -12,11 +12,11 @@ SLACK_NS = 10
 
 
 class Bands(Invariant):
-    """Parts of a band that messages have at an instant, and bands used against the time passed.
+    """The parts of its band that each base station gives to messages, in each direction.
 
-    Of each base station and direction: what messages that have ended have used, time and band
-    together, is at most the time since the first of them began. Not where the scheduler gives
-    shares block by block, nor where the scenario changes on its way.
+    At any instant they add up to one at most. Over time, the sum over messages that have ended of
+    part times duration is at most the time since the first of them began. Not checked where the
+    scheduler sets shares block by block, nor in scenarios with `[[changes]]`.
     """
 
     def watch(self) -> None:

@@ -22,17 +22,18 @@ SLACK_NS = 1_000
 class Capacity(Invariant):
     """Time on the air of messages that arrived, against the time in which they were under way.
 
-    A message that arrived has been on the air for the bits of its packets over the rate at least.
-    A radio receives one frame at a time, and where all hear each other and nothing is captured only
-    one message arrives at a time, whoever receives it. Where rates follow the channel the highest
-    one counts. Not where the scenario changes on its way. An attempt keeps the share of the band
-    with which it began, so where shares change from block to block the last packet of each message
-    may have been sent beside another's.
+    A message needs at least its packets' bits over the rate; where rates follow the channel, over
+    the highest rate. At a radio these times must not overlap, since it receives one frame at a
+    time. Where all nodes hear each other and no frame is captured, they must not overlap over all
+    receivers together. Two things loosen the bound:
 
-    Senders that contend at message level draw their losses each for itself, and a collision takes
-    the channel once for all who meet in it. What is not repeated, as a broadcast without
-    acknowledgement, then holds to the channel's rate on average and not message by message: it
-    counts at its receivers alone.
+    - Where shares of the band change from block to block, an attempt keeps the share with which it
+      began. So the last packet of each message may have been sent beside another's.
+    - Senders that contend at message level draw their losses independently, and a collision takes
+      the channel once for all who meet in it. A broadcast without acknowledgement, which nobody
+      repeats, then keeps to the channel's rate on average only. It counts at its receivers alone.
+
+    Not checked in scenarios with `[[changes]]`.
     """
 
     def __init__(self, run: Observed) -> None:

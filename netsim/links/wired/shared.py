@@ -15,7 +15,6 @@ from typing import Any
 from netsim.clock import LAST, Clock, then
 from netsim.links.link import (
     DEADLINE,
-    DELIVERED,
     OFF,
     OUTAGE,
     WITHDRAWN,
@@ -190,11 +189,7 @@ class SharedWiredLink(WiredLink):
         if contact_ns == 0:
             env.after(0, self.finish, tx, OUTAGE, 0)
             return
-        packets, attempts, lost, outcome, arrived = 1, 1, 0, DELIVERED, None
-        if self._payload_bits is not None:
-            packets = attempts = -(-tx.envelope.bits // self._payload_bits)
-        if self._loses:
-            attempts, lost, outcome, arrived = self._sample(tx, packets)
+        packets, attempts, lost, outcome, arrived = self._losses(tx)
         trip = _Trip(
             tx, route, attempts, packets, lost, outcome, arrived, self._jitter_ns(tx),
             self._service, self._header_bits,

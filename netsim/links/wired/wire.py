@@ -274,12 +274,14 @@ class WiredLink(PhysicalLink):
     def _fate(self, tx: Transmission) -> tuple[int, int, _Fate]:
         """Sample the fate of a message sent now: ns until it ends, airtime [ns], and the rest."""
         self._in_flight += 1
-        packets, attempts, lost, outcome, arrived = 1, 1, 0, DELIVERED, None
-        if self._payload_bits is not None:
-            packets = attempts = -(-tx.envelope.bits // self._payload_bits)
+        return self._plan(tx, self._losses(tx))
+
+    def _losses(self, tx: Transmission) -> _Sampled:
+        """Sample what a message loses: packets, attempts, lost ones, outcome, those that arrive."""
+        packets = 1 if self._payload_bits is None else -(-tx.envelope.bits // self._payload_bits)
         if self._loses:
-            attempts, lost, outcome, arrived = self._sample(tx, packets)
-        return self._plan(tx, (packets, attempts, lost, outcome, arrived))
+            return packets, *self._sample(tx, packets)
+        return packets, packets, 0, DELIVERED, None
 
     def _plan(self, tx: Transmission, sampled: _Sampled) -> tuple[int, int, _Fate]:
         """Fate from now on of a message whose losses are known; see `_fate`."""

@@ -274,10 +274,7 @@ def _calls(stream: IO[bytes]) -> Iterator[bytes]:
 
 def main() -> None:
     """Answer what standard input says; `argv` ends with the file descriptor for the answers."""
-    calls_from = os.fdopen(os.dup(0), "rb")
-    nothing = os.open(os.devnull, os.O_RDONLY)  # for what an app may want to read
-    os.dup2(nothing, 0)
-    os.close(nothing)
+    calls_from = os.fdopen(standard_streams.take_input(), "rb")
     descriptor = int(sys.argv[-1])
     os.set_inheritable(descriptor, False)  # or a process that an app starts would keep it open
     answers = os.fdopen(descriptor, "wb")

@@ -57,10 +57,6 @@ path = critical_path(messages, wakes, nodes, T)  # t_begin_s, t_end_s, node, par
 class Evidence:
     """One run's tables as pandas frames, and the queries that lead to what is said of it.
 
-    Parameters
-    ----------
-    folder : Path
-
     Attributes
     ----------
     run : RunFolder

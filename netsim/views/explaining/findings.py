@@ -58,10 +58,6 @@ def harm(weight: float, text: str, queries: tuple[Query, ...]) -> Finding:
         In [0, 1].
     text : str
     queries : tuple of Query
-
-    Returns
-    -------
-    Finding
     """
     return Finding(HARM if weight >= LEAST else MINOR, weight, text, queries)
 
@@ -85,10 +81,6 @@ def count(many: int, one: str, more: str = "") -> str:
         What one of them is called.
     more : str
         What several are called; empty: with an s.
-
-    Returns
-    -------
-    str
     """
     return f"{many:,} {one if many == 1 else more or one + 's'}"
 

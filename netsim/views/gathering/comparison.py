@@ -1,9 +1,9 @@
 """Runs compared: their numbers by method, point and seed, and the differences of pairs.
 
 Runs of one seed share their draws (data, initial models, wake-ups, fading) as far as their
-scenarios agree, so what a change does is the mean over pairs of the difference, and its interval
-is that of the differences: far narrower than two intervals side by side. A pair is one seed of a
-sweep in two of its points or methods, or one node in two runs.
+scenarios agree. So the effect of a change is the mean of the differences of pairs, and its interval
+is that of these differences, which is far narrower than the intervals of two separate means. A pair
+is one seed of a sweep in two of its points or methods, or one node in two runs.
 
 Intervals are Student's, 95 %: mean +- t(0.975, n - 1) s / sqrt(n), where s has the divisor n - 1.
 One seed has none. Nodes of one run share their links and data: an interval over them tells what is
@@ -270,9 +270,9 @@ def time_to_target(folder: Path, target: float | None) -> Row:
 def lead(folder: Path, other: Path) -> Row:
     """The lead of a run at its end over another one, at equal local steps.
 
-    Each node's value at the end is compared with that of the same node in the other run when it had
-    made as many local steps there: between two evaluations on the straight line, after its last
-    step its last value.
+    Each node's value at the end is compared with the same node's in the other run after as many
+    local steps. Between two evaluations the other's value is interpolated linearly; after the
+    node's last step there it is its last value.
 
     Parameters
     ----------

@@ -121,11 +121,6 @@ def shown(runs: Sequence[RunFolder], gather: Callable[[RunFolder], Shown]) -> pd
 def curves(runs: Sequence[RunFolder], metric: str) -> pd.DataFrame:
     """Return a metric over time, a row a run and evaluation at which all its nodes had a model.
 
-    Parameters
-    ----------
-    runs : sequence of RunFolder
-    metric : str
-
     Returns
     -------
     pandas.DataFrame
@@ -256,10 +251,6 @@ def compare(
     at_s : float, optional
         Virtual time [s]: the last evaluation that both runs of a pair have at or before it. None:
         the last that both have.
-
-    Returns
-    -------
-    Comparison
 
     Raises
     ------

@@ -1,8 +1,8 @@
 """Names of axes, metrics and methods in figures.
 
-Names follow from what the code says of them already, so that a new key, metric or method has one:
-a key's words, with the unit that its name ends with; a measure's title;
-a method's own name, as the first line of its file spells it.
+A name comes from the thing itself, so that a new key, metric or method has one without an entry
+here: a key's words and the unit at its end; a measure's title; a method's name as the first line
+of its file spells it.
 """
 
 import ast
@@ -85,7 +85,13 @@ def _plain(name: str) -> str:
 def key(path: str, values: Sequence[Any] = (), column: str = "x") -> Quantity:
     """A scenario key as an axis: `Bandwidth [MHz]` for `radio.bandwidth_hz`.
 
-    Numbers among the values that are drawn along it choose the prefix of the unit.
+    Parameters
+    ----------
+    path : str
+    values : sequence
+        The values drawn along the axis; the numbers among them choose the prefix of the unit.
+    column : str
+        Of the table that is drawn.
     """
     table, _, last = path.rpartition(".")
     if last in TAGS and table:

@@ -118,7 +118,8 @@ def with_name(key: str, value: Any) -> str:
 def point_names(points: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
     """Points of a sweep in words, `bandwidth 5 MHz, period 20 s`, by their labels.
 
-    Where words tell two points not apart, or are many, as of trials, labels stay.
+    Points keep their labels where two would be called the same, or one of them in more than
+    `_LONGEST` characters, as in a search of many keys.
 
     Parameters
     ----------

@@ -29,10 +29,6 @@ class WrappedTable:
 
     No part cuts a name or a number. Names that leave too little room are listed above the table,
     each with the number of its row.
-
-    Parameters
-    ----------
-    printed : Printed
     """
 
     def __init__(self, printed: Printed) -> None:

@@ -33,10 +33,6 @@ def pace(run: Evidence, part: str, name: str, what: str, holds_back: bool = True
     what : str
         What the rounds waited for; ends it.
     holds_back : bool
-
-    Returns
-    -------
-    list of Finding
     """
     share = share_of(run, part)
     if share < LEAST:

@@ -1,8 +1,8 @@
 """Waiting: how much of the rounds' time was neither training nor messages.
 
-Measure: the share of the critical path in which nothing was under way that the round waited for:
-the least length of a round (`interval_s`), time-outs, and work that the log does not tell; in a run
-of one round that never ended also messages, which the log has only once they end.
+Measure: the share of the critical path that is neither training nor a message: the rest of a round
+that has a least length (`interval_s`), time-outs, and work that the log does not have. In a run of
+one round that never ended it includes messages, which the log has only once they end.
 """
 
 from netsim.views.explaining.causes._chain import pace

@@ -1,5 +1,6 @@
 """Marks as JSON for the page: each is drawn by `assets/marks/` from what is made of it here."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -58,36 +59,12 @@ def _has_room(mark: Lines, panel: Panel) -> bool:
 
 
 def _panel(panel: Panel) -> dict[str, Any]:
-    mark, table = panel.mark, panel.table
+    mark = panel.mark
     if isinstance(mark, OnPage):
         return {"mark": mark.script, "data": mark.data}
-    made: dict[str, Any] = {}
-    if isinstance(mark, Cells):
-        made = _cells(mark, panel)
-    elif isinstance(mark, Lines):
-        made = _lines(mark, panel)
-    elif isinstance(mark, Layers):
-        made = _layers(mark, panel)
-    elif isinstance(mark, Columns):
-        made = _columns(mark, panel)
-    elif isinstance(mark, Response):
-        made = _response(mark, panel)
-    elif isinstance(mark, Shares):
-        made = _shares(mark, panel)
-    elif isinstance(mark, Sentences):
-        made = {"sentences": [f"{one.mark} {one.text}".strip() for one in mark.lines]}
-    elif isinstance(mark, Points):
-        y = mark.y.scale
-        made = {
-            "x": {**_told(mark.x), "values": short(table[mark.x.column])},
-            "y": {**_told(mark.y), "values": short(y * table[mark.y.column])},
-            "half": short(y * table[mark.around]),
-            "of": {**_told(mark.of), "values": short(table[mark.of.column])},
-            "level": short(y * mark.over_all),
-            "says": [mark.bars, mark.level],
-        }
-    name = type(mark).__name__.lower()
-    return {"mark": name, "data": {"title": panel.title, **made}}
+    write = _WRITTEN_BY.get(type(mark))
+    data = {} if write is None else write(mark, panel)
+    return {"mark": type(mark).__name__.lower(), "data": {"title": panel.title, **data}}
 
 
 def _told(quantity: Quantity) -> dict[str, str]:
@@ -255,3 +232,31 @@ def _columns(mark: Columns, panel: Panel) -> dict[str, Any]:
         "picks": mark.picks,
         "marked": sorted(mark.marked),
     }
+
+
+def _sentences(mark: Sentences, panel: Panel) -> dict[str, Any]:
+    return {"sentences": [f"{one.mark} {one.text}".strip() for one in mark.lines]}
+
+
+def _points(mark: Points, panel: Panel) -> dict[str, Any]:
+    table, y = panel.table, mark.y.scale
+    return {
+        "x": {**_told(mark.x), "values": short(table[mark.x.column])},
+        "y": {**_told(mark.y), "values": short(y * table[mark.y.column])},
+        "half": short(y * table[mark.around]),
+        "of": {**_told(mark.of), "values": short(table[mark.of.column])},
+        "level": short(y * mark.over_all),
+        "says": [mark.bars, mark.level],
+    }
+
+
+_WRITTEN_BY: dict[type, Callable[[Any, Panel], dict[str, Any]]] = {
+    Cells: _cells,
+    Columns: _columns,
+    Layers: _layers,
+    Lines: _lines,
+    Points: _points,
+    Response: _response,
+    Sentences: _sentences,
+    Shares: _shares,
+}
