@@ -194,7 +194,7 @@ class Simulation:
         if told := first_private_read(algorithm):
             self.recorder.warnings.once(
                 "private reads",
-                f"{told}, which is no part of netsim.api: what it takes there, such as test samples "
+                f"{told}, which is no part of netsim.api: what it takes there, as test samples "
                 "or values of other nodes, is in no other warning, no message and no virtual time",
             )
         self._processes = [self._start(node, algorithm) for node in self.nodes]
