@@ -286,6 +286,8 @@ class Evaluator:
         asked = [(passes[i].publication.ref, passes[i].rows) for i in plain]
         found = dict(zip(plain, backend.predictions(asked), strict=True))
         own = [i for i in range(len(passes)) if i not in found]
+        if own:
+            self._scheduler.require_unchanged()
         cells = [passes[i].publication.ref.cell for i in own]
         for i, _ in zip(own, self._scheduler.brought(cells), strict=True):
             try:

@@ -53,6 +53,7 @@ from netsim.recording import artifacts, checksums, summary
 from netsim.recording import node_states as states
 from netsim.recording.whole_files import make_folder, write_text
 from netsim.scenario import algorithm_files, to_toml
+from netsim.scenario.private_reads import first_private_read
 from netsim.scenario.tables import AlgorithmEntry
 from netsim.units import BITS_PER_MEGABYTE, to_ns, to_s
 from netsim.world.builder import World
@@ -190,6 +191,12 @@ class Simulation:
             algorithm_files.mixes_to_one(algorithm),
         )  # fmt: skip
         self.checks = RunChecks(observed, check)
+        if told := first_private_read(algorithm):
+            self.recorder.warnings.once(
+                "private reads",
+                f"{told}, which is no part of netsim.api: what it takes there, as test samples "
+                "or values of other nodes, is in no other warning, no message and no virtual time",
+            )
         self._processes = [self._start(node, algorithm) for node in self.nodes]
 
     def _start(self, node: Node, algorithm: ModuleType) -> deadlock.Processes:

@@ -9,7 +9,7 @@ cell, so a message in flight holds the model as it was sent.
 from __future__ import annotations
 
 import sys
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from math import prod
 from numbers import Real
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
@@ -69,6 +69,9 @@ class Recipe(Protocol):
 
 class RefJobs(Protocol):
     """Recorder of the jobs that methods of Refs need, as `netsim.learning.scheduler` does."""
+
+    def will_call(self, function: Callable[..., Any]) -> None:
+        """Note a function that is called later."""
 
     def replace_columns(self, row: Ref, part: Ref, columns: Columns) -> Ref:
         """A new row equal to `row` but for some columns.

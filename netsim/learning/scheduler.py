@@ -439,6 +439,21 @@ class Scheduler:
             error = told(failure)
             raise error from (None if error is failure.__cause__ else failure.__cause__)
 
+    def will_call(self, function: Callable[..., Any]) -> None:
+        """Note a function that is called later, by whoever measures models.
+
+        Raises
+        ------
+        ProtocolError
+            If a value of a module that it reads has changed since it was noted first.
+        """
+        if self.backend is not None and self.past is None:
+            self._globals.recorded(function)
+
+    def require_unchanged(self) -> None:
+        """Refuse to go on where a value that a noted function reads has changed; as `will_call`."""
+        self._globals.require_unchanged()
+
     def diverged(self) -> list[dict[str, Any]]:
         """Nodes whose training made nan, infinite or huge models; see `Divergences.found`."""
         return [] if self.backend is None else self.backend.divergences.found()

@@ -1290,8 +1290,8 @@ class Node:
         ------
         ProtocolError
             If `fn` is a lambda, a closure or a bound method, its shapes can't be inferred, an
-            argument may change until `fn` is called, `duration_s` is negative, or a Ref is another
-            node's.
+            argument may change until `fn` is called, a value of its module that it reads has
+            changed, `duration_s` is negative, or a Ref is another node's.
 
         Examples
         --------

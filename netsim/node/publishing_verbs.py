@@ -156,6 +156,7 @@ class PublishingVerbs:
             raise ProtocolError(f"publish: {problem}; rename it{calling_line()}")
         if predict is not None:
             require_module_level(predict)
+            ref.cell.scheduler.will_call(predict)
         if self._mixing.is_needed:
             self._mixing.used(ref, "published")
         if ref.bringer is not None:

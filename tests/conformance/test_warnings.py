@@ -68,6 +68,18 @@ def test_an_algorithm_that_looks_at_test_samples_is_told_of(play_source):
     assert play_source(source.replace("{split}", "train")).summary["warnings"] == []
 
 
+@pytest.mark.parametrize("read", ["node._evaluation._shards", "self.node._evaluation._shards"])
+def test_a_method_that_reads_past_the_verbs_is_told_of(play_source, read):
+    source = (
+        "def processes(node, params):\n    return [on_start(node)]\n\n"
+        "def on_start(node):\n"
+        "    node.publish(node.initial(), 'mixed')\n"
+        f"    yield node.sleep(0.5)\n\n\ndef look(self, node):\n    return {read}.y\n"
+    )
+    [told] = play_source(source).summary["warnings"]
+    assert re.match(rf"toy.py:\d+ reads {read.replace('._shards', '')}, which is no part of", told)
+
+
 def test_nodes_that_show_no_model_are_left_out_of_means_and_told_of(play_source):
     found = play_source(
         "def processes(node, params):\n    return [on_start(node)]\n\n"

@@ -1,6 +1,8 @@
 """Arguments of verbs: what can't be played as it is written is refused where it is written."""
 
+import copy
 import math
+import types
 
 import numpy as np
 import pytest
@@ -199,6 +201,97 @@ def test_a_name_that_a_function_reads_may_not_change_in_a_run(name, when, learn,
 
     with pytest.raises(ProtocolError, match=r"reads FACTOR of its module, which was 1.0 and is"):
         learn(process, model={"kind": "mlp", "hidden": [4]})
+
+
+SETTINGS = types.ModuleType("settings")
+SETTINGS.factor = 1.0
+OBJECT = types.SimpleNamespace(row=types.SimpleNamespace(factor=1.0))
+LIST, DEEP, SET = [1.0, 2.0], {"a": [1.0, {"b": 2.0}]}, {1.0}
+ARRAY, TENSOR, LARGE = np.ones(3), torch.ones(3), torch.ones(5000)
+
+
+class Box:
+    factor = 1.0
+
+
+READS = {  # what a function reads, and a change of it
+    "of_a_module": (lambda v: v * SETTINGS.factor, lambda: setattr(SETTINGS, "factor", 2.0)),
+    "of_an_object": (lambda v: v * OBJECT.row.factor, lambda: setattr(OBJECT.row, "factor", 2.0)),
+    "of_a_class": (lambda v: v * Box.factor, lambda: setattr(Box, "factor", 2.0)),
+    "a_list": (lambda v: v * LIST[0], lambda: LIST.append(3.0)),
+    "a_whole_number": (lambda v: v * LIST[0], lambda: LIST.__setitem__(0, 1)),
+    "a_dict": (lambda v: v * DEEP["a"][0], lambda: DEEP["a"][1].update(b=3.0)),
+    "a_set": (lambda v: v * len(SET), lambda: SET.add(2.0)),
+    "an_array": (lambda v: v * float(ARRAY[0]), lambda: ARRAY.fill(2.0)),
+    "a_tensor": (lambda v: v * TENSOR[0], lambda: TENSOR.fill_(2.0)),
+    "a_large_tensor": (lambda v: v * LARGE[0], lambda: LARGE.fill_(2.0)),
+}
+for _name, (_reads, _) in READS.items():  # functions of a module, as methods have them
+    _reads.__name__ = _reads.__qualname__ = _name
+
+
+@pytest.fixture
+def values_come_back():
+    """Leave the values of this module as they were."""
+    held = copy.deepcopy((LIST, DEEP, SET))
+    yield
+    SETTINGS.factor = OBJECT.row.factor = Box.factor = 1.0
+    LIST[:], DEEP["a"] = held[0], held[1]["a"]
+    SET.intersection_update(held[2])
+    for one in (ARRAY, TENSOR, LARGE):
+        one[:] = 1.0
+
+
+@pytest.mark.parametrize("kind", READS)
+@pytest.mark.usefixtures("values_come_back")
+def test_whatever_a_function_reads_of_its_module_may_not_change_in_a_run(kind, learn):
+    reads, change = READS[kind]
+
+    def process(node, found):
+        node.compute(reads, node.initial(), like=node.initial())
+        change()
+        yield node.value(node.loss(node.initial()))
+
+    with pytest.raises(ProtocolError, match=f"{kind} reads .* of its module, which was"):
+        learn(process, model={"kind": "mlp", "hidden": [4]})
+
+
+def by_the_setting(model, x):
+    return model(x) * SETTINGS.factor
+
+
+@pytest.mark.usefixtures("values_come_back")
+def test_what_predicts_is_watched_too(learn):
+    def process(node, found):
+        node.publish(node.initial(), "mixed", predict=by_the_setting)
+        SETTINGS.factor = 2.0
+        yield node.value(node.loss(node.initial()))
+
+    with pytest.raises(ProtocolError, match=r"by_the_setting reads SETTINGS\.factor of its module"):
+        learn(process)
+
+
+MEMO: dict[str, float] = {}
+
+
+def filled_once():
+    MEMO.setdefault("factor", 1.0)
+    return MEMO
+
+
+def by_the_memo(value):
+    return value * MEMO["factor"] if filled_once() else value
+
+
+def test_a_table_that_functions_fill_themselves_is_theirs(learn):
+    def process(node, found):
+        first = node.compute(by_the_memo, node.initial(), like=node.initial())
+        yield node.value(node.loss(node.initial()))
+        node.compute(by_the_memo, first, like=first)
+        yield node.value(node.loss(node.initial()))
+
+    MEMO.clear()
+    learn(process)
 
 
 def test_names_that_stay_and_a_functions_own_count_are_read(learn):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -68,7 +69,9 @@ class Answer:
     failure: str = ""
 
 
-def failed(call: Call, code: int, failure: str, reason: str | None = None) -> Answer:
+def failed(
+    call: Call, code: int, failure: str, reason: str | None = None, slept_ns: int = 0
+) -> Answer:
     """Answer with Flower's error reply.
 
     Parameters
@@ -80,9 +83,11 @@ def failed(call: Call, code: int, failure: str, reason: str | None = None) -> An
         What has happened, as a clause.
     reason : str, optional
         What the server reads; by default the same.
+    slept_ns : int
+        Virtual time that it has slept before.
     """
     error = Error(code, failure if reason is None else reason)
-    return Answer(Message(error, reply_to=call.message), call.context, 0, failure)
+    return Answer(Message(error, reply_to=call.message), call.context, slept_ns, failure)
 
 
 class PlayedApp:
@@ -131,6 +136,7 @@ class PlayedApp:
 
     def answer(self, call: Call) -> Answer:
         """Call the ClientApp; where it raises, the reply is Flower's error."""
+        before = copy.deepcopy(call.context)  # its arrays are bytes, which are not copied
         with (
             all_seeded(call.seed),
             self.time.working(call.at_ns) as slept_ns,
@@ -145,7 +151,8 @@ class PlayedApp:
                 said = text_of(error)
                 code = ErrorCode.CLIENT_APP_RAISED_EXCEPTION
                 failure = f"raised {type(error).__name__}: {said}{self.place_of(error)}"
-                return failed(call, code, failure, f"{type(error)}:<'{said}'>")
+                call = replace(call, context=before)  # Flower keeps nothing of such a call
+                return failed(call, code, failure, f"{type(error)}:<'{said}'>", slept_ns())
             return Answer(reply, call.context, slept_ns())
 
     def place_of(self, error: BaseException) -> str:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
 from flwr.app import Context, RecordDict
 from flwr.app import Message as FlowerMessage
 
+from netsim.errors import ProtocolError
 from netsim.node.node import Node, Process
 from netsim.protocols.flower.apps import FlowerApp, count_of
 from netsim.protocols.flower.calling import RUN_ID, Answer, Call
 from netsim.protocols.flower.messages import FIRST_ID, Instruction, Reply
-from netsim.protocols.flower.metrics import numbers_of
+from netsim.protocols.flower.metrics import Numbers, not_recorded, numbers_of_all, unrecorded
 from netsim.protocols.flower.params import FlowerParams
 from netsim.protocols.flower.run import FlowerRun
 from netsim.units import to_ns, to_s
@@ -67,7 +67,7 @@ class Client:
                 yield node.work(steps=self._share(message, known))
             answer = run.answer(node, call, begun)
             reply, context = answer.reply, answer.context
-            self._warn(answer)
+            self._warn(answer, known is not None)
             if known is None:
                 yield node.work(steps=self._steps(message, reply))
             if answer.slept_ns:
@@ -79,11 +79,16 @@ class Client:
                 if outcome in ("delivered", None):
                     break
 
-    def _warn(self, answer: Answer) -> None:
+    def _warn(self, answer: Answer, takes_time: bool) -> None:
         if answer.failure:
+            free = (
+                "; its work took no time but what it slept, as nobody knows how far it had come: "
+                "train_steps and evaluate_steps of [algorithm] say what a call takes"
+            )
             self._node.warn(
                 "the ClientApp failed",
-                f"the ClientApp {answer.failure}; the server got Flower's error reply",
+                f"the ClientApp {answer.failure}; the server got Flower's error reply"
+                + ("" if takes_time else free),
             )
 
     def _steps(self, message: FlowerMessage, reply: FlowerMessage) -> int:
@@ -91,7 +96,7 @@ class Client:
         params, kind = self._params, _kind(message)
         if reply.has_error() or kind not in LEARNING:
             return 0
-        named = dict(_metrics(reply))
+        named = self._named(reply)
         if params.steps_key:
             steps = named.get(params.steps_key)
         else:
@@ -99,9 +104,9 @@ class Client:
             examples = named.get(params.examples_key, legacy)
             epochs = self._epochs if kind == "train" else 1
             steps = None
-            if examples is not None and 0 <= examples <= MOST_STEPS:
+            if isinstance(examples, float) and 0 <= examples <= MOST_STEPS:
                 steps = math.ceil(examples / self._batch_size) * epochs
-        if steps is None or not 0 <= steps <= MOST_STEPS:
+        if not isinstance(steps, int | float) or not 0 <= steps <= MOST_STEPS:
             key = params.steps_key or params.examples_key
             self._node.warn(
                 "replies without examples",
@@ -112,6 +117,29 @@ class Client:
             return 0
         return self._share(message, math.ceil(steps))
 
+    def _named(self, reply: FlowerMessage) -> dict[str, Numbers]:
+        """The numbers of a reply by name, where its records do not contradict each other.
+
+        Raises
+        ------
+        ProtocolError
+            If two of them have other numbers of examples, or of steps.
+        """
+        found = _metrics(reply)
+        key = self._params.steps_key or self._params.examples_key
+        told = {name: n for name, n in found.items() if name.endswith(f".{key}")}
+        if key in found or not told:
+            return found
+        (first, count), *others = told.items()
+        for name, other in others:
+            if other != count:
+                raise ProtocolError(
+                    f"a reply says {first} = {count} and {name} = {other}, so the time of its work "
+                    "is not known; report it in one MetricRecord, or name the one that counts: "
+                    f'examples_key = "{first}" of [algorithm], or steps_key'
+                )
+        return {**found, key: count}
+
     def _share(self, message: FlowerMessage, steps: int) -> int:
         """Local steps that take as long as so many batches of a message's kind of work."""
         share = self._params.evaluate_share
@@ -121,8 +149,11 @@ class Client:
 
     def _record(self, run: FlowerRun, message: FlowerMessage, reply: FlowerMessage) -> None:
         part = f"client_{_kind(message)}"
-        for key, value in _metrics(reply):
+        for key, value in _metrics(reply).items():
             self._node.record(run.names(part, key), value)
+        for record in _records(reply).values():
+            for key in unrecorded(record):
+                self._node.warn(f"not recorded: {key}", not_recorded(f"{part}_{key}"))
 
 
 def _kind(message: FlowerMessage) -> str:
@@ -130,8 +161,10 @@ def _kind(message: FlowerMessage) -> str:
     return str(message.metadata.message_type.partition(".")[0])
 
 
-def _metrics(reply: FlowerMessage) -> Iterator[tuple[str, float]]:
-    """The numbers that a reply reports."""
-    records: Any = () if reply.has_error() else reply.content.metric_records.values()
-    for record in records:
-        yield from numbers_of(record).items()
+def _records(reply: FlowerMessage) -> Any:
+    return {} if reply.has_error() else reply.content.metric_records
+
+
+def _metrics(reply: FlowerMessage) -> dict[str, Numbers]:
+    """The numbers that a reply reports, by name."""
+    return numbers_of_all(_records(reply))

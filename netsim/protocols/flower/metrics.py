@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from numbers import Real
 from typing import Any
@@ -11,12 +12,15 @@ from flwr.server.history import History
 from flwr.serverapp.strategy.result import Result
 
 from netsim.errors import ProtocolError
+from netsim.node.publishing_verbs import MOST_RECORDED
 from netsim.protocols.flower.virtual_time import Changes
 
 PREFIX = "flower_"
 
-Tell = Callable[[str, float], None]
-"""Takes a name and a number."""
+Numbers = float | list[float]
+
+Tell = Callable[[str, Numbers], None]
+"""Takes a name and a number, or several."""
 
 
 class Names:
@@ -43,13 +47,55 @@ class Names:
         return name
 
 
-def numbers_of(record: Mapping[str, Any]) -> dict[str, float]:
-    """The single numbers of a MetricRecord, or of a dict of a legacy strategy.
+def numbers_of(record: Mapping[str, Any]) -> dict[str, Numbers]:
+    """The numbers of a MetricRecord, or of a dict of a legacy strategy; lists of them as lists.
 
     Those of NumPy and PyTorch are numbers, too, of whatever precision; truth values are none.
     """
-    found = {str(key): _number_of(value) for key, value in record.items()}
-    return {key: number for key, number in found.items() if number is not None}
+    found = {str(key): _numbers_of(value) for key, value in record.items()}
+    return {key: numbers for key, numbers in found.items() if numbers is not None}
+
+
+def unrecorded(record: Mapping[str, Any]) -> list[str]:
+    """The keys of a record whose lists are too long, or empty, to be recorded."""
+    return [
+        str(key)
+        for key, value in record.items()
+        if isinstance(value, list | tuple) and not 1 <= len(value) <= MOST_RECORDED
+    ]
+
+
+def not_recorded(name: str) -> str:
+    """Say that a list is not recorded, as what a node warns of."""
+    return (
+        f"the app reports {name} as a list of more than {MOST_RECORDED} numbers or none, which is "
+        "not recorded; report its mean or a part of it"
+    )
+
+
+def numbers_of_all(records: Mapping[str, Mapping[str, Any]]) -> dict[str, Numbers]:
+    """The numbers of several records; a key that more than one has stands behind its record's name.
+
+    Parameters
+    ----------
+    records : mapping of str to mapping
+        By their names in a reply.
+    """
+    each = {name: numbers_of(record) for name, record in records.items()}
+    often = Counter(key for numbers in each.values() for key in numbers)
+    return {
+        key if often[key] == 1 else f"{name}.{key}": value
+        for name, numbers in each.items()
+        for key, value in numbers.items()
+    }
+
+
+def _numbers_of(value: Any) -> Numbers | None:
+    if isinstance(value, list | tuple):
+        numbers = [_number_of(one) for one in value]
+        known = [one for one in numbers if one is not None]
+        return known if 1 <= len(known) == len(numbers) <= MOST_RECORDED else None
+    return _number_of(value)
 
 
 def _number_of(value: Any) -> float | None:
@@ -75,7 +121,9 @@ class Recording(dict[int, Any]):
         return dict, (dict(self),)
 
 
-def listen_to_strategies(changes: Changes, names: Names, tell: Tell) -> None:
+def listen_to_strategies(
+    changes: Changes, names: Names, tell: Tell, leave_out: Callable[[str], None]
+) -> None:
     """Tell each number that a strategy puts into Flower's `Result`, or a legacy one's `History`.
 
     Parameters
@@ -85,11 +133,15 @@ def listen_to_strategies(changes: Changes, names: Names, tell: Tell) -> None:
     names : Names
     tell : callable
         Called as `tell(name, number)`.
+    leave_out : callable
+        Called with the name of what can't be recorded.
     """
 
     def tell_all(part: str, record: Mapping[str, Any]) -> None:
         for key, value in numbers_of(record).items():
             tell(names(part, key), value)
+        for key in unrecorded(record):
+            leave_out(f"{part}_{key}")
 
     begin = Result.__init__
 

@@ -7,9 +7,11 @@ from functools import partial
 from heapq import heapify, heappop
 from typing import Any
 
-from flwr.app import Context, Error, RecordDict
+from flwr.app import Context, Error, Metadata, RecordDict
 from flwr.app import Message as FlowerMessage
+from flwr.app.message.message import make_message
 from flwr.common.constant import SUPERLINK_NODE_ID, ErrorCode
+from flwr.supercore.constant import SYSTEM_MESSAGE_TYPE
 
 from netsim.errors import NetsimError, ProtocolError
 from netsim.node.node import Node, Process
@@ -26,9 +28,10 @@ from netsim.protocols.flower.apps import FlowerApp
 from netsim.protocols.flower.calling import RUN_ID, text_of
 from netsim.protocols.flower.grid import SimulatedGrid, adapt_legacy_server
 from netsim.protocols.flower.messages import FIRST_ID, Instruction, Reply
-from netsim.protocols.flower.metrics import listen_to_strategies
+from netsim.protocols.flower.metrics import Numbers, listen_to_strategies, not_recorded
 from netsim.protocols.flower.params import FlowerParams
 from netsim.protocols.flower.run import FlowerRun
+from netsim.protocols.flower.virtual_time import EPOCH_S
 from netsim.units import FOREVER_NS, to_ns, to_s
 
 
@@ -54,7 +57,7 @@ class Server:
         self._sent: dict[str, FlowerMessage] = {}
         self._expires_ns: dict[str, int] = {}
         self._replies: dict[str, FlowerMessage] = {}
-        self._told: list[tuple[str, float]] = []
+        self._told: list[tuple[str, Numbers]] = []
         self._came: list[str] = []
         self._count = self._late = 0
 
@@ -78,7 +81,12 @@ class Server:
         run.server = self._node
         grids.append(SimulatedGrid(thread, app.time, poll_s))
         adapt_legacy_server(app.changes, thread, app.time, poll_s)
-        listen_to_strategies(app.changes, run.names, lambda *told: self._told.append(told))
+        listen_to_strategies(
+            app.changes,
+            run.names,
+            lambda *told: self._told.append(told),
+            lambda name: self._node.warn(f"not recorded: {name}", not_recorded(name)),
+        )
         request = self._next(thread, None)
         while request is not None:
             answer = yield from self._answer(request)
@@ -269,10 +277,18 @@ class Server:
                 error = Error(ErrorCode.REPLY_MESSAGE_UNAVAILABLE, "the message has expired")
                 found.append(FlowerMessage(error, reply_to=self._sent[name]))
             else:
-                error = Error(ErrorCode.MESSAGE_UNAVAILABLE, f"there is no message {name}")
-                continue
+                found.append(self._unknown(name))
             self._forget(name)
         return found
+
+    def _unknown(self, name: str) -> FlowerMessage:
+        """Flower's answer to a pull of what was pulled already, has gone, or never was."""
+        metadata = Metadata(
+            RUN_ID, "", SUPERLINK_NODE_ID, SUPERLINK_NODE_ID, name, "",
+            created_at=EPOCH_S + to_s(self._now_ns), ttl=0.0, message_type=SYSTEM_MESSAGE_TYPE,
+        )  # fmt: skip
+        error = Error(ErrorCode.MESSAGE_UNAVAILABLE, f"there is no message {name}")
+        return make_message(metadata, error=error)
 
     def _forget(self, name: str) -> None:
         for table in (self._sent, self._expires_ns, self._replies):

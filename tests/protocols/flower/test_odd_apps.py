@@ -100,6 +100,96 @@ def test_a_number_of_examples_that_is_no_count_takes_no_time_and_is_told_of(exam
     assert any("no metric num-examples that is a count" in w for w in found["warnings"])
 
 
+def of_records(message, **records):
+    content = RecordDict({name: MetricRecord(record) for name, record in records.items()})
+    return Message(content, reply_to=message)
+
+
+def test_metrics_of_one_key_in_several_records_are_all_recorded():
+    """A key that one record has keeps its name; the record's stands before one of several."""
+    first, second = {"loss": 1.0, "num-examples": 20}, {"loss": 3.0, "extra": 5.0}
+    _, found = asked_once(answering(lambda m: of_records(m, a=first, b=second)))
+    named = {
+        key.removeprefix("flower_client_train_"): one["mean"]
+        for key, one in found["recorded"].items()
+        if key.startswith("flower_client_train_") and "examples" not in key
+    }
+    assert named == {"a_loss": 1.0, "b_loss": 3.0, "extra": 5.0}
+
+
+@pytest.mark.parametrize("key", ["num-examples", "b.num-examples"])
+def test_records_that_contradict_each_other_about_the_work_are_refused(key):
+    def answer(message):
+        return of_records(message, a={"num-examples": 20}, b={"num-examples": 40})
+
+    client = answering(answer)
+    if key == "num-examples":
+        with pytest.raises(
+            ProtocolError, match=r"a\.num-examples = 20\.0 and b\.num-examples = 40"
+        ):
+            asked_once(client)
+        return
+    _, found = asked_once(client, params={"examples_key": key})
+    assert found["local_steps"] == 4  # the others name none
+
+
+def test_lists_of_metrics_are_recorded_number_by_number():
+    """Those that are too long are told of."""
+    lists = {"per": [0.25, 0.75], "long": [0.0] * 300}
+    _, found = asked_once(answering(lambda message: plain(message, **lists)))
+    assert found["recorded"]["flower_client_train_per[1]"]["mean"] == 0.75
+    assert not any("long" in name for name in found["recorded"])
+    (told,) = [w for w in found["warnings"] if "client_train_long" in w]
+    assert "which is not recorded" in told
+
+
+@pytest.mark.parametrize("params", [{}, {"workers": 1}, {"train_steps": 6}], ids=str)
+def test_a_client_that_raises_has_taken_the_time_that_is_known(params):
+    """What it slept, and the steps of its call where the scenario says them. Its state comes back.
+
+    The processes of `workers` get copies of the state, and so does Flower's own simulation.
+    """
+    if params.get("workers"):
+        pytest.importorskip("cloudpickle")
+    client, times, states = ClientApp(), [], []
+
+    @client.train()
+    def on_train(message, context):
+        states.append(len(context.state))
+        context.state["n"] = MetricRecord({"n": 1})
+        time.sleep(5.0)
+        raise ValueError(f"no data today, {len(context.state)} there")
+
+    def talk(grid):
+        for _ in range(2):
+            began_s = time.time()
+            (reply,) = grid.send_and_receive([instruction(1000)])
+            times.append(time.time() - began_s)
+            assert "1 there" in reply.error.reason
+
+    found, _ = played(asking_server(talk), client, params=params)
+    steps = params.get("train_steps", 0)
+    assert times == pytest.approx([5.0 + 0.5 * steps] * 2)
+    assert states in ([], [0, 0])
+    (told,) = [w for w in found["warnings"] if "no data today" in w]
+    assert ("its work took no time" in told) == (not steps)
+
+
+def test_a_pull_of_what_is_not_there_is_flowers_error():
+    """An app that waits for an answer that it has pulled already would wait for ever."""
+    again = []
+
+    def talk(grid):
+        ids = grid.push_messages([instruction(1000)])
+        time.sleep(50.0)
+        assert len(grid.pull_messages(ids)) == 1
+        again.extend(grid.pull_messages([*ids, "f" * 64]))
+
+    played(asking_server(talk), quadratic_client())
+    assert [one.has_error() for one in again] == [True, True]
+    assert {one.metadata.reply_to_message_id for one in again} >= {"f" * 64}
+
+
 @pytest.mark.parametrize(
     "arrays",
     [
