@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from netsim.channels.packet_error import PacketError
 from netsim.engine import deadlock
 from netsim.engine.invariants import Checks, Observed
 from netsim.learning.global_draws import GlobalGenerators
+from netsim.links.radio.table import Radio
 from netsim.messaging.barrier import Barrier
 from netsim.recording.run_warnings import queued_share
 from netsim.units import to_ns, to_s
@@ -168,18 +168,22 @@ class RunChecks:
     def _warn_of_reach(self) -> None:
         """Warn where it matters to nothing whom nodes reach, and the scenario says how they do."""
         radio = self._run.world.scenario.radio
-        if radio is None or any(parts.neighbourhood.has_asked for parts in self._run.parts):
+        if radio is None:
             return
-        sets_threshold = radio.reachable is not None and radio.calibrate == "threshold"
-        if sets_threshold and not radio.routing.relays and not _reads_threshold(radio.packet_error):
+        asked = any(parts.neighbourhood.has_asked for parts in self._run.parts)
+        stated = _own_threshold(radio)
+        by_threshold = asked and radio.discovery == "oracle"
+        if stated and not (by_threshold or radio.routing.relays or _reads_threshold(radio)):
+            why = "the method has never asked whom a node reaches (node.reachable), it sends to "
+            why += "neighbours, in reach or not"
+            if asked:
+                why = "whom a node reaches (node.reachable), the answers to its probes say"
             self._run.recorder.warnings.once(
                 "reach matters to nothing",
-                f"[radio] reachable = {radio.reachable:g} has kept no message from any node: the "
-                "method has never asked whom a node reaches (node.reachable), it sends to "
-                f'neighbours, in reach or not; and packet_error "{radio.packet_error.kind}" goes '
-                "by no threshold",
+                f"[radio] {stated} has kept no message from any node: {why}; and packet_error "
+                f'"{radio.packet_error.kind}" goes by no threshold',
             )
-        if radio.discovery == "probe":
+        if radio.discovery == "probe" and not asked:
             self._run.recorder.warnings.once(
                 "no probes",
                 '[radio] discovery = "probe" has had no effect: the method has never asked whom a '
@@ -207,6 +211,18 @@ class RunChecks:
             )
 
 
-def _reads_threshold(rule: PacketError) -> bool:
-    """Return whether a threshold of the SNR matters to a rule of packet errors."""
-    return rule.by_rate or rule.probability(1.0, 1000, 0.1) != rule.probability(1.0, 1000, 10.0)
+def _own_threshold(radio: Radio) -> str:
+    """Return the scenario's words on the threshold of the SNR; empty if it has none of its own."""
+    if radio.reachable is not None:
+        return f"reachable = {radio.reachable:g}" if radio.calibrate == "threshold" else ""
+    if "threshold_db" in radio.preset.radio() or not radio.changed(("threshold_db",)):
+        return ""
+    return f"threshold_db = {radio.threshold_db:g}"
+
+
+def _reads_threshold(radio: Radio) -> bool:
+    """Return whether a threshold of the SNR matters to packets, or to who is heard."""
+    rule = radio.packet_error
+    if rule.by_rate or radio.mac.one_channel:
+        return True
+    return rule.probability(1.0, 1000, 0.1) != rule.probability(1.0, 1000, 10.0)

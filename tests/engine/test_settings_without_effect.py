@@ -99,3 +99,30 @@ def test_a_number_of_reachable_nodes_that_keeps_no_message_back_is_told(
     radio = {"reachable": 1.0, "packet_error": {"kind": packet_error}}
     found = played(**POISSON, algorithm={"kind": kind}, radio=radio, data=data)
     assert bool(told(found, "reachable = 1 has kept no message")) == is_told
+
+
+@pytest.mark.parametrize(
+    ("key", "own", "is_told"),
+    [
+        ("threshold_db = 9", {"threshold_db": 9.0}, True),
+        ("threshold_db = 9", {"threshold_db": 9.0, "mac": {"kind": "csma"}}, False),
+        ("threshold_db", {}, False),
+        ("threshold_db", {"preset": {"kind": "wifi"}}, False),
+    ],
+)
+def test_a_threshold_that_nothing_goes_by_is_told(key, own, is_told):
+    radio = {"packet_error": {"kind": "exponential_snr"}, **own}
+    found = played(**POISSON, algorithm={"kind": "dpsgd"}, radio=radio)
+    assert bool(told(found, f"{key} has kept no message")) == is_told
+
+
+def test_a_threshold_beside_probes_has_no_effect_and_a_warning_says_so():
+    """The star asks whom it reaches, and goes by who answers."""
+    probing = {"discovery": "probe", "packet_error": {"kind": "exponential_snr"}}
+    method = {"kind": "kd_pdfl"}
+    plain, few = (
+        played(algorithm=method, radio={**probing, **own}) for own in ({}, {"reachable": 0.5})
+    )
+    assert plain["event_log_sha256"] == few["event_log_sha256"]
+    assert not told(plain, "answers to its probes")
+    assert told(few, "reachable = 0.5 has kept no message from any node: whom a node reaches")
