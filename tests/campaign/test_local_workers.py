@@ -152,7 +152,7 @@ def test_a_sweep_that_was_stopped_counts_what_was_done_and_goes_on(sweep, status
 
 
 def test_a_run_that_was_under_way_goes_on_from_its_checkpoint(sweep, status, tmp_path):
-    more = ("--seeds", "0:2", "--set", "training.batch_size=20")  # no more than begin together
+    more = ("--set", "training.batch_size=20")
     first = sweep(1000, *more)
     wait_for(
         lambda: len(list(tmp_path.glob("out/base/*/dpsgd/metrics/part-*"))) or status()["done"]

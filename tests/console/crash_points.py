@@ -5,6 +5,12 @@ that each begins with netsim imported. Its arguments: the folder to work in, wha
 `several`, `sweep`), what goes wrong (`killed`, `full`), and of the points every how many-th, from
 which on. It prints JSON: how many points there are, and what was found wrong.
 
+What a process leaves that is killed is what lies on the disk then. So one undisturbed process keeps
+a copy of the folder before each change, and `resume` is tried on the copies; of changes that find
+the same files with the same bytes (an fsync, say) on one. A few points are killed in earnest, and
+must leave the files of their copy. A disk that is full changes what comes after: every such point
+is played.
+
 Changes are: opening a file so that it is made or emptied, every write that reaches the system,
 truncating, fsync, renaming, linking, removing, making and removing folders. Opened, renamed and
 removed files come from Python's audit events, before they happen; writes and fsync from
@@ -14,13 +20,13 @@ replacements. A file that nobody was seen to open would show that something writ
 import builtins
 import errno
 import gc
+import hashlib
 import io
 import json
 import os
 import shutil
 import signal
 import sys
-import tempfile
 import threading
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -55,6 +61,20 @@ looks = []
 MADE = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 GROWS = {"open", "write", "os.mkdir", "os.link"}
 """Changes for which a full disk has no room."""
+IN_EARNEST = 16
+"""Of the points of which a copy is tried, every so many-th is killed, too."""
+
+
+def files_of(folder):
+    """Bytes of each file below a folder by its name, of a link where it leads, of a folder none."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if path.is_symlink():
+            found[name] = os.readlink(path).encode()
+        else:
+            found[name] = b"" if path.is_dir() else path.read_bytes()
+    return found
 
 
 class Watch:
@@ -68,10 +88,13 @@ class Watch:
     how : {"killed", "full"}
     from_first : str
         Only changes from the first one on that concerns a file of this name count.
+    copies : Path, optional
+        Gets a copy of the folder above for each state in which a change finds it.
     """
 
-    def __init__(self, folder, at, how, from_first=""):
+    def __init__(self, folder, at, how, from_first="", copies=None):
         self.folder, self.at, self.how = f"{folder}{os.sep}", at, how
+        self.copies, self.states = copies, {}
         self.count, self.opened, self.is_full = 0, set(), False
         self.is_on, self.from_first = not from_first, from_first
         self.thread = threading.get_ident()
@@ -86,11 +109,20 @@ class Watch:
         if not self.is_on or (self.how == "full" and what not in GROWS):
             return
         self.count += 1
+        if self.copies is not None:
+            self.copy(Path(self.folder).parent)
         if self.count == self.at and self.how == "killed":
             os.kill(os.getpid(), signal.SIGKILL)
         self.is_full |= self.count == self.at
         if self.is_full:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
+
+    def copy(self, place):
+        files = files_of(place)
+        state = hashlib.sha256(repr(files).encode()).hexdigest()
+        if state not in self.states:
+            shutil.copytree(place, self.copies / str(self.count), symlinks=True)
+            self.states[state] = self.count
 
     def hook(self, event, arguments):
         if event == "open":
@@ -266,17 +298,24 @@ def main(place, what, how, every, first):
     Path("s.toml").write_text(SCENARIO + ALGORITHMS[what])
     os.environ["XDG_STATE_HOME"] = os.path.abspath("state")
 
+    first_file, place = FIRST.get(what, ""), Path("place")
+    out, copies = place / "out", Path("copies")
+    place.mkdir()
+    copies.mkdir()
+
     def undisturbed():
-        watch = Watch(os.path.abspath("whole"), 0, how, FIRST.get(what, ""))
+        kept = copies if how == "killed" else None
+        watch = Watch(os.path.abspath(out), 0, how, first_file, kept)
         watch.begin()
-        code, said = command(*played("whole"))
-        files = {str(p) for p in Path("whole").resolve().rglob("*") if p.is_file()}
+        code, said = command(*played(out))
+        files = {str(p) for p in out.resolve().rglob("*") if p.is_file()}
         return {
             "points": watch.count,
+            "copied": sorted(watch.states.values()),
             "code": code,
             "said": said,
             "unseen": sorted(files - watch.opened),
-            "contents": contents(Path("whole")),
+            "contents": contents(out),
         }
 
     prepared()
@@ -285,26 +324,32 @@ def main(place, what, how, every, first):
     whole = in_child(undisturbed)
     assert whole["code"] == 0, whole["said"]
     found = {"points": whole["points"], "unseen": whole["unseen"], "wrong": {}, "tried": 0}
-    found["commands"] = {}
-    for at in range(first, whole["points"] + 1, every):
-        out = Path(tempfile.mkdtemp(dir=".")) / "out"
+    found |= {"commands": {}, "copies": len(whole["copied"]), "killed": 0}
 
-        def disturbed(at=at, out=out):
-            watch = Watch(os.path.abspath(out), at, how, FIRST.get(what, ""))
-            watch.begin()
-            return command(*played(out))
+    def disturbed(at):
+        watch = Watch(os.path.abspath(out), at, how, first_file)
+        watch.begin()
+        return command(*played(out))
 
-        ended = in_child(disturbed)
-        wrong = ""
-        if how == "killed" and ended is not None:
-            wrong = f"was not killed: {ended}"
-        if how == "full" and (not isinstance(ended, list) or ended[0] not in (0, 1, 2)):
-            wrong = f"ended otherwise: {ended}"
-
-        def resumed(out=out):
-            return go_on(what, out)
-
-        after = in_child(resumed)
+    points = whole["copied"] if how == "killed" else range(1, whole["points"] + 1)
+    for number, at in enumerate(points[first - 1 :: every]):
+        shutil.rmtree(place)
+        wrong, ended = "", None
+        if how == "full" or number % IN_EARNEST == 0:
+            place.mkdir()
+            ended = in_child(lambda at=at: disturbed(at))
+            if how == "full" and (not isinstance(ended, list) or ended[0] not in (0, 1, 2)):
+                wrong = f"ended otherwise: {ended}"
+            if how == "killed":
+                left = [files_of(folder).keys() for folder in (place, copies / str(at))]
+                if ended is not None:
+                    wrong = f"was not killed: {ended}"
+                elif left[0] != left[1]:
+                    wrong = f"files of a copy and of a killed process: {left}"
+                found["killed"] += 1
+        else:
+            shutil.move(copies / str(at), place)
+        after = in_child(lambda: go_on(what, out))
         wrong = wrong or (str(after) if after is None or "error" in after else after["wrong"])
         if not wrong and after["contents"] != whole["contents"]:
             both = whole["contents"].keys() | after["contents"].keys()
@@ -315,7 +360,6 @@ def main(place, what, how, every, first):
         found["tried"] += 1
         way = "+".join((after or {}).get("commands", ()))
         found["commands"][way] = found["commands"].get(way, 0) + 1
-        shutil.rmtree(out.parent)
     sys.stdout.write(json.dumps(found))
 
 

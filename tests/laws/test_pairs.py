@@ -4,11 +4,13 @@
 says what broke.
 """
 
+import json
+import os
 import sys
-from functools import cache
 from itertools import islice
 
 import pytest
+from filelock import FileLock
 
 from netsim.errors import ScenarioError
 
@@ -19,11 +21,22 @@ PARTS = 6
 """Every test plays so many of the rows, so that several processes share them."""
 
 
-@cache
-def covering_rows():
-    """The array and all of its rows."""
-    made = array()
-    return made, list(made.rows())
+@pytest.fixture(scope="session")
+def covering_rows(tmp_path_factory):
+    """All rows of the array, the number of pairs, and of how many cannot be.
+
+    The first process of a test session that asks makes them, others read them.
+    """
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    kept = folder / "covering rows.json"
+    with FileLock(f"{kept}.lock"):
+        if not kept.exists():
+            made = array()
+            rows = list(made.rows())
+            kept.write_text(json.dumps([rows, made.pairs, len(made.impossible)]))
+    return json.loads(kept.read_text())
 
 
 def levels(row):
@@ -63,11 +76,11 @@ def test_every_kind_of_the_radio_has_its_place():
 
 
 @pytest.mark.slow
-def test_every_pair_that_can_occur_does():
-    made, rows = covering_rows()
+def test_every_pair_that_can_occur_does(covering_rows):
+    rows, pairs, impossible = covering_rows
     met = set().union(*map(pairs_of, rows))
-    assert len(met) + len(made.impossible) == made.pairs
-    assert len(made.impossible) < 0.03 * made.pairs
+    assert len(met) + impossible == pairs
+    assert impossible < 0.03 * pairs
     chosen = {one for row in rows for one in row.items()}
     assert chosen >= {(name, k) for name, options in axes().items() for k in range(len(options))}
     assert len(rows) < 290
@@ -82,8 +95,8 @@ def test_some_networks_keep_the_laws():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(PARTS))
-def test_networks_of_all_pairs_keep_the_laws(part):
-    wrong, sent = broken(covering_rows()[1][part::PARTS])
+def test_networks_of_all_pairs_keep_the_laws(part, covering_rows):
+    wrong, sent = broken(covering_rows[0][part::PARTS])
     assert wrong == []
     assert sent > 20_000 / PARTS
 
