@@ -225,4 +225,4 @@ def _reads_threshold(radio: Radio) -> bool:
     rule = radio.packet_error
     if rule.by_rate or radio.mac.one_channel:
         return True
-    return rule.probability(1.0, 1000, 0.1) != rule.probability(1.0, 1000, 10.0)
+    return bool(rule.probability(1.0, 1000, 0.1) != rule.probability(1.0, 1000, 10.0))

@@ -33,7 +33,7 @@ ALONE = {}
 
 
 def alone(played, case, schedule):
-    """What such a run leaves, played once."""
+    """Results of such a run, played once."""
     if case.kind not in ALONE:
         ALONE[case.kind] = played(case, schedule)[0]
     return ALONE[case.kind]
