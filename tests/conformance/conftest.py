@@ -87,7 +87,7 @@ def tables(kind: str, schedule: str | dict[str, Any], **changed: Any) -> dict[st
 
 @cache
 def toys() -> Kinds:
-    """Everything that a scenario can name, with the algorithms of `TOYS`, whose folder is read once."""
+    """Kinds that a scenario can name, those of `TOYS` too, whose folder is read once."""
     return algorithm_files.algorithms(TOYS)
 
 

@@ -29,7 +29,7 @@ LEARNING = [name for name in MODULES if not algorithm_files.learns_itself(MODULE
 
 
 ALONE = {}
-"""What runs of shipped methods leave without actors; several tests set theirs against it."""
+"""Results of shipped methods without actors; several tests set theirs against it."""
 
 
 def alone(played, case, schedule):
