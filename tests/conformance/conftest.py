@@ -87,7 +87,7 @@ def tables(kind: str, schedule: str | dict[str, Any], **changed: Any) -> dict[st
 
 @cache
 def toys() -> Kinds:
-    """Kinds that a scenario can name, those of `TOYS` too, whose folder is read once."""
+    """The kinds of a scenario, with the algorithms of `TOYS`, whose folder is read once."""
     return algorithm_files.algorithms(TOYS)
 
 

@@ -51,7 +51,7 @@ BASE: dict[str, Any] = {
 
 @cache
 def traffic_kinds() -> Kinds:
-    """Kinds that a scenario can name, those of `TRAFFIC` too, whose folder is read once."""
+    """The kinds of a scenario, with the algorithms of `TRAFFIC`, whose folder is read once."""
     return kinds_of((TRAFFIC,))
 
 

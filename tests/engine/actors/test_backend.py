@@ -29,11 +29,11 @@ LEARNING = [name for name in MODULES if not algorithm_files.learns_itself(MODULE
 
 
 ALONE = {}
-"""Results of shipped methods without actors; several tests set theirs against it."""
+"""Outcomes of runs of shipped methods without actors, by method; several tests read one."""
 
 
 def alone(played, case, schedule):
-    """Results of such a run, played once."""
+    """The outcome of such a run, played once."""
     if case.kind not in ALONE:
         ALONE[case.kind] = played(case, schedule)[0]
     return ALONE[case.kind]
