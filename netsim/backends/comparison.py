@@ -160,9 +160,10 @@ class Comparison:
             try:
                 first = self._run(backend, attempt)
                 told = difference(self._architecture, first, plain, self.start)
-                # A module in float64 may lose what is odd about it, such as memory that two share.
-                if told is not None and not is_thorough:
-                    told = None if self._only_rounds(backend, first, plain, attempt) else told
+                if told is not None and self._only_rounds(
+                    backend, first, plain, attempt, is_thorough
+                ):
+                    told = None
                 if is_thorough and told is None:  # nodes must not disturb each other
                     before = hidden_state(self._architecture.module)
                     self._run(backend, attempt + 1)
@@ -185,8 +186,25 @@ class Comparison:
         assert a.fresh is not None
         return Architecture("", a.fresh(), a.device, dtype or a.dtype, a.num_outputs, a.traits)
 
-    def _only_rounds(self, backend: Runs, ours: Outcome, plain: Outcome, attempt: int) -> bool:
-        """Return whether a backend whose float32 differs agrees but for rounding."""
+    def _only_rounds(
+        self,
+        backend: Runs,
+        ours: Outcome,
+        plain: Outcome,
+        attempt: int,
+        must_tell: bool = False,
+    ) -> bool:
+        """Return whether a backend whose float32 differs agrees but for rounding.
+
+        Parameters
+        ----------
+        backend : Runs
+        ours, plain : Outcome
+        attempt : int
+        must_tell : bool
+            Whether float32 by itself has to say so: a module in float64 may lose what is odd about
+            it, such as memory that two share.
+        """
         a = self._architecture
         real = _num_real(a)
         if a.dtype != torch.float32 or not torch.equal(ours.row[real:], plain.row[real:]):
@@ -202,7 +220,7 @@ class Comparison:
             parts.append((ours.outputs, plain.outputs, exact.outputs, none))
             if not all(
                 beyond_rounding(mine, theirs, before, farthest) is None
-                or rounds_like(mine, theirs, right, before)
+                or rounds_like(mine, theirs, right, before, must_tell)
                 for mine, theirs, right, before in parts
             ):
                 return False

@@ -46,6 +46,8 @@ def test_a_backend_only_rounds_if_it_is_as_near_to_float64_as_pytorch(
     plain, ours = (away(comparison, exact, share) for share in (of_plain, of_ours))
     right = Sequential(built.shards, built.streams)
     assert comparison._only_rounds(right, ours, plain, 0) is only_rounds
+    says = only_rounds and of_plain < 0.1  # float32 by itself
+    assert comparison._only_rounds(right, ours, plain, 0, must_tell=True) is says
     assert not comparison._only_rounds(Mistaken(built.shards, built.streams), ours, plain, 0)
 
 
