@@ -40,12 +40,11 @@ def crop_and_flip(batch: Batch, pad: int = 4) -> Tensor:
     if x.dim() != 4:
         raise ValueError(f"augment = true is for images, samples of shape {tuple(x.shape[1:])}")
     assert draws is not None, "the loss needs @loss(uniforms=CROP_FLIP_DRAWS)"
-    black = torch.zeros(x.shape[1], dtype=x.dtype, device=x.device)
-    if batch.scale is not None:
-        means, deviations = (black.new_tensor(values) for values in batch.scale)
-        black = -means / deviations
+    black = native.black_of(x, x.shape[1], batch.scale)
     if native.is_possible(x, draws):
-        return _Moved.apply(x, draws, black, pad)  # type: ignore[no-untyped-call, no-any-return]
+        found: Tensor = _Moved.apply(x, draws, black, pad)  # type: ignore[no-untyped-call]
+        native.note(native.Moving(x, draws, batch.scale, pad, found))
+        return found
     return _moved(x, draws, black, pad)
 
 

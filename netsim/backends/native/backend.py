@@ -6,7 +6,7 @@ What its kernel does not know runs stacked or one by one, as the model's route s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from torch import Tensor
 
@@ -26,17 +26,15 @@ from netsim.backends.job_types.loss import Loss
 from netsim.backends.job_types.outputs import Outputs
 from netsim.backends.job_types.select import Select
 from netsim.backends.job_types.train import Train, in_common
-from netsim.backends.native.cross_entropy import is_cross_entropy
 from netsim.backends.native.graph import UnsupportedError
 from netsim.backends.native.library import Library
 from netsim.backends.native.resources import NativeResources
-from netsim.backends.native.samples import ChangedSamples
 from netsim.backends.native.training import NativeTraining
 from netsim.backends.route import Purpose
 from netsim.backends.stacked.backend import Stacked
 from netsim.backends.ways import ONE_BY_ONE
 from netsim.learning.architecture import Architecture
-from netsim.learning.functions import frozen, uniforms_of
+from netsim.learning.functions import frozen
 from netsim.learning.jobs import Job
 from netsim.learning.minibatches import Rows
 from netsim.learning.refs import Ref
@@ -164,10 +162,10 @@ def _prepare(key: Signature, jobs: Sequence[Job[Train]], resources: NativeResour
     if work.loss is None and not work.learn:
         training = resources.training(ref)
         return Call(lambda some, width: training.run(some, key, width), most)
-    changed = _cross_entropy(jobs[0], resources)
-    if changed is not None:
-        training = resources.training(ref, changed.samples)
-        return Call(lambda some, width: training.run(some, key, width), most)
+    plain = resources.cross_entropy_training(jobs[0])
+    if plain is not None:
+        by_default = plain.run
+        return Call(lambda some, width: by_default(some, key, width), most)
     own = _own_loss(jobs[0], resources)
     if not isinstance(own, str):
         run = own.run
@@ -191,32 +189,6 @@ def _own_loss(job: Job[Train], resources: NativeResources) -> NativeTraining | s
 
 def _one_by_one(jobs: Sequence[Job[Train]], resources: NativeResources) -> None:
     resources.plain.execute(jobs)
-
-
-class _CrossEntropy(NamedTuple):
-    """A cross-entropy of the model, and how it changes samples, if it does."""
-
-    samples: ChangedSamples | None
-
-
-def _cross_entropy(job: Job[Train], resources: NativeResources) -> _CrossEntropy | None:
-    """The loss of a job, if it is the cross-entropy of samples that it may change."""
-    work, shards, architecture = job.work, resources.shards, job.inputs[0].architecture
-    assert architecture is not None
-    (example,) = shards.batches([next(work.batches.keys())], uniforms_of(work.loss))
-    given = [ref.tensor() for ref in job.inputs[1 : 1 + work.num_given]]
-    found = is_cross_entropy(architecture, work, example, given)
-    if found is None:
-        return None
-    function, changes = found
-    if not changes:
-        return _CrossEntropy(None)
-    return _CrossEntropy(
-        ChangedSamples(
-            function, work, {}, shards.scale, shards.task, architecture.dtype,
-            resources.variant(job.inputs[0]),
-        )
-    )  # fmt: skip
 
 
 offer_kernel(Train, Native.name, GroupKernel(_signature, _prepare))

@@ -2,10 +2,65 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, NamedTuple
+
 import torch
 from torch import Tensor
 
 from netsim.backends.native.library import load, why_missing
+
+
+class Moving(NamedTuple):
+    """One call of `netsim.protocols.crop_flip.crop_and_flip`.
+
+    Attributes
+    ----------
+    x, draws : torch.Tensor
+    scale : netsim.data.sets.Scale or None
+        How pixels were normalised.
+    pad : int
+    found : torch.Tensor
+        The result.
+    """
+
+    x: Tensor
+    draws: Tensor
+    scale: Any
+    pad: int
+    found: Tensor
+
+
+_noted: ContextVar[list[Moving] | None] = ContextVar("noted", default=None)
+
+
+@contextmanager
+def noting() -> Iterator[list[Moving]]:
+    """A while in which calls are noted in the list."""
+    found: list[Moving] = []
+    token = _noted.set(found)
+    try:
+        yield found
+    finally:
+        _noted.reset(token)
+
+
+def note(moving: Moving) -> None:
+    """Note a call, if somebody wants to know."""
+    noted = _noted.get()
+    if noted is not None:
+        noted.append(moving)
+
+
+def black_of(like: Tensor, channels: int, scale: Any) -> Tensor:
+    """Black as images have it whose pixels were normalised, (channels,)."""
+    if scale is None:
+        return like.new_zeros(channels)
+    means, deviations = (like.new_tensor(values) for values in scale)
+    black: Tensor = -means / deviations
+    return black
 
 
 def is_possible(x: Tensor, draws: Tensor) -> bool:

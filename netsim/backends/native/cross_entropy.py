@@ -18,6 +18,7 @@ from torch.overrides import TorchFunctionMode
 
 from netsim.backends.native.features import standing_in
 from netsim.backends.native.loss_trace import tensors_in
+from netsim.backends.native.trace import READS
 from netsim.backends.stacked.functional import ModelFunction
 from netsim.backends.stacked.loss_training import LossSteps
 from netsim.learning.architecture import Architecture
@@ -89,6 +90,8 @@ class Followed(TorchFunctionMode):
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
         keys, name = dict(kwargs or {}), getattr(func, "__name__", "")
+        if name in READS:  # another job's values may lead elsewhere
+            raise OtherLossError
         if func is F.cross_entropy and args and args[0] is self._outputs:
             if (
                 len(args) != 2

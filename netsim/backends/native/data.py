@@ -28,6 +28,25 @@ class Data:
 
 
 @dataclass(frozen=True)
+class Moves:
+    """Images of minibatches, moved and mirrored as they are read; see `crop_flip`.
+
+    Attributes
+    ----------
+    draws : torch.Tensor
+        (n, S, B, 3) in [0, 1).
+    black : torch.Tensor
+        (channels,) what lies around an image.
+    pad : int
+        Most pixels by which it is moved.
+    """
+
+    draws: Tensor
+    black: Tensor
+    pad: int
+
+
+@dataclass(frozen=True)
 class Steps:
     """Minibatches of n jobs.
 

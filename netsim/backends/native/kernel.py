@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from netsim.backends.native.data import Data, Rows, Steps, Sums
+from netsim.backends.native.data import Data, Moves, Rows, Steps, Sums
 from netsim.backends.native.loss_call import LossCall
 from netsim.backends.native.passes import Passes
 from netsim.backends.native.records import Loss, Mode
@@ -35,6 +35,7 @@ class Kernel(Passes):
         anchors: Rows | None = None,
         anchor_strength: float = 0.0,
         masks: Tensor | None = None,
+        moves: Moves | None = None,
         output_gradients: Tensor | None = None,
         own_loss: LossCall | None = None,
     ) -> NDArray[np.float64]:
@@ -62,6 +63,8 @@ class Kernel(Passes):
         masks : torch.Tensor, optional
             (n, S, B x mask values), needed with dropout: of each step the masks of the first
             dropout (size, *shape), then those of the second, without gaps; 0 or 1 / (1 - p).
+        moves : Moves, optional
+            How images are moved before the model sees them; for `moves_images`.
         output_gradients : torch.Tensor, optional
             (n, S, B, L) of the loss by the outputs.
         own_loss : LossCall, optional
@@ -99,6 +102,10 @@ class Kernel(Passes):
             per = self.graph.mask_values * size
             run.tensor("masks", masks, n * most * per)
             run.numbers("step_masks", (np.arange(n * most).reshape(n, most) * per)[taken])
+        if moves is not None:
+            run.tensor("draws", moves.draws, n * most * size * 3)
+            run.tensor("black", moves.black, data.x.shape[1])
+            run.call.pad = moves.pad
         if output_gradients is not None:
             run.tensor("given", output_gradients, n * most * size * self.graph.export_width)
             run.numbers("step_export", starts[taken])

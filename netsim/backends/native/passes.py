@@ -16,7 +16,7 @@ from netsim.backends.native.calls import Plans, Run
 from netsim.backends.native.data import Data, Numbers, Rows
 from netsim.backends.native.library import Library, load
 from netsim.backends.native.packing import Packing
-from netsim.backends.native.records import Loss, Mode
+from netsim.backends.native.records import Kind, Loss, Mode
 from netsim.backends.native.trace import Entry, trace
 from netsim.backends.native.workers import Workers
 
@@ -93,6 +93,12 @@ class Passes:
     def packing(self) -> Packing:
         """Layout of a row while it is trained."""
         return self._plans[True, True].packing
+
+    @property
+    def moves_images(self) -> bool:
+        """Return whether images can be moved as they are read: every layer takes them as maps."""
+        kinds = {layer.kind for layer in self.graph.layers if not layer.sources}
+        return Kind.INPUT_MAP in kinds and Kind.INPUT_DENSE not in kinds
 
     @property
     def mask_shapes(self) -> tuple[tuple[tuple[int, ...], float], ...]:

@@ -296,6 +296,10 @@ class Table:
         turned = max(most * samples, 0 if taps else 9 * results) * weights
         self._shared.append((r, 32 * results * weights + places + turned))
 
+    def input_map(self, layer: Layer, record: dict[str, Any]) -> None:
+        """Room for a row of each of some images, with what may lie around it."""
+        record["aux"] = self._room(self._lanes * (3 * record["width"] + 2 * self._lanes))
+
     def linear(self, layer: Layer, record: dict[str, Any]) -> None:
         """Plan the begins of a linear layer's rows."""
         rows = range(record["out_channels"])
@@ -325,6 +329,7 @@ class Table:
 
 
 _SPECIAL = {
+    Kind.INPUT_MAP: Table.input_map,
     Kind.CONV: Table.conv,
     Kind.LINEAR: Table.linear,
     Kind.BATCH_NORM: Table.batch_norm,

@@ -13,7 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from netsim.backends.native.data import Data, Numbers, Steps
+from netsim.backends.native.crop_flip import black_of
+from netsim.backends.native.data import Data, Moves, Numbers, Steps
 from netsim.backends.native.masks import MaskShapes, draw, values_of
 from netsim.backends.native.samples import ChangedSamples
 from netsim.backends.stacked.loss_training import LossSteps
@@ -42,6 +43,8 @@ class Portion(NamedTuple):
         Of these jobs, in `data`.
     masks : torch.Tensor or None
         (k, S, B x mask values)
+    moves : Moves or None
+        How the kernel moves images as it reads them.
     is_last : bool
         Whether these jobs take no more steps after it.
     """
@@ -51,6 +54,7 @@ class Portion(NamedTuple):
     data: Data
     steps: Steps
     masks: Tensor | None
+    moves: Moves | None
     is_last: bool
 
 
@@ -69,6 +73,8 @@ class Portions:
         Of masks and draws.
     changed : ChangedSamples or None
         How the loss changes samples, if it does.
+    moves_images : bool
+        Whether the kernel can move images as it reads them.
     """
 
     def __init__(
@@ -78,8 +84,9 @@ class Portions:
         mask_shapes: MaskShapes,
         dtype: torch.dtype,
         changed: ChangedSamples | None,
+        moves_images: bool,
     ) -> None:
-        self._dtype = dtype
+        self._dtype, self._moves_images = dtype, moves_images
         self._shards, self._streams = shards, streams
         self._mask_shapes, self._changes = mask_shapes, changed
 
@@ -105,28 +112,56 @@ class Portions:
         """
         most, first = int(steps.counts.max()), 0
         size = steps.index.shape[2]
+        pad = self._pad(jobs, steps)
         while first < most:
             active = np.flatnonzero(steps.counts > first)
-            stop = min(most, first + self._length(len(active) * size))
+            stop = min(most, first + self._length(len(active) * size, pad is not None))
             part = Steps(
                 steps.index[active, first:stop],
                 steps.sizes[active, first:stop],
                 np.minimum(steps.counts[active] - first, stop - first),
             )
             works = [jobs[i].work for i in active.tolist()]
-            data, taken = Data(self._shards.x, self._shards.y), part
-            if self._changes is not None:
+            data, taken, moves = Data(self._shards.x, self._shards.y), part, None
+            if pad is not None:
+                moves = self._moves(works, part, first, pad)
+            elif self._changes is not None:
                 given = self._given([jobs[i] for i in active.tolist()])
                 data, taken = self._changed(self._changes, works, given, part, first)
             masks = self._masks(works, taken, first) if self._mask_shapes else None
-            yield Portion(active, part, data, taken, masks, stop == most)
+            yield Portion(active, part, data, taken, masks, moves, stop == most)
             first = stop
 
-    def _length(self, samples: int) -> int:
+    def _pad(self, jobs: Sequence[Job[LossSteps]], steps: Steps) -> int | None:
+        """Most pixels by which images are moved, where the kernel does so as it reads them."""
+        if self._changes is None or not self._moves_images:
+            return None
+        is_taken = np.arange(steps.index.shape[1]) < steps.counts[:, None]
+        found = set()
+        for size in np.unique(steps.sizes[is_taken]).tolist():
+            found.add(self._changes.pad(self._shards, size, self._given(jobs[:1])))
+        return found.pop() if len(found) == 1 else None
+
+    def _moves(self, works: Sequence[LossSteps], steps: Steps, first: int, pad: int) -> Moves:
+        """Draws of all samples of some steps, of which the first is number `first`."""
+        n, most, size = steps.index.shape
+        is_taken = np.arange(most) < steps.counts[:, None]
+        draws = torch.zeros((n, most, size, 3), dtype=self._dtype)
+        for samples in np.unique(steps.sizes[is_taken]).tolist():
+            jobs, at = np.nonzero(is_taken & (steps.sizes == samples))
+            drawn = self._draws(works, jobs, first + at, samples)
+            assert drawn is not None
+            draws[torch.from_numpy(jobs), torch.from_numpy(at), :samples] = drawn
+        x = self._shards.x
+        return Moves(draws, black_of(x, x.shape[1], self._shards.scale), pad)
+
+    def _length(self, samples: int, is_moved: bool) -> int:
         """Steps of a portion of so many samples a step."""
         x = self._shards.x
         each = values_of(self._mask_shapes) * 4
-        if self._changes is not None:
+        if is_moved:
+            each += 3 * x.element_size()
+        elif self._changes is not None:
             each += x[0].numel() * x.element_size()
         return max(1, PORTION_BYTES // max(1, samples * each))
 

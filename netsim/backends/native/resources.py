@@ -7,6 +7,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from netsim.backends.native.cross_entropy import is_cross_entropy
 from netsim.backends.native.feature_training import FeatureTraining
 from netsim.backends.native.features import Features, parts_of
 from netsim.backends.native.graph import UnsupportedError
@@ -24,7 +25,7 @@ from netsim.backends.stacked.resources import Resources
 from netsim.errors import one_line
 from netsim.learning.architecture import Architecture
 from netsim.learning.divergence import Divergences
-from netsim.learning.functions import frozen
+from netsim.learning.functions import frozen, uniforms_of
 from netsim.learning.jobs import Job
 from netsim.learning.refs import Ref
 from netsim.learning.shards import Shards
@@ -95,7 +96,9 @@ class NativeResources:
 
         def make() -> NativeTraining:
             shapes = kernel.mask_shapes
-            portions = Portions(self.shards, streams, shapes, kernel.dtype, changed)
+            portions = Portions(
+                self.shards, streams, shapes, kernel.dtype, changed, kernel.moves_images
+            )
             return NativeTraining(
                 architecture, kernel, self.shards, self.store, self.divergences, portions
             )
@@ -103,6 +106,33 @@ class NativeResources:
         if changed is not None:
             return make()
         return self._stacked.made_once((NativeTraining, id(kernel)), make)
+
+    def cross_entropy_training(self, job: Job[Any]) -> NativeTraining | None:
+        """Training by a cross-entropy of samples that the loss may change; None: another loss."""
+        work, ref = job.work, job.inputs[0]
+        architecture, shards = ref.architecture, self.shards
+        assert architecture is not None
+        shapes = tuple(ref.shape for ref in job.inputs)
+        key = is_cross_entropy, id(architecture), work.loss, frozen(work.given), work.learn, shapes
+
+        def make() -> NativeTraining | None:
+            (example,) = shards.batches([next(work.batches.keys())], uniforms_of(work.loss))
+            given = [ref.tensor() for ref in job.inputs[1 : 1 + work.num_given]]
+            found = is_cross_entropy(architecture, work, example, given)
+            if found is None:
+                return None
+            function, changes = found
+            if not changes:
+                return self.training(ref)
+            scale, task, dtype = shards.scale, shards.task, architecture.dtype
+            variant = self.variant(ref)
+            changed = ChangedSamples(function, work, {}, scale, task, dtype, variant)
+            return self.training(ref, changed)
+
+        try:
+            return self._stacked.made_once(key, make)
+        except TypeError:  # it is given what can't be compared
+            return make()
 
     def own_loss_training(self, job: Job[Any]) -> NativeTraining | str:
         """Training of models of one architecture by a loss of a method's own.
@@ -135,7 +165,12 @@ class NativeResources:
                 return f"a loss that can't be followed ({type(error).__name__}: {said})"
             masks = loss.kernel.mask_shapes
             portions = Portions(
-                self.shards, self._stacked.streams, masks, architecture.dtype, loss.samples
+                self.shards,
+                self._stacked.streams,
+                masks,
+                architecture.dtype,
+                loss.samples,
+                loss.kernel.moves_images,
             )
             return NativeTraining(
                 architecture,

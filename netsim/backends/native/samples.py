@@ -8,14 +8,15 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from netsim.backends.native.crop_flip import noting
 from netsim.backends.native.library import Variant
 from netsim.backends.native.loss_trace import answering
 from netsim.backends.native.views import natively
 from netsim.backends.stacked.functional import ModelFunction, over_lanes
 from netsim.backends.stacked.loss_training import LossSteps
 from netsim.data.sets import Scale
-from netsim.learning.functions import fill
-from netsim.learning.shards import Batch
+from netsim.learning.functions import fill, uniforms_of
+from netsim.learning.shards import Batch, Shards
 from netsim.learning.tasks import Task
 
 
@@ -64,6 +65,33 @@ class ChangedSamples:
         self._variant = variant
         self._function, self._structure = function, work.given
         self._learned, self._scale, self._task, self._dtype = learned, scale, task, dtype
+        self._count = uniforms_of(work.loss)
+        self._pad: int | None = None
+        self._pads: dict[int, int | None] = {}
+
+    def pad(self, shards: Shards, size: int, given: Sequence[Tensor]) -> int | None:
+        """Most pixels by which the loss moves images, if it does nothing else to samples.
+
+        Parameters
+        ----------
+        shards : Shards
+        size : int
+            Samples of a minibatch.
+        given : sequence of torch.Tensor
+            (1, ...) what the loss is given; values do not matter.
+
+        Returns
+        -------
+        int or None
+            None: `samples` has to be asked.
+        """
+        if size not in self._pads:
+            rows = torch.arange(size) % len(shards.x)
+            x, y = shards.x[rows][None], shards.y[rows][None]
+            draws = torch.full((1, size, self._count), 0.5, dtype=self._dtype)
+            self.samples(x, y, draws if self._count else None, *given)
+            self._pads[size] = self._pad
+        return self._pads[size]
 
     def samples(self, x: Tensor, y: Tensor, uniforms: Tensor | None, *given: Tensor) -> Tensor:
         """Samples with which the loss calls the model.
@@ -98,8 +126,19 @@ class ChangedSamples:
         learned = {n: torch.zeros(s, dtype=self._dtype) for n, s in self._learned.items()}
         model = self._function.model
         try:
-            with answering(model, _stop):
+            with answering(model, _stop), noting() as moves:
                 self._function(batch, learned, *fill(self._structure, given))
         except _FoundError as found:
+            self._pad = next(
+                (
+                    move.pad
+                    for move in moves
+                    if move.found is found.x
+                    and move.x is batch.x
+                    and move.draws is batch.uniforms
+                    and move.scale is batch.scale
+                ),
+                None,
+            )
             return found.x
         raise AssertionError("a loss that does not call the model")

@@ -206,6 +206,7 @@ class NativeTraining:
                 anchors=None if how.anchors is None else some_rows(how.anchors, active),
                 anchor_strength=how.anchor_strength,
                 masks=portion.masks,
+                moves=portion.moves,
                 own_loss=taken,
             )
             states = between

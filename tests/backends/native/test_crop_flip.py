@@ -1,12 +1,16 @@
 """Images moved by the library are those that PyTorch moves, bit by bit."""
 
+import numpy as np
 import pytest
 import torch
+from torch import nn
 from torch.func import grad, vmap
 
 from netsim.api import Batch, crop_and_flip
 from netsim.backends.native import crop_flip as native
+from netsim.backends.native.data import Data, Moves, Rows, Steps
 from netsim.backends.native.library import why_missing
+from netsim.learning.jobs import Optimizer
 
 pytestmark = pytest.mark.skipif(why_missing() is not None, reason=str(why_missing()))
 
@@ -70,3 +74,33 @@ def test_gradients_go_back_to_the_pixels_that_were_taken(by_torch):
     x.requires_grad_()
     (moved(x, draws, 4) * weights).sum().backward()
     assert torch.equal(x.grad, found)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize(("size", "width", "pad"), [(7, 5, 4), (20, 21, 30), (40, 33, 1)])
+def test_images_moved_as_the_kernel_reads_them(case, variant, dtype, size, width, pad):
+    """The models have the bits of those that learn from images moved before."""
+
+    def make():
+        return nn.Sequential(
+            nn.Conv2d(3, 2, 3), nn.AdaptiveAvgPool2d(2), nn.Flatten(), nn.Linear(8, 4)
+        )
+
+    made = case(make, (3, 6, width), 4, n=2, S=2, B=size, dtype=dtype)
+    draws = torch.rand(*made.index.shape, 3, dtype=dtype)
+    black = native.black_of(made.x, 3, SCALE)
+    kernel, optimizer = made.kernel(variant), Optimizer("sgd", 0.0, 0.9)
+    assert kernel.moves_images
+    found = torch.zeros_like(made.rows)
+    steps = Steps(made.index, made.sizes, made.counts)
+    kernel.train(
+        Data(made.x, made.y), Rows(made.rows), Rows(found), steps, optimizer, made.rates,
+        moves=Moves(draws, black, pad),
+    )  # fmt: skip
+    taken = torch.from_numpy(made.index.reshape(-1))
+    before = Data(moved(made.x[taken], draws.view(-1, 3), pad), made.y[taken])
+    places = Steps(np.arange(len(taken)).reshape(made.index.shape), made.sizes, made.counts)
+    expected = torch.zeros_like(made.rows)
+    kernel.train(before, Rows(made.rows), Rows(expected), places, optimizer, made.rates)
+    assert torch.equal(found, expected)
+    assert not torch.equal(found, made.rows)

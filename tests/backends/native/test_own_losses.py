@@ -10,7 +10,9 @@ from torch import nn
 
 from netsim.api import CROP_FLIP_DRAWS, crop_and_flip, loss
 from netsim.backends.native.feature_training import FeatureTraining
+from netsim.backends.native.kernel import Kernel
 from netsim.backends.native.library import why_missing
+from netsim.backends.native.portions import Portions
 from netsim.errors import ComputeError
 
 pytestmark = pytest.mark.skipif(why_missing() is not None, reason=str(why_missing()))
@@ -172,6 +174,44 @@ def test_bits_depend_neither_on_grouping_nor_on_threads(
     for key, value in found[0].items():
         assert torch.isfinite(value).all()
         assert all(torch.equal(value, other[key]) for other in found)
+
+
+@pytest.mark.parametrize("program", [plain, terms])
+def test_the_kernel_moves_images_itself(program, build, play, monkeypatch):
+    """With the bits that it has of images moved before; a model of dense values is given those."""
+    built = build(Normalised(), training={"dtype": "float32", "momentum": 0.9})
+    found = play(built, program, "native").values
+    refuse = lambda *args: pytest.fail("images are moved before the kernel reads them")  # noqa: E731
+    with monkeypatch.context() as patch:
+        patch.setattr(Portions, "_changed", refuse)
+        again = play(built, program, "native").values
+    monkeypatch.setattr(Kernel, "moves_images", False)
+    before = play(built, program, "native").values
+    assert found.keys() == again.keys() == before.keys()
+    for key, value in found.items():
+        assert torch.equal(value, again[key])
+        assert torch.equal(value, before[key])
+
+
+def by_value(model, batch, learned, direction, strength):
+    """Another loss where a value is small: no single job tells what the others do."""
+    value = F.cross_entropy(model(batch.x), batch.y)
+    return value if float(direction.sum()) < 1.5 else 2 * value
+
+
+def filled(theta, value):
+    return torch.full((2,), value).to(theta)
+
+
+def by_node(node, keep):
+    given = (node.compute(filled, node.initial(), float(node.id)), 0.3)
+    keep("theta", (yield node.train(node.initial(), steps=2, loss=by_value, given=given)).theta)
+
+
+def test_a_loss_that_takes_values_is_no_cross_entropy(build, play, assert_equal_values):
+    built = build()
+    alone, native = (play(built, by_node, backend) for backend in ("sequential", "native"))
+    assert_equal_values(alone, native)
 
 
 SHIPPED = Path(__file__).parents[1] / "stacked" / "test_shipped_losses.py"

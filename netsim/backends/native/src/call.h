@@ -105,6 +105,9 @@ struct Call {
   const void* targets;         // (num_samples, outputs), for the mean squared error
   int64_t num_samples;
   const void* masks;           // of dropout: 0 or 1 / (1 - p)
+  const void* draws;           // 3 for each entry of `index`: images are moved and mirrored as they
+  const void* black;           // are read, see crop_flip.h; what lies around them, (channels,)
+  int64_t pad;                 // most pixels by which they are moved
   void* exports;               // (rows, export_width), written by the forward pass
   const void* given;           // (rows, export_width), gradients by the exports
   int64_t export_width;

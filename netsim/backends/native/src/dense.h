@@ -5,20 +5,84 @@
 namespace netsim {
 namespace NETSIM_VARIANT {
 
+/* Rows of the images of up to `kLanes` samples, moved and mirrored as in crop_flip.h. Each lies in a
+   line with black at both ends. */
+template <class T> struct MovedRows {
+  const Op& op;
+  const Machine<T>& m;
+  const Index pad, pitch;
+  T* const lines;  // where pixels begin
+
+  MovedRows(const Op& op, Machine<T>& m)
+      : op(op), m(m), pad(m.call->pad < op.width ? m.call->pad : op.width),
+        pitch(op.width + 2 * pad + 2 * kLanes<T>), lines(m.value(op.aux) + kLanes<T> + pad) {}
+
+  NETSIM_INLINE T black(Index channel) const {
+    return static_cast<const T*>(m.call->black)[channel];
+  }
+  void begin(Index channel) const {
+    const T b = black(channel);
+    for (Index i = 0; i < kLanes<T>; ++i)
+      for (Index k = 0; k < pad; ++k)
+        lines[i * pitch - 1 - k] = lines[i * pitch + op.width + k] = b;
+  }
+  /* Takes row r of the image of sample b; gives where a line's vectors are read, and whether backwards. */
+  NETSIM_INLINE const T* take(Index i, Index b, const T* image, Index r, bool* mirrored) const {
+    const T* drawn = m.draws + 3 * b;
+    const T places = static_cast<T>(2 * m.call->pad + 1);
+    const Index down = static_cast<Index>(drawn[0] * places) - m.call->pad;
+    Index across = static_cast<Index>(drawn[1] * places) - m.call->pad;
+    across = across < -pad ? -pad : across > pad ? pad : across;
+    *mirrored = drawn[2] < static_cast<T>(0.5);
+    T* line = lines + i * pitch;
+    const Index row = r % op.height + down, channel = r / op.height;
+    const T edge = black(channel);
+    if (row < 0 || row >= op.height) {
+      for (Index k = 0; k < op.width; ++k) line[k] = edge;
+    } else {
+      const T* from = image + (channel * op.height + row) * op.width;
+      for (Index k = 0; k < op.width; ++k) line[k] = (from[k] - edge) + edge;
+    }
+    return *mirrored ? line + across + op.width - kLanes<T> : line + across;
+  }
+};
+
+template <class T, int... I> NETSIM_INLINE Vec<T> reversed(Vec<T> v, Sequence<I...>) {
+  return __builtin_shufflevector(v, v, (static_cast<int>(kLanes<T>) - 1 - I)...);
+}
+
 template <class T> void input_map(const Op& op, Machine<T>& m) {
+  constexpr Index L = kLanes<T>;
   const Index rows = op.channels * op.height, width = op.width, B = m.samples;
   const T* data = static_cast<const T*>(m.call->x);
-  T* y = m.value(op.out);
-  constexpr Index kStripe = 16;  // samples whose rows stay in the cache while columns advance
-  for (Index r = 0; r < rows; ++r)
-    for (Index b0 = 0; b0 < B; b0 += kStripe) {
-      const Index n = B - b0 < kStripe ? B - b0 : kStripe;
-      const T* from[kStripe];
-      for (Index b = 0; b < n; ++b) from[b] = data + (m.index[b0 + b] * rows + r) * width;
-      T* to = y + r * op.out_pitch + b0;
-      for (Index i = 0; i < width; ++i, to += B)
-        for (Index b = 0; b < n; ++b) to[b] = from[b][i];
+  const MovedRows<T> moved(op, m);
+  for (Index r = 0; r < rows; ++r) {
+    if (m.draws && r % op.height == 0) moved.begin(r / op.height);
+    // The last samples go first: what they write behind the end of a column is written again.
+    for (Index b0 = (B - 1) / L * L; b0 >= 0; b0 -= L) {
+      const Index n = B - b0 < L ? B - b0 : L;
+      const T* from[L];
+      bool mirrored[L] = {};
+      for (Index i = 0; i < n; ++i) {
+        const T* image = data + m.index[b0 + i] * rows * width;
+        from[i] = m.draws ? moved.take(i, b0 + i, image, r, mirrored + i) : image + r * width;
+      }
+      for (Index c = 0; c < width; c += L) {
+        const bool whole = m.draws || c + L <= width;
+        Vec<T> v[L];
+        for (Index i = 0; i < L; ++i) {
+          v[i] = Vec<T>{};
+          if (i >= n) continue;
+          if (mirrored[i]) v[i] = reversed<T>(load<T>(from[i] - c), typename Counted<L>::Type{});
+          else if (whole) v[i] = load<T>(from[i] + c);
+          else memcpy(v + i, from[i] + c, sizeof(T) * (width - c));
+        }
+        transpose_block<T, L / 2>(v);
+        T* to = m.value(op.out) + r * op.out_pitch + c * B + b0;
+        for (Index k = 0; k < L && c + k < width; ++k) store<T>(to + k * B, v[k]);
+      }
     }
+  }
 }
 
 template <class T> void input_dense(const Op& op, Machine<T>& m) {

@@ -24,6 +24,7 @@ template <class T> struct Machine {
   bool updates_buffers;
   const int64_t* index;
   const T* masks;
+  const T* draws;  // of the minibatch's images, where they are moved; null: they are not
   T* exported;     // rows of this minibatch; null: not wanted
   const T* given;
   Status status;

@@ -241,6 +241,7 @@ template <class T> class Worker {
     m.samples = table.samples;
     m.index = c.index + first;
     m.masks = c.masks ? static_cast<const T*>(c.masks) + c.step_masks[step] : nullptr;
+    m.draws = c.draws ? static_cast<const T*>(c.draws) + 3 * first : nullptr;
     const Index row = c.step_export ? c.step_export[step] * c.export_width : 0;
     m.exported = c.exports ? static_cast<T*>(c.exports) + row : nullptr;
     m.given = c.given ? static_cast<const T*>(c.given) + row : nullptr;
