@@ -159,7 +159,7 @@ class Clock(simpy.Environment):
         """
         queue = self._queue
         for count in range(most):
-            if not queue or queue[0][0] > until_ns or self.is_stopped:
+            if not queue or self.is_stopped or queue[0][0] > until_ns:
                 return count
             self._now, _, _, event = heappop(queue)
             if type(event) is _Call:

@@ -308,8 +308,8 @@ def test_trips_through_the_code_stay_short(run):
     found = run("trips")
     assert found["scenario to Scenario"]["calls"] < 6_000
     most = {
-        "message over a wire": 18,
-        "message over radio": 51,
+        "message over a wire": 17,
+        "message over radio": 45,
         "message, CSMA frame by frame": 150,
         "two trainings, a loss, up to the wait": 53,
     }

@@ -9,7 +9,7 @@ from netsim.clock import Clock
 from netsim.engine.assembly import Learning, Membership
 from netsim.engine.network_assembly import Devices, exchange_interval_ns
 from netsim.learning.refs import Ref
-from netsim.links.link import Delivery, Link
+from netsim.links.link import Deliveries, Link
 from netsim.messaging.barrier import Barrier
 from netsim.messaging.latest import LatestMessages
 from netsim.messaging.mailbox import Mailbox
@@ -89,7 +89,7 @@ class NodeAssembly:
         self._times = None if isinstance(wakeups, Barrier) else wakeups
         self._barrier = wakeups if isinstance(wakeups, Barrier) else None
         self._counts, self._weights_due = counts, weights_due
-        self._deliveries: list[Delivery] = []
+        self._deliveries = Deliveries()
         self._mixing = MixingCheck(recorder.warnings)
         self._guard = TaskGuard(learning.shards.task, tasks)
         self._max_age_s, self._objects = max_age_s, objects
@@ -160,7 +160,9 @@ class NodeAssembly:
         )
         requests = RequestReply(i, role, clock, link, outbox, availability, counts, world.streams)
         neighbourhood = self._neighbourhood(i, requests)
-        mailbox, latest = Mailbox(i, clock, world.streams), LatestMessages(i)
+        is_direct = self._barrier is None and adversary is None
+        takers = self._deliveries.takers if is_direct else None
+        mailbox, latest = Mailbox(i, clock, world.streams), LatestMessages(i, takers)
         inbox = Inbox(i, self._barrier, mailbox, latest, requests, adversary, counts)
         self._deliveries.append(inbox.deliver)
         messaging = MessagingVerbs(

@@ -90,6 +90,18 @@ class RefJobs(Protocol):
         """Return the sum that `node.mix` gives for Refs and their weights."""
 
 
+class _HeldRow:
+    """A row of a slab, which is free again when this is gone."""
+
+    __slots__ = ("row", "slab")
+
+    def __init__(self, slab: RowStorage, row: int) -> None:
+        self.slab, self.row = slab, row
+
+    def __del__(self) -> None:
+        self.slab.release(self.row)
+
+
 class Cell:
     """One lazy value.
 
@@ -120,6 +132,7 @@ class Cell:
 
     __slots__ = (
         "__weakref__",
+        "_held",
         "_tensor",
         "architecture",
         "level",
@@ -148,6 +161,7 @@ class Cell:
         self.slab: RowStorage | None = None
         self.row = -1
         self.recipe: Recipe | None = None
+        self._held: _HeldRow | None = None
         self._tensor = value
 
     def materialise(self) -> Tensor:
@@ -170,7 +184,7 @@ class Cell:
 
     def store_in(self, slab: RowStorage, row: int) -> None:
         """The value is `row` of a slab from now on, until the cell is gone."""
-        self._release_row()
+        self._held = _HeldRow(slab, row)  # a row that was held before is free now
         self.slab, self.row, self._tensor, self.recipe = slab, row, None, None
 
     def defer(self, recipe: Recipe) -> None:
@@ -185,13 +199,7 @@ class Cell:
 
     def _release_row(self) -> None:
         # A job that was broken off and run again fills its cells twice.
-        if self.slab is not None:
-            self.slab.release(self.row)
-            self.slab = None
-
-    def __del__(self) -> None:
-        if self.slab is not None:
-            self.slab.release(self.row)
+        self._held = self.slab = None
 
 
 class Ref:
@@ -225,6 +233,9 @@ class Ref:
 
     __slots__ = ("architecture", "bringer", "cell", "owner", "ranges", "shape")
 
+    shape: tuple[int, ...]
+    architecture: Architecture | None
+
     def __init__(
         self,
         owner: int,
@@ -236,8 +247,6 @@ class Ref:
         self.cell = cell
         self.ranges = columns
         self.bringer = bringer
-        self.shape: tuple[int, ...]
-        self.architecture: Architecture | None
         if columns is None:
             self.shape, self.architecture = cell.shape, cell.architecture
         else:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, repeat
 from math import prod
 from typing import Any, NamedTuple, Protocol
 from weakref import ref as weak
@@ -227,11 +228,14 @@ class Scheduler:
         for ref in inputs:
             if ref.owner != node:
                 ref.require_owner(node)
-        cells = [Cell(self, tuple(shape)) for shape in shapes]
-        for cell, architecture in zip(cells, models, strict=False):
-            cell.architecture = architecture
+        cells: list[Cell] = []
+        refs: list[Ref] = []
+        for shape, model in zip(shapes, chain(models, repeat(None)), strict=False):
+            cell = Cell(self, tuple(shape), model)
+            cells.append(cell)
+            refs.append(Ref(node, cell))
         self.submit(work, node, inputs, cells, place)
-        return [Ref(node, cell) for cell in cells]
+        return refs
 
     def submit(
         self,

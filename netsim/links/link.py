@@ -14,6 +14,7 @@ from typing import Any
 
 from netsim.clock import Clock
 from netsim.errors import ProtocolError
+from netsim.messaging.latest import Tag, Taker, put_to_all
 from netsim.messaging.message import Envelope
 from netsim.recording.recorder import Recorder
 from netsim.recording.schema import MessageRow
@@ -71,13 +72,40 @@ class Transmission:
 
 
 Delivery = Callable[[Transmission, str, Any], None]
-"""Reaction of a receiver to the end of a transmission: (transmission, outcome, mask or None).
-
-It keeps no transmission: what ends alike at many receivers may be one, told of again and again.
-"""
+"""Reaction of a receiver to the end of a transmission: (transmission, outcome, mask or None)."""
 
 Sending = tuple[Envelope, Sequence[int]]
 """A message and its receivers, one or more."""
+
+
+class Deliveries(list[Delivery]):
+    """Deliveries by receiver.
+
+    Attributes
+    ----------
+    takers : dict of Tag to dict of int to Taker
+        By exchange and receiver, those that take its messages directly; see `LatestMessages`.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.takers: dict[Tag, dict[int, Taker]] = {}
+
+    def of_all(self, envelope: Envelope, receivers: Sequence[int], outcome: str) -> None:
+        """End a transmission that ends alike, and not in part, at several receivers.
+
+        Parameters
+        ----------
+        envelope : Envelope
+        receivers : sequence of int
+            One or more.
+        outcome : str
+        """
+        takers = self.takers.get(envelope.tag)
+        if takers is not None and outcome in ARRIVED:
+            receivers = put_to_all(takers, envelope, receivers)
+        for dst in receivers:
+            self[dst](Transmission(envelope, dst, self[dst]), outcome, None)
 
 
 def transmissions(
@@ -143,14 +171,13 @@ class Link(ABC):
         for tx in group:
             self.unicast(tx)
 
-    def exchange(self, sendings: Sequence[Sending], deliveries: Sequence[Delivery]) -> None:
+    def exchange(self, sendings: Sequence[Sending], deliveries: Deliveries) -> None:
         """Send a node's messages of one exchange, each as a unicast to each of its receivers.
 
         Parameters
         ----------
         sendings : sequence of Sending
-        deliveries : sequence of Delivery
-            By receiver.
+        deliveries : Deliveries
         """
         self.unicasts(transmissions(sendings, deliveries))
 
@@ -424,22 +451,16 @@ class PhysicalLink(Link):
             sent_ns, now, tx.src, tx.dst, kind, envelope.bits, attempts, packets_lost, snr_db,
             outcome, envelope.round, delay_s, bits_transmitted,
         ))  # fmt: skip
-        self._note_end(envelope, (tx.dst,), outcome, self.recorder.messages(row, (tx.dst,)))
+        first_row, fates = self.recorder.messages(row, (tx.dst,)), envelope.fates
+        if fates is not None:
+            if outcome in ARRIVED:
+                fates.arrive((tx.dst,), first_row, now)
+            elif outcome != WITHDRAWN:
+                fates.uses.lost(now, 1)
         tx.done(tx, outcome, arrived)
 
-    def _note_end(
-        self, envelope: Envelope, receivers: Sequence[int], outcome: str, first_row: int
-    ) -> None:
-        """Note that the values of a message, if it has any, arrive or are lost now."""
-        if envelope.fates is None:
-            return
-        if outcome in ARRIVED:
-            envelope.fates.arrive(receivers, first_row, self.env.now)
-        elif outcome != WITHDRAWN:
-            envelope.fates.uses.lost(self.env.now, len(receivers))
-
     def finish_alike(
-        self, sendings: Sequence[Sending], deliveries: Sequence[Delivery], outcome: str
+        self, sendings: Sequence[Sending], deliveries: Deliveries, outcome: str
     ) -> None:
         """End all messages of an exchange, as `finish` does one by one.
 
@@ -448,8 +469,7 @@ class PhysicalLink(Link):
         Parameters
         ----------
         sendings : sequence of Sending
-        deliveries : sequence of Delivery
-            By receiver.
+        deliveries : Deliveries
         outcome : str
             Of all of them.
         """
@@ -458,19 +478,22 @@ class PhysicalLink(Link):
                 self.count_transmitted(tx.src, tx.envelope.bits)
                 self.finish(tx, outcome, 1, 0, None, None, tx.envelope.bits)
             return
-        now = self.env.now
+        now, recorder = self.env.now, self.recorder
         for envelope, receivers in sendings:
-            number, bits = len(receivers), envelope.bits
+            number, bits, src = len(receivers), envelope.bits, envelope.src
             self._in_flight -= number
-            self.count_transmitted(envelope.src, bits * number)
+            self._bits_transmitted[src] += bits * number
+            recorder.bits_transmitted += bits * number
             sent_ns, kind = envelope.sent_ns, type(envelope.message).__name__
             delay_s = (now - sent_ns) / NS_PER_S if outcome in ARRIVED else None
             row = _message_row((
-                sent_ns, now, envelope.src, receivers[0], kind, bits, 1, 0, None,
+                sent_ns, now, src, receivers[0], kind, bits, 1, 0, None,
                 outcome, envelope.round, delay_s, bits,
             ))  # fmt: skip
-            self._note_end(envelope, receivers, outcome, self.recorder.messages(row, receivers))
+            first_row, fates = recorder.messages(row, receivers), envelope.fates
+            if fates is not None and outcome in ARRIVED:
+                fates.arrive(receivers, first_row, now)
+            elif fates is not None:
+                fates.uses.lost(now, number)
         for envelope, receivers in sendings:
-            tx = Transmission(envelope, receivers[0], deliveries[receivers[0]])  # for all of them
-            for tx.dst in receivers:
-                deliveries[tx.dst](tx, outcome, None)
+            deliveries.of_all(envelope, receivers, outcome)

@@ -1,8 +1,7 @@
 """Each peer's latest message: what an exchange gives under schedules without a barrier."""
 
 import math
-from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from netsim.messaging.message import Envelope, Received
@@ -11,14 +10,71 @@ Tag = tuple[type, int]
 """Identity of an exchange: message class and phase."""
 
 
-class _Exchange:
-    """Messages of one exchange by sender, and the senders whose latest nobody has seen yet."""
+class Taker:
+    """A node's side of one exchange: by sender the latest message, and whose nobody has seen yet.
 
-    __slots__ = ("latest", "unseen")
+    Parameters
+    ----------
+    node_id : int
 
-    def __init__(self) -> None:
+    Attributes
+    ----------
+    superseded : int
+        Messages that no process saw before a later one of the same sender took their place.
+    """
+
+    __slots__ = ("latest", "node_id", "superseded", "unseen")
+
+    def __init__(self, node_id: int) -> None:
+        self.node_id = node_id
         self.latest: dict[int, Envelope] = {}
         self.unseen: set[int] = set()
+        self.superseded = 0
+
+    def put(self, envelope: Envelope) -> None:
+        """Keep a message that has come, unless one that was sent later came before it."""
+        put_to_all({self.node_id: self}, envelope, (self.node_id,))
+
+    def supersedes(self, envelope: Envelope, before: Envelope) -> bool:
+        """Count one of two messages of a sender as superseded; return whether that is `before`."""
+        is_late = before.sent_ns > envelope.sent_ns
+        fates = envelope.fates if is_late else before.fates
+        self.superseded += 1
+        if fates is not None:
+            fates.settle(self.node_id, "superseded")  # nobody has got it
+        return not is_late
+
+
+def put_to_all(
+    takers: Mapping[int, Taker], envelope: Envelope, receivers: Sequence[int]
+) -> list[int]:
+    """Put a message that has come to its receivers' takers; return the receivers without one.
+
+    A taker keeps it, unless one that was sent later came before it.
+
+    Parameters
+    ----------
+    takers : mapping of int to Taker
+        By receiver.
+    envelope : Envelope
+    receivers : sequence of int
+    """
+    src, sent_ns, others = envelope.src, envelope.sent_ns, []
+    for node in receivers:
+        taker = takers.get(node)
+        if taker is None:
+            others.append(node)
+            continue
+        before = taker.latest.get(src)
+        if (
+            before is not None
+            and (src in taker.unseen or before.sent_ns > sent_ns)
+            and not taker.supersedes(envelope, before)
+        ):
+            continue
+        taker.latest[src] = envelope
+        taker.unseen.add(src)
+    return others
 
 
 class LatestMessages:
@@ -27,38 +83,27 @@ class LatestMessages:
     Parameters
     ----------
     node_id : int
+    takers : dict of Tag to dict of int to Taker, or None
+        By exchange and node, those that a message may be put to directly: of nodes that take part,
+        and ignore no message. None: nobody may.
 
     Attributes
     ----------
     asked : set of Tag
         The exchanges in which the node has taken part.
-    superseded : int
-        Messages that no process saw before a later one of the same sender took their place.
     """
 
-    def __init__(self, node_id: int) -> None:
-        self._id = node_id
-        self._exchanges: defaultdict[Tag, _Exchange] = defaultdict(_Exchange)
+    def __init__(self, node_id: int, takers: dict[Tag, dict[int, Taker]] | None = None) -> None:
+        self._id, self._takers = node_id, takers
+        self._exchanges: dict[Tag, Taker] = {}
         self.asked: set[Tag] = set()
-        self.superseded = 0
 
     def put(self, envelope: Envelope) -> None:
         """Keep a message that has come, unless one that was sent later came before it."""
-        exchange, src = self._exchanges[envelope.tag], envelope.src
-        latest = exchange.latest
-        if src in latest:
-            if latest[src].sent_ns > envelope.sent_ns:
-                self.superseded += 1
-                if envelope.fates is not None:
-                    envelope.fates.became(self._id, "superseded")
-                return
-            if src in exchange.unseen:
-                self.superseded += 1
-                fates = latest[src].fates
-                if fates is not None:
-                    fates.became(self._id, "superseded")
-        latest[src] = envelope
-        exchange.unseen.add(src)
+        taker = self._exchanges.get(envelope.tag)
+        if taker is None:
+            taker = self._exchanges[envelope.tag] = Taker(self._id)
+        taker.put(envelope)
 
     def take(
         self, tag: Tag, senders: Collection[int], now_ns: int, limit_ns: float = math.inf
@@ -79,10 +124,12 @@ class LatestMessages:
         dict of int to Received
             By sender, ascending.
         """
-        exchange, me = self._exchanges[tag], self._id
-        latest = exchange.latest
-        self.asked.add(tag)
-        exchange.unseen.difference_update(senders)
+        me = self._id
+        if tag not in self.asked:
+            self._join(tag)
+        taker = self._exchanges[tag]
+        latest = taker.latest
+        taker.unseen.difference_update(senders)
         fresh: dict[int, Received[Any]] = {}
         for j in sorted(senders):
             envelope = latest.get(j)
@@ -94,6 +141,18 @@ class LatestMessages:
                 envelope.fates.became(me, "too_old")
         return fresh
 
+    def _join(self, tag: Tag) -> None:
+        """Take part in an exchange from now on."""
+        self.asked.add(tag)
+        taker = self._exchanges.setdefault(tag, Taker(self._id))
+        if self._takers is not None:
+            self._takers.setdefault(tag, {})[self._id] = taker
+
     def unseen(self) -> int:
         """Messages that no process has seen."""
-        return sum(len(exchange.unseen) for exchange in self._exchanges.values())
+        return sum(len(taker.unseen) for taker in self._exchanges.values())
+
+    @property
+    def superseded(self) -> int:
+        """Messages that no process saw before a later one of the same sender took their place."""
+        return sum(taker.superseded for taker in self._exchanges.values())

@@ -141,6 +141,8 @@ class _Layout(NamedTuple):
     """True if its constructor takes every field in order and nothing else."""
     only: str | None
     """The name of its only field, if it has but one: most messages are a model alone."""
+    only_set: str | None
+    """The same, if its constructor does nothing but set that field."""
 
 
 class _Layouts(dict[type, _Layout]):
@@ -154,11 +156,21 @@ class _Layouts(dict[type, _Layout]):
         names = tuple(f.name for f in fields(kind))
         takes_all = getattr(kind, "__match_args__", None) == names
         only = names[0] if takes_all and len(names) == 1 else None
-        self[kind] = found = _Layout(names, takes_all, only)
+        only_set = only if only is not None and _only_sets_fields(kind) else None
+        self[kind] = found = _Layout(names, takes_all, only, only_set)
         return found
 
 
+def _only_sets_fields(kind: type) -> bool:
+    """Return whether the constructor of a dataclass is the generated one, with nothing after it."""
+    made = getattr(getattr(kind, "__init__", None), "__code__", None)
+    is_generated = made is not None and made.co_filename == "<string>"
+    others = {"__new__", "__post_init__"}
+    return is_generated and all(others.isdisjoint(vars(one)) for one in kind.__mro__[:-1])
+
+
 _layouts = _Layouts()
+_new, _set = object.__new__, object.__setattr__
 
 
 def _value_bits(value: Any, where: str, parameter_bits: int) -> int:
@@ -250,7 +262,7 @@ def _map_refs(value: Any, change: Callable[[Ref], Ref]) -> Any:
 def with_refs(message: Message, change: Callable[[Ref], Ref]) -> Message:
     """The message with every Ref changed; its tuples and dicts are copied."""
     kind = type(message)
-    names, takes_all, _ = _layouts[kind]
+    names, takes_all, _, _ = _layouts[kind]
     after, changed = [], False
     for name in names:
         value = getattr(message, name)
@@ -379,11 +391,17 @@ class Envelope:
 
     def handed_to(self, node: int, now_ns: int) -> Received[Any]:
         """The message as the algorithm of `node` gets it at `now_ns`, with its age then."""
-        fates, sent_ns = self.fates, self.sent_ns
-        received = _received((
-            handed_to(self.message, node, fates), self.src, sent_ns / NS_PER_S,
-            (now_ns - sent_ns) / NS_PER_S, self.round, self.arrived,
-        ))  # fmt: skip
+        message, fates, sent_ns = self.message, self.fates, self.sent_ns
+        kind = type(message)
+        only = _layouts[kind].only_set
+        if only is not None and type(ref := getattr(message, only)) is Ref:
+            mine = _new(kind)  # what `handed_to` does, in a third of the time
+            _set(mine, only, Ref(node, ref.cell, ref.ranges, fates))
+        else:
+            mine = handed_to(message, node, fates)
         if fates is not None:
             fates.handed(node, now_ns)
-        return received
+        return _received((
+            mine, self.src, sent_ns / NS_PER_S, (now_ns - sent_ns) / NS_PER_S, self.round,
+            self.arrived,
+        ))  # fmt: skip

@@ -10,11 +10,10 @@ are answered in a random order.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 import simpy
 
@@ -22,7 +21,7 @@ from netsim.clock import NORMAL, Clock, Event, then
 from netsim.devices.availability import Availability
 from netsim.errors import ProtocolError
 from netsim.links.arrivals import Arrivals
-from netsim.links.link import ARRIVED, Delivery, Link, Sending, Transmission
+from netsim.links.link import ARRIVED, Deliveries, Delivery, Link, Sending, Transmission
 from netsim.messaging.barrier import Barrier
 from netsim.messaging.latest import LatestMessages
 from netsim.messaging.mailbox import Mailbox
@@ -54,7 +53,7 @@ class Outbox:
         Bits of one tensor entry or real number.
     wakeups : Wakeups
         Knows the node's round, which every message bears.
-    deliveries : sequence of Delivery
+    deliveries : Deliveries
         One a node, by id; they may be appended after this outbox is made.
     num_nodes : int
     uses : Uses
@@ -75,7 +74,7 @@ class Outbox:
         link: Link,
         parameter_bits: int,
         wakeups: Wakeups,
-        deliveries: Sequence[Delivery],
+        deliveries: Deliveries,
         num_nodes: int,
         uses: Uses,
         adversary: Adversary | None,
@@ -84,8 +83,7 @@ class Outbox:
         self._link, self._parameter_bits = link, parameter_bits
         self.link_changed()
         self._wakeups, self._deliveries, self._num_nodes = wakeups, deliveries, num_nodes
-        self._uses, self._adversary = uses, adversary
-        self.sent = 0
+        self._uses, self._adversary, self.sent = uses, adversary, 0
 
     def link_changed(self) -> None:
         """Read anew what an empty message takes on the link."""
@@ -119,7 +117,8 @@ class Outbox:
 
     def sendings(self, messages: Mapping[int, Message], **marks: Any) -> list[Sending]:
         """Messages as they leave this node, each with its receivers; as `transmissions` has it."""
-        found, receivers = list[Sending](), list[int]()
+        found: list[Sending] = []
+        receivers: list[int] = []
         last: Message | None = None
         for to, msg in messages.items():
             if to == self._id or not 0 <= to < self._num_nodes:
@@ -131,8 +130,8 @@ class Outbox:
         self.sent += len(messages)
         return found
 
-    def packed(self, msg: Message, **marks: Any) -> Envelope:
-        """A message as it leaves this node; `marks` as of `transmissions`."""
+    def packed(self, msg: Message, tag: Any = None, **marks: Any) -> Envelope:
+        """A message as it leaves this node; `tag` and `marks` as of `transmissions`."""
         now_ns, (msg, refs) = self._clock.now, leaving(msg, self._id)
         if self._adversary is not None:
             msg = self._adversary.forged(msg)
@@ -142,7 +141,7 @@ class Outbox:
                 self._uses.read(self._id, (ref,), now_ns, "send")
         bits = size_bits(msg, self._parameter_bits, self._control_bits)
         fates = Fates(self._uses, self._id, type(msg).__name__, now_ns) if refs else None
-        return Envelope(msg, self._id, bits, self._wakeups.round, now_ns, fates, **marks)
+        return Envelope(msg, self._id, bits, self._wakeups.round, now_ns, fates, tag, **marks)
 
     def to_peers(self, msg: Message, peers: Sequence[int], tag: Any) -> list[Sending]:
         """One message of an exchange as it leaves for all peers; see `transmissions`.
@@ -153,7 +152,7 @@ class Outbox:
             The message, whom it goes to (one or more), and the key of the exchange.
         """
         self.sent += len(peers)
-        return [(self.packed(msg, tag=tag), peers)]
+        return [(self.packed(msg, tag), peers)]
 
 
 @dataclass(frozen=True)
@@ -468,7 +467,7 @@ class MessagingVerbs:
     barrier : Barrier or None
         Of the schedule `rounds`.
     outbox : Outbox
-    deliveries : sequence of Delivery
+    deliveries : Deliveries
         One a node, by id; they may be appended after this is made.
     mailbox : Mailbox
     latest : LatestMessages
@@ -488,7 +487,7 @@ class MessagingVerbs:
         link: Link,
         barrier: Barrier | None,
         outbox: Outbox,
-        deliveries: Sequence[Delivery],
+        deliveries: Deliveries,
         mailbox: Mailbox,
         latest: LatestMessages,
         neighbours: tuple[int, ...],
@@ -571,8 +570,9 @@ class MessagingVerbs:
         max_age_s: float,
     ) -> simpy.Event:
         """See `Node.exchange`."""
-        messages, peers = dict[int, Message](), tuple[int, ...]()
-        if isinstance(msg, Mapping) and not isinstance(msg, Message):
+        messages: dict[int, Message] = {}
+        peers: tuple[int, ...] = ()
+        if not isinstance(msg, Message) and isinstance(msg, Mapping):
             messages = dict(msg)
             kind = kind or next((type(m) for m in messages.values()), None)
             if kind is None:
@@ -584,16 +584,16 @@ class MessagingVerbs:
             else:
                 messages = dict.fromkeys(to, msg)
         senders = self._neighbours if expect is None else tuple(expect)
-        over, tag = None, cast(Any, (kind, phase))
+        over, tag = None, (kind, phase)
         if self._barrier is not None:
             over, tag = self._barrier.join(self._id, kind, phase, senders)
             tag.in_flight += len(messages) + len(peers)
         if peers:
-            sendings = self._outbox.to_peers(cast(Message, msg), peers, tag)
+            sendings = self._outbox.to_peers(msg, peers, tag)  # type: ignore[arg-type]
         else:
             sendings = self._outbox.sendings(messages, tag=tag)
         self._link.exchange(sendings, self._deliveries)
         if over is not None:
             return over
-        limit_ns = math.inf if math.isinf(max_age_s) else to_ns(max_age_s)
-        return self._clock.happened(self._latest.take(tag, senders, self._clock.now, limit_ns))
+        now, limit_ns = self._clock.now, to_ns(max_age_s)
+        return self._clock.happened(self._latest.take(tag, senders, now, limit_ns))

@@ -147,12 +147,13 @@ class PublishingVerbs:
         self, ref: Ref, stage: str, predict: Callable[..., Any] | None, given: Sequence[Any]
     ) -> None:
         """See `Node.publish`."""
-        for one in (ref, *given):
+        for one in (ref, *given) if given else (ref,):
             if isinstance(one, Ref):
                 one.require_owner(self._id)
         if ref.architecture is None:
             raise ProtocolError(f"publish: {NEEDS_A_MODEL}")
-        if (problem := wrong_stage_name(stage)) is not None:
+        is_known = stage in self.published
+        if not is_known and (problem := wrong_stage_name(stage)) is not None:
             raise ProtocolError(f"publish: {problem}; rename it{calling_line()}")
         if predict is not None:
             require_module_level(predict)
@@ -161,8 +162,10 @@ class PublishingVerbs:
             self._mixing.used(ref, "published")
         if ref.bringer is not None:
             ref.bringer.uses.read(self._id, (ref,), self._clock.now, "publish")
-        self.published.pop(stage, None)  # so that the last one published is the last in order
-        self.published[stage] = Publication(ref, stage, predict, fixed(tuple(given)))
+        if is_known:  # so that the last one published is the last in order
+            del self.published[stage]
+        needed = fixed(tuple(given)) if len(given) else ()
+        self.published[stage] = Publication(ref, stage, predict, needed)
 
     def log_weights(
         self,

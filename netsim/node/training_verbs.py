@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import simpy
@@ -25,6 +26,9 @@ from netsim.node.arguments import require_count
 from netsim.node.checks import MixingCheck, TaskGuard, architecture_of
 from netsim.node.processor import Processor
 from netsim.units import to_s
+
+_train, _batches = partial(tuple.__new__, Train), partial(tuple.__new__, Batches)
+"""`Train` and `Batches` of a tuple of all their fields, in half the time: each job has one."""
 
 
 class Trained(NamedTuple):
@@ -143,7 +147,7 @@ class TrainingVerbs:
             raise ProtocolError("train: give steps or epochs, one of them, at least 1")
         if steps is None:
             require_count("train", "epochs", epochs, least=1)
-        else:
+        elif type(steps) is not int or steps < 1:
             require_count("train", "steps", steps, least=1)
         if loss is None and (learn or len(given)):
             raise ProtocolError(
@@ -171,7 +175,7 @@ class TrainingVerbs:
         architecture = theta.architecture or architecture_of(theta)
         if batch is None:
             first = self._drawn(shard, stream, 1 if same_batch else total)
-            batches = Batches(shard, stream, first, total, same_batch)
+            batches = _batches((shard, stream, first, total, same_batch))
         elif self._shards.holders[batch.shard] == self._id:
             batches = Batches(*batch, total, True)
         else:
@@ -190,35 +194,18 @@ class TrainingVerbs:
                 learning_rate,
                 privacy,
             )
-        work = Train(
-            batches,
-            constants,
-            loss,
-            slotted,
-            len(held_fixed),
-            tuple(learned_too),
-            None if anchor is None else anchor[1],
-            optimizer is not None,
-            learning_rate,
-            part,
-        )
+        work = _train((
+            batches, constants, loss, slotted, len(held_fixed), tuple(learned_too),
+            None if anchor is None else anchor[1], optimizer is not None, learning_rate, part,
+        ))  # fmt: skip
         inputs = (theta, *held_fixed, *learned_too.values())
         if anchor is not None:
             inputs += (anchor[0],)
         if optimizer is not None:
             inputs += (optimizer,)
         size = self._state_size(architecture, part, learned_too)
-        if optimizer is not None and optimizer.cell.architecture is not None:
-            raise ProtocolError(
-                "train: optimizer is a model or a part of one; give Trained.optimizer of an "
-                f"earlier call{calling_line()}"
-            )
-        if optimizer is not None and optimizer.shape != (size,):
-            raise ProtocolError(
-                f"train: the optimizer's state has shape {optimizer.shape}, {(size,)} is needed; "
-                "it must come from a call with the same model and the same `learn` and `part`"
-                f"{calling_line()}"
-            )
+        if optimizer is not None:
+            _require_state(optimizer, size)
         if anchor is not None:
             given_values = anchor[0].num_values
             of_part = number_of(architecture.columns(part or "parameters"))
@@ -227,7 +214,9 @@ class TrainingVerbs:
                     "train: the anchor must be a model like theta, its parameters, or the `part` "
                     f"that is trained; it has shape {anchor[0].shape}{calling_line()}"
                 )
-        shapes = [theta.shape, *(r.shape for r in learned_too.values()), (size,)]
+        shapes = [theta.shape, (size,)]
+        if learned_too:
+            shapes[1:1] = [r.shape for r in learned_too.values()]
         place = None if loss is None else verb_place()
         what = work if privacy is None else private
         new, *learned, state = self._scheduler.results(
@@ -241,13 +230,13 @@ class TrainingVerbs:
     ) -> int:
         """Entries of the optimiser's state for a part of a model, and what is learned with it."""
         key = architecture, part, self.optimizer.kind
-        if learned or key not in self._state_sizes:
+        size = None if learned else self._state_sizes.get(key)
+        if size is None:
             trained = architecture.num_trained(part) + sum(r.num_values for r in learned.values())
             size = optimizers.state_size(self.optimizer.kind, trained)
-            if learned:
-                return size
-            self._state_sizes[key] = size
-        return self._state_sizes[key]
+            if not learned:
+                self._state_sizes[key] = size
+        return size
 
     @staticmethod
     def _require_private(
@@ -273,6 +262,22 @@ class TrainingVerbs:
 
     def _drawn(self, shard: int, stream: str, count: int) -> int:
         """Draw so many minibatches of a shard from a stream; the number of the first."""
-        first = self._batches_drawn.get((shard, stream), 0)
-        self._batches_drawn[shard, stream] = first + count
+        drawn, key = self._batches_drawn, (shard, stream)
+        first = drawn.get(key, 0)
+        drawn[key] = first + count
         return first
+
+
+def _require_state(optimizer: Ref, size: int) -> None:
+    """Refuse a value that is not the state of an optimiser with so many entries."""
+    if optimizer.cell.architecture is not None:
+        raise ProtocolError(
+            "train: optimizer is a model or a part of one; give Trained.optimizer of an "
+            f"earlier call{calling_line()}"
+        )
+    if optimizer.shape != (size,):
+        raise ProtocolError(
+            f"train: the optimizer's state has shape {optimizer.shape}, {(size,)} is needed; "
+            "it must come from a call with the same model and the same `learn` and `part`"
+            f"{calling_line()}"
+        )

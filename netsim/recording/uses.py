@@ -13,6 +13,7 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from functools import partial
+from itertools import chain, count, repeat
 from operator import itemgetter, mul
 from typing import Any, Protocol
 
@@ -52,7 +53,7 @@ class Fates:
         By receiver where its fate is not known yet: number of its row in `messages/`, and when it
         arrived [ns].
     handed_ns : dict of int to int
-        By such a receiver, when its algorithm first got the message.
+        By such a receiver whose algorithm got the message, but late or too old, when it first did.
     late : set of int
         Receivers that it reached after what waited for it there had ended.
     aged_ns : dict of int to int
@@ -60,10 +61,11 @@ class Fates:
         algorithm gets it, where its age counts, until it is mixed.
     """
 
-    __slots__ = ("aged_ns", "handed_ns", "kind", "late", "open", "sent_ns", "src", "uses")
+    __slots__ = ("_ages", "aged_ns", "handed_ns", "kind", "late", "open", "sent_ns", "src", "uses")
 
     def __init__(self, uses: Uses, src: int, kind: str, sent_ns: int) -> None:
         self.uses, self.src, self.kind, self.sent_ns = uses, src, kind, sent_ns
+        self._ages = uses.ages.of_kind[kind]
         self.open: dict[int, tuple[int, int]] = {}
         self.handed_ns: dict[int, int] = {}
         self.late: Collection[int] = ()
@@ -71,12 +73,12 @@ class Fates:
 
     def handed(self, node: int, now_ns: int) -> None:
         """Note that the algorithm of `node` gets it: a use, unless it came late or is too old."""
-        if node in self.open:
-            self.handed_ns.setdefault(node, now_ns)
-        ages, age_ns = self.uses.ages, now_ns - self.sent_ns
-        if node not in self.late and age_ns <= ages.limit_ns:
-            ages.of_kind[self.kind].append(age_ns)
+        age_ns = now_ns - self.sent_ns
+        if age_ns <= self.uses.ages.limit_ns and node not in self.late:
+            self._ages.append(age_ns)
             self.aged_ns[node] = HANDED
+        elif node in self.open:
+            self.handed_ns.setdefault(node, now_ns)
 
     def arrive(self, receivers: Iterable[int], row: int, now_ns: int) -> None:
         """Note receivers that it reaches now.
@@ -91,8 +93,7 @@ class Fates:
         uses, fates = self.uses, self.open
         if not fates:
             uses._open[self] = None
-        for number, dst in enumerate(receivers, row):
-            fates[dst] = number, now_ns
+        fates.update(zip(receivers, zip(count(row), repeat(now_ns)), strict=False))
         uses._receivers.update(receivers)
 
     def came_late(self, node: int) -> None:
@@ -101,23 +102,25 @@ class Fates:
 
     def became(self, node: int, fate: str) -> None:
         """Note a fate at `node` that is no use, if its algorithm has never got the message."""
-        if node not in self.handed_ns:
+        if node not in self.aged_ns and node not in self.handed_ns:
             self.settle(node, fate)
 
     def settle(self, node: int, fate: str) -> None:
         """Note a fate at `node` that is no use, one of `FATES`, unless there is one already."""
-        uses, arrived = self.uses, self.open.pop(node, None)
+        arrived = self.open.pop(node, None)
         if arrived is None:
             return
+        uses, (row, arrived_ns) = self.uses, arrived
         if not self.open:
             del uses._open[self]
-        row, arrived_ns = arrived
         uses._unused_ns.append(arrived_ns)
         uses.counts[fate] += 1
-        uses.parts.values += (
+        values = uses._values
+        values += (
             row, self.sent_ns, arrived_ns, self.src, node, self.kind, fate, None, None, "", None,
         )  # fmt: skip
-        uses._flush_if_full()
+        if len(values) >= uses.parts.full:
+            uses.flush()
 
 
 class Uses:
@@ -140,7 +143,7 @@ class Uses:
     def __init__(self, parts: Parts) -> None:
         for fate in FATES:
             parts.words["fate"][fate]  # fixed codes
-        self.parts = parts
+        self.parts, self._values = parts, parts.values
         self.ages = Ages()
         self._open: dict[Fates, None] = {}  # of messages one of whose fates is not known
         self._unused_ns = array("q")
@@ -180,38 +183,41 @@ class Uses:
         weights : sequence of float
             In a mixture, where they are known; may be shorter than `values`.
         """
-        rows, used, total_ns = self.parts.values, 0, 0
-        for place, value in enumerate(values):
+        rows, used, total_ns = self._values, 0, 0
+        is_mix, now_s = by == MIX, now_ns / NS_PER_S
+        # Zipped so, the values are as many as they are.
+        for value, weight in zip(values, chain(weights, repeat(None)), strict=False):
             fates = value.bringer
-            if fates is None or not (by == MIX or node in fates.open):
+            if fates is None or weight == 0:
                 continue
-            weight = weights[place] if place < len(weights) else None
-            if weight == 0:
+            pending = fates.open
+            if node in pending:
+                row, arrived_ns = pending.pop(node)
+                if not pending:
+                    del self._open[fates]
+                sent_ns = fates.sent_ns
+                age_ns = now_ns - sent_ns
+                used += 1
+                total_ns += age_ns
+                rows += (
+                    row, sent_ns, arrived_ns, fates.src, node, fates.kind, "used",
+                    now_s, age_ns / NS_PER_S, by, weight,
+                )  # fmt: skip
+            elif not is_mix:
                 continue
-            self.ages.read(fates, node, now_ns, by)
-            if node not in fates.open:
-                continue
-            row, arrived_ns = fates.open.pop(node)
-            if not fates.open:
-                del self._open[fates]
-            sent_ns = fates.sent_ns
-            age_ns = now_ns - sent_ns
-            used, total_ns = used + 1, total_ns + age_ns
-            rows += (
-                row, sent_ns, arrived_ns, fates.src, node, fates.kind, "used",
-                now_ns / NS_PER_S, age_ns / NS_PER_S, by, weight,
-            )  # fmt: skip
+            counted_ns = fates.aged_ns.get(node)
+            if counted_ns != now_ns:  # a job reads a value of it: its age counts, once
+                if counted_ns != HANDED:
+                    fates._ages.append(now_ns - fates.sent_ns)
+                fates.aged_ns[node] = now_ns if is_mix else HANDED
         if used:
             self.counts["used"] += used
             self._age_ns += total_ns
             self._users.add(node)
             if now_ns != self._last_use_ns:
                 self._gap_until(now_ns)
-            self._flush_if_full()
-
-    def _flush_if_full(self) -> None:
-        if len(self.parts.values) >= self.parts.full:
-            self.flush()
+            if len(rows) >= self.parts.full:
+                self.flush()
 
     def _gap_until(self, now_ns: int) -> None:
         first, last = self._longest_gap_ns
@@ -226,6 +232,8 @@ class Uses:
             handed_ns = fates.handed_ns.get(node)
             if node in fates.late:
                 fate = "late"
+            elif node in fates.aged_ns:
+                fate = "not_used"
             elif handed_ns is None:
                 fate = "unread"
             elif handed_ns - fates.sent_ns > self.ages.limit_ns:
@@ -355,34 +363,17 @@ class Ages:
         # By kind: uses, and sum, sum of squares and largest of the ages in ns, as exact integers.
         self._by_kind: dict[str, tuple[int, int, int, int]] = {}
 
-    def read(self, fates: Fates, node: int, now_ns: int, by: str) -> None:
-        """Count the age of a message whose value a job reads, unless it has been counted.
-
-        Parameters
-        ----------
-        fates : Fates
-            Of the message.
-        node : int
-        now_ns : int
-        by : str
-            What reads it.
-        """
-        counted_ns = fates.aged_ns.get(node)
-        if counted_ns == now_ns:
-            return
-        if counted_ns != HANDED:
-            self.of_kind[fates.kind].append(now_ns - fates.sent_ns)
-        fates.aged_ns[node] = now_ns if by == MIX else HANDED
-
     def count(self) -> None:
-        """Count the ages in `of_kind` and empty it."""
+        """Count the ages in `of_kind` and empty each."""
         for kind, ages in self.of_kind.items():
+            if not ages:
+                continue
             uses, total, squares, oldest = self._by_kind.get(kind, (0, 0, 0, 0))
             self._by_kind[kind] = (
                 uses + len(ages), total + sum(ages), squares + sum(map(mul, ages, ages)),
                 max(oldest, *ages),
             )  # fmt: skip
-        self.of_kind.clear()
+            del ages[:]
 
     def summary(self) -> dict[str, Any]:
         """`used mean_s std_s max_s` over all messages, and the same `by_kind`; empty if none."""

@@ -1,6 +1,7 @@
 """Messages by kind, the number of models that they make, and their ages at use."""
 
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -123,7 +124,7 @@ def test_messages_that_an_exchange_discards_for_their_age_are_used_only_if_a_job
         fates = Fates(uses, 0, "Model", 0)
         fates.handed(1, age_s * S)
         if age_s == 100:
-            ages.read(fates, 1, age_s * S, "mix")
+            uses.read(1, [SimpleNamespace(bringer=fates)], age_s * S, "mix")
     assert (ages.summary()["used"], ages.summary()["max_s"]) == (3, 100.0)
 
 

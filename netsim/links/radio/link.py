@@ -351,13 +351,8 @@ class RadioLink(PhysicalLink):
 
     def _release(self, radios: Sequence[int]) -> None:
         """Free radios, then start what waits for them, oldest first."""
-        queue = self._queue
-        if any([queue.waiting[radio] for radio in radios]):
-            for message in queue.release(radios):
-                self._start(message)
-        else:
-            for radio in radios:
-                queue.free[radio] = True
+        for message in self._queue.release(radios):
+            self._start(message)
         over_the_air = self._superposition
         if over_the_air is not None and over_the_air.is_due:
             over_the_air.retry()
@@ -513,7 +508,11 @@ class RadioLink(PhysicalLink):
         for report in (*reports, *missed):
             self._deliver(report, bits)
             bits = 0  # one row of the log has them
-        self._release(flight.radios)
+        queue, radios = self._queue, flight.radios
+        for radio in radios:
+            queue.free[radio] = True
+        if self._superposition is not None or any([queue.waiting[radio] for radio in radios]):
+            self._release(radios)
         if rounds is not None and rounds.lacking:
             self._next_round(flight.src, rounds)
         self._ending -= 1

@@ -307,7 +307,8 @@ class FifoService(Service):
 
         A first packet that is on its way to the next bottleneck comes when it would have come.
         """
-        now, moved = self._env.now, set[Flow]()
+        now = self._env.now
+        moved: set[Flow] = set()
         super().change(capacity)
         for resource, turn in sorted(self._turns.items(), key=lambda one: one[1].hop):
             latest = self._capacity[resource]

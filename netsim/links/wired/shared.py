@@ -18,7 +18,7 @@ from netsim.links.link import (
     OFF,
     OUTAGE,
     WITHDRAWN,
-    Delivery,
+    Deliveries,
     Sending,
     Transmission,
     transmissions,
@@ -179,7 +179,7 @@ class SharedWiredLink(WiredLink):
         for tx in group:
             self.unicast(tx)
 
-    def exchange(self, sendings: Sequence[Sending], deliveries: Sequence[Delivery]) -> None:
+    def exchange(self, sendings: Sequence[Sending], deliveries: Deliveries) -> None:
         self.unicasts(transmissions(sendings, deliveries))
 
     def unicast(self, tx: Transmission) -> None:
@@ -396,7 +396,7 @@ class ChangingWiredLink(SharedWiredLink):
         else:
             super().unicasts(group)
 
-    def exchange(self, sendings: Sequence[Sending], deliveries: Sequence[Delivery]) -> None:
+    def exchange(self, sendings: Sequence[Sending], deliveries: Deliveries) -> None:
         if self._wiring.plain:
             WiredLink.exchange(self, sendings, deliveries)
         else:

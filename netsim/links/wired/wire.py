@@ -21,7 +21,7 @@ from netsim.links.link import (
     PARTIAL,
     RETRIES,
     WITHDRAWN,
-    Delivery,
+    Deliveries,
     PhysicalLink,
     Sending,
     Transmission,
@@ -255,7 +255,7 @@ class WiredLink(PhysicalLink):
         for wait_ns, ends in together.items():
             self.env.after(wait_ns, self._end, ends)
 
-    def exchange(self, sendings: Sequence[Sending], deliveries: Sequence[Delivery]) -> None:
+    def exchange(self, sendings: Sequence[Sending], deliveries: Deliveries) -> None:
         if not self._alike:
             self.unicasts(transmissions(sendings, deliveries))
         elif sendings:

@@ -347,11 +347,13 @@ class MessageLevelSampler:
             blocks.append(block)
             if usual is None and block.attempt_ns > 0.0:
                 usual = block.transmit_share
-            if reception.rates is None:
-                block_attempts.append(_attempt(sending, rng, block))
-            else:
-                delivered, made = sending.delivered, _attempt(sending, rng, block)
-                block_attempts.append(made)
+            delivered = 0 if reception.rates is None else sending.delivered
+            made = sending.attempt(  # as `_attempt` does, once a block
+                rng, block.attempts, block.per, 0.0 if block.asleep else block.snr, block.erasure,
+                block.by_attempt,
+            )  # fmt: skip
+            block_attempts.append(made)
+            if reception.rates is not None:
                 reception.count_rate(block, made, sending.delivered - delivered)
             hopeless = hopeless + 1 if block.per > HOPELESS_PER else 0
             ends = sending.over or block.length_ns is None or hopeless == MAX_HOPELESS_BLOCKS

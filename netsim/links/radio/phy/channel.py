@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from netsim.channels.block import ChannelBlock
 from netsim.channels.mac import ALONE, WHOLE, Medium
+from netsim.channels.packet_error.outage import OutagePacketError
+from netsim.channels.rate.fixed import FixedRate
 from netsim.links.radio.phy.background import Background, Interferer
 from netsim.links.radio.phy.budget import LinkBudget, PowerControl
 from netsim.links.radio.phy.fading_gains import FadingGains
@@ -69,6 +71,8 @@ class RadioChannel:
         self._radio, self._budget, self._streams = radio, budget, streams
         self._mean_snr, self._nodes = budget.mean_snr, len(budget.tx_power_w)
         self._by_rate = radio.packet_error.by_rate
+        # A rate that does not follow the channel is not asked for at each message.
+        self._fixed_bps = radio.rate.rate_bps if type(radio.rate) is FixedRate else None
         fading = self._fading = FadingGains(radio, last_wakeup, streams)
         self.loudness = Loudness(budget.mean_snr, fading)
         self._gain: Callable[..., Gain] = fading.pair if fading.blocks is None else fading.of_blocks
@@ -79,7 +83,10 @@ class RadioChannel:
         self.fading_lasts_ns = fading.holds_until_ns(0) if fading.in_time else None
         self.fades = radio.fading.kind != "none"
         # Where links don't change, the same few SNRs come again and again.
-        self._error = lru_cache(maxsize=1 << 14)(self.error) if self.constant else self.error
+        is_step = type(radio.packet_error) is OutagePacketError  # all or nothing: not asked for
+        self._step = budget.threshold if is_step else None
+        is_cached = self.constant and self._step is None
+        self._error = lru_cache(maxsize=1 << 14)(self.error) if is_cached else self.error
         self.sensitivity = radio.sensitivity
         self._csi_delay_ns = to_ns(radio.rate.choice_delay_s)
         self.is_known_now = self.resource_blocks is None and not self._csi_delay_ns
@@ -167,6 +174,8 @@ class RadioChannel:
         """Rate [bit/s] that a sender chooses at an SNR (linear); 0 where nothing can be sent."""
         if self.resource_blocks is not None:
             return self.resource_blocks.rate_bps(snr)
+        if self._fixed_bps is not None:
+            return self._fixed_bps
         return float(self._radio.rate.bits_per_s(snr, self._radio.bandwidth_hz))
 
     def has_rate(self, src: int, dst: int, time_ns: int, power: float = 1.0) -> bool:
@@ -207,6 +216,8 @@ class RadioChannel:
         -------
         float
         """
+        if self._step is not None:
+            return 0.0 if snr >= self._step else 1.0
         rule, threshold = self._radio.packet_error, self._budget.threshold
         if self._by_rate:
             rule = rule.at_rate(self.rate_bps(snr) if rate_bps is None else rate_bps)

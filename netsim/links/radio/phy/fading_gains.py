@@ -159,7 +159,8 @@ class FadingGains:
         """Keys of the draws that hold for the pairs of one node."""
         if not self.per_exchange:
             return [(time_ns // self._coherence_ns,)] * len(others)
-        last_wakeup, keys = self._last_wakeup, list[tuple[int, ...]]()
+        last_wakeup = self._last_wakeup
+        keys: list[tuple[int, ...]] = []
         mine_ns, mine = last_wakeup(node, time_ns)
         for j in others:  # as `_wakeup_key` has it, without a call for each
             j_ns, number = last_wakeup(j, time_ns)
