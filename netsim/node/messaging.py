@@ -584,7 +584,8 @@ class MessagingVerbs:
             else:
                 messages = dict.fromkeys(to, msg)
         senders = self._neighbours if expect is None else tuple(expect)
-        over, tag = None, (kind, phase)
+        tag: Any = (kind, phase)
+        over = None
         if self._barrier is not None:
             over, tag = self._barrier.join(self._id, kind, phase, senders)
             tag.in_flight += len(messages) + len(peers)
