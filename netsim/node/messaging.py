@@ -131,7 +131,14 @@ class Outbox:
         return found
 
     def packed(self, msg: Message, tag: Any = None, **marks: Any) -> Envelope:
-        """A message as it leaves this node; `tag` and `marks` as of `transmissions`."""
+        """A message as it leaves this node.
+
+        Parameters
+        ----------
+        msg : Message
+        tag, marks
+            As of `transmissions`.
+        """
         now_ns, (msg, refs) = self._clock.now, leaving(msg, self._id)
         if self._adversary is not None:
             msg = self._adversary.forged(msg)

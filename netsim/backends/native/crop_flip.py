@@ -55,7 +55,16 @@ def note(moving: Moving) -> None:
 
 
 def black_of(like: Tensor, channels: int, scale: Any) -> Tensor:
-    """Black as images have it whose pixels were normalised, (channels,)."""
+    """Black as images have it whose pixels were normalised, (channels,).
+
+    Parameters
+    ----------
+    like : torch.Tensor
+        Of the images' type and device.
+    channels : int
+    scale : (means, deviations) or None
+        By which each channel was normalised.
+    """
     if scale is None:
         return like.new_zeros(channels)
     means, deviations = (like.new_tensor(values) for values in scale)
