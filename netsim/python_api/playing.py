@@ -13,19 +13,21 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal
 
 from netsim.campaign import folder_rotation, made_of, sweep_folder, sweeping
+from netsim.campaign import fork as campaign_fork
 from netsim.campaign import resume as campaign_resume
 from netsim.campaign.ending import RunEnding
 from netsim.engine import component_record, runner
 from netsim.engine.runner import Watch
 from netsim.errors import AlteredError, FolderBusyError, ScenarioError
 from netsim.node.decisions import Decision
+from netsim.python_api.arguments import as_path, require_flags, require_functions
 from netsim.python_api.objects import Naming
 from netsim.python_api.runs import Run, Sweep, opened_run, opened_sweep
-from netsim.python_api.scenario import Scenario, as_path, as_scenario, changed, kinds_for, parts
+from netsim.python_api.scenario import Scenario, as_scenario, changed, kinds_for, parts
 from netsim.recording import folder_lock, run_folder, status
 from netsim.recording.observers import EvaluationEvent, MessageEvent, Observers, WakeupEvent
 from netsim.recording.summary import run_folders
-from netsim.scenario import AlgorithmEntry, draft_of, to_toml
+from netsim.scenario import AlgorithmEntry, algorithm_files, draft_of, to_toml
 from netsim.scenario import check as check_tables
 from netsim.scenario.kinds import kinds_of
 from netsim.scenario.sweep import Sweep as SweepTable
@@ -38,8 +40,8 @@ if TYPE_CHECKING:
 _FREE = ("name", "paper", "run", "sweep")
 """Tables of a scenario on which no result depends."""
 
-RUN, SWEEP = "netsim.run", "netsim.sweep"
-"""Names of the keywords of `run` and `sweep` in errors."""
+RUN, SWEEP, RESUME = "netsim.run", "netsim.sweep", "netsim.resume"
+"""Names of the functions in errors about their arguments."""
 
 
 class RunWarning(UserWarning):
@@ -115,14 +117,20 @@ def run(
     NetsimError
         If the run failed on its way; what was written stays readable.
     """
+    require_flags(RUN, timing_only=timing_only, check=check, resume=resume, progress=progress)
+    require_functions(
+        RUN,
+        on_message=(on_message, "MessageEvent -> anything"),
+        on_wakeup=(on_wakeup, "WakeupEvent -> anything"),
+        on_evaluation=(on_evaluation, "EvaluationEvent -> anything"),
+        agent=(agent, "decision -> action"),
+    )
     chosen = as_scenario(scenario, algorithms)
     asked = {"engine": engine, "actors": actors}
     asked = {key: value for key, value in asked.items() if value is not None}
     if asked:
         chosen = chosen.replace(run=asked)
     draft, objects, folders = parts(chosen)
-    if agent is not None and not callable(agent):
-        raise ScenarioError(f"{RUN}: agent = {agent!r}: must be callable, decision -> action")
     if objects and chosen.tables.run.engine == "ray":
         raise ScenarioError(
             f'{draft.path}: [run] engine = "ray": algorithms and components that are objects of '
@@ -145,11 +153,21 @@ def run(
     made: list[Path] = []
 
     def make_folder() -> Path:
-        made.append(runner.claim(_path(out), chosen.tables.name))
+        """Claim the folder; the run stays there wherever the working folder is meanwhile."""
+        claimed = runner.claim(_path(out), chosen.tables.name)
+        made.extend((claimed.absolute(), claimed))
         return made[0]
 
     try:
         with kinds_for(chosen) as kinds, _line(progress) as watch:
+            if agent is not None and not any(
+                algorithm_files.leaves_decisions(kinds[entry.kind])
+                for entry in chosen.tables.algorithm
+            ):
+                raise ScenarioError(
+                    f"{RUN}: agent: no algorithm leaves decisions to an agent (node.decide); leave "
+                    'it out, or play "client_selection", or a method of your own'
+                )
             _require(runner.machine_problems(chosen.tables, draft.path, kinds, timing_only), out)
             played = runner.play(
                 chosen.tables,
@@ -165,9 +183,10 @@ def run(
                 warn=lambda text: warnings.warn(text, RunWarning, stacklevel=4),
             )
     finally:
-        for folder in made:
+        for folder in made[:1]:
             folder_lock.release(folder)
     found = opened_run(made[0], played, chosen)
+    found.folder = made[1]
     for warning in found.warnings:
         warnings.warn(warning, RunWarning, stacklevel=2)
     return found
@@ -192,7 +211,7 @@ def _found_there(
     """
     if out is None:
         raise ScenarioError(f"{RUN}: resume=True: needs out=, the folder to go on with")
-    folder = as_path(out)
+    folder = as_path(out, "out")
     if not runner.has_begun(folder):
         return None
     with kinds_for(scenario) as kinds:
@@ -313,6 +332,7 @@ def sweep(
     RunFailedError
         If a run failed; the others' results are there.
     """
+    require_flags(SWEEP, timing_only=timing_only, progress=progress)
     if only is not None and not _is_part(only):
         told = "is no part; say which, from 1, of how many, such as (3, 8)"
         raise ScenarioError(f"{SWEEP}: only = {only!r}: {told}")
@@ -362,7 +382,9 @@ def resume(
     NetsimError
         If it failed on its way.
     """
-    path = as_path(folder)
+    path = as_path(folder, "folder")
+    require_flags(RESUME, progress=progress)
+    require_functions(RESUME, tell=(tell, "text -> anything"))
     if campaign_resume.has_ended(path):
         return opened_run(path, run_folders(path), scenario)
     told = tell or _say_nothing
@@ -373,7 +395,10 @@ def resume(
     with known as kinds, _line(progress) as watch:
         run = campaign_resume.found(path, kinds)
         with folder_lock.held(path, take_over=True):
-            ending = RunEnding(run.scenario, run.command.figures, run.command.report)
+            figures, page = run.command.figures, run.command.report
+            ending: runner.Ending = campaign_fork.ending_of(run, figures, told) or RunEnding(
+                run.scenario, figures, page
+            )
             played = campaign_resume.play(run, kinds, told, watch, ending=ending)
     return opened_run(path, played, scenario)
 
@@ -456,7 +481,7 @@ def _require(problems: list[str], out: str | Path | None) -> None:
 
 
 def _path(out: str | Path | None) -> Path | None:
-    return None if out is None else as_path(out)
+    return None if out is None else as_path(out, "out")
 
 
 def _say_nothing(text: str) -> None:
