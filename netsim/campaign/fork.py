@@ -47,7 +47,7 @@ class Fork:
 
     @property
     def told(self) -> dict[str, Any]:
-        """What the folder of an unfinished fork keeps of it."""
+        """Record of it that the folder of an unfinished fork keeps."""
         return {
             "original": str(self.original.resolve()),
             "at_s": self.at_s,
@@ -160,7 +160,7 @@ def forked(
 
 
 def ending_of(run: Unfinished, figures: bool, tell: Callable[[str], object]) -> "ForkEnding | None":
-    """What completes an unfinished run that is a fork; None: it is none, or can't be compared.
+    """Ending of an unfinished run that is a fork; None: it is none, or can't be compared.
 
     Parameters
     ----------

@@ -201,8 +201,8 @@ def _edits(folder: Path, modules: Mapping[str, ModuleType]) -> Edits:
     """Changes in a `scenario.toml` since it was written: before and now, by key."""
     from netsim.engine.checkpoints.journal import Journal
 
-    path, kept = run_folder.scenario_file(folder), Journal(folder).scenario()
-    if kept is None or not path.is_file():
+    kept = Journal(folder).scenario()  # of what has ended there is none
+    if kept is None or not (path := run_folder.scenario_file(folder)).is_file():
         return {}
     if _holds(path, kept.text) or checksums.sha256(path) in kept.instead_of:
         return {}

@@ -194,7 +194,7 @@ def whole(path: Path) -> Iterator[Path]:
 
 
 def place_problem(path: Path) -> str | None:
-    """Why no file or folder can be made at a path, or None. Makes none, and looks at none there."""
+    """Reason why no file or folder can be made at a path, or None. Makes none."""
     try:
         for above in path.absolute().parents:
             try:

@@ -1,4 +1,4 @@
-"""What can't be is refused by argument and value before anything is written, whatever its type."""
+"""Arguments that can't be are refused by name and value before anything is written."""
 
 import numpy as np
 import pytest
