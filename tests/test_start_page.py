@@ -61,3 +61,13 @@ def test_the_folder_that_the_page_shows_is_what_a_run_writes():
     described = (Path(__file__).resolve().parents[1] / "docs/run_folder.md").read_text()
     assert folders
     assert all(f"`{folder}/`" in described for folder in folders)
+
+
+def test_the_columns_that_the_page_explains_are_those_of_the_table():
+    """The table that the quickstart ends with stands on its own page, as it was printed."""
+    explained = PAGE.partition("| column | meaning |")[2].partition("\n\n")[0]
+    names = re.findall(r"`([^`]+)`", "\n".join(r.split("|")[1] for r in explained.split("\n")[2:]))
+    other = Path(__file__).resolve().parents[1] / "docs/quickstart.md"
+    table = other.read_text(encoding="utf-8").partition("```text\n")[2]
+    heading = table.partition("\n")[0].split()
+    assert names == heading

@@ -1,14 +1,17 @@
 """Fork a run: play it again with a change from one instant on, and compare the two."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from netsim.campaign.resume import Unfinished
 from netsim.engine import runner
-from netsim.errors import ScenarioError
+from netsim.errors import ScenarioError, one_line
 from netsim.recording import run_folder
-from netsim.recording.summary import load, run_folders
+from netsim.recording.as_written import require_tables, require_written
+from netsim.recording.schema import TABLES
+from netsim.recording.summary import json_value, load, run_folders
 from netsim.scenario import Scenario, check, draft_of
 from netsim.scenario.draft import Draft, flat_paths, parse_assignment, said
 from netsim.scenario.file_paths import with_absolute_paths
@@ -41,6 +44,15 @@ class Fork:
     path: str
     scenario: Scenario
     timing_only: bool
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """Record of it that the folder of an unfinished fork keeps."""
+        return {
+            "original": str(self.original.resolve()),
+            "at_s": self.at_s,
+            "set": json_value(self.change),
+        }
 
 
 def prepare(
@@ -88,6 +100,9 @@ def prepare(
     out_problem = runner.out_problem(out) if out is not None else None
     if problems or out_problem:
         raise ScenarioError("\n".join([*problems, *([out_problem] if out_problem else [])]))
+    run_folder.summary(original)  # what the end compares, before all of it is played
+    require_written(original / run_folder.NODES, run_folder.NODES)
+    require_tables(original, TABLES)
     return Fork(original, float(at_s), change, draft.path, scenario, timing_only)
 
 
@@ -142,6 +157,34 @@ def forked(
         changes.append({"at_s": at_s, "set": change})
     draft.raw["changes"] = sorted(changes, key=lambda c: float(c["at_s"]))
     return draft, change
+
+
+def ending_of(run: Unfinished, figures: bool, tell: Callable[[str], object]) -> "ForkEnding | None":
+    """Ending of an unfinished run that is a fork; None: it is none, or can't be compared.
+
+    Parameters
+    ----------
+    run : Unfinished
+    figures : bool
+    tell : callable
+        Told in words why a fork can't be compared.
+    """
+    told = run.command.fork
+    if told is None:
+        return None
+    try:
+        original, at_s, change = Path(told["original"]), float(told["at_s"]), dict(told["set"])
+        run_folder.summary(original)
+        require_tables(original, TABLES)
+    except (ScenarioError, OSError, KeyError, TypeError, ValueError) as problem:
+        tell(
+            f"{run.folder}: is a fork, and its original can't be read ({one_line(problem)}): it is "
+            "played to its end, without fork.json, which compares the two; netsim compare does so "
+            "once the original is there"
+        )
+        return None
+    timing_only = run.command.timing_only
+    return ForkEnding(Fork(original, at_s, change, run.path, run.scenario, timing_only), figures)
 
 
 class ForkEnding:

@@ -14,6 +14,7 @@ from netsim.engine import runner
 from netsim.engine.checkpoints.command import FILE, FOLDER, SCENARIO, Command
 from netsim.errors import ScenarioError, one_line
 from netsim.recording import checksums, folder_lock, run_folder, status
+from netsim.recording.json_files import json_file
 from netsim.recording.parquet_parts import part_files
 from netsim.recording.schema import TABLES
 from netsim.recording.summary import json_text, write_json
@@ -231,8 +232,8 @@ def _edits(folder: Path, modules: Mapping[str, ModuleType]) -> Edits:
     """Changes in a `scenario.toml` since it was written: before and now, by key."""
     from netsim.engine.checkpoints.journal import Journal
 
-    path, kept = run_folder.scenario_file(folder), Journal(folder).scenario()
-    if kept is None or not path.is_file():
+    kept = Journal(folder).scenario()  # of what has ended there is none
+    if kept is None or not (path := run_folder.scenario_file(folder)).is_file():
         return {}
     if _holds(path, kept.text) or checksums.sha256(path) in kept.instead_of:
         return {}
@@ -550,7 +551,7 @@ def _allow_notes(path: Path, written: dict[str, str]) -> None:
         Digests of the checkpoint's files; changed.
     """
     try:
-        environment, digest = run_folder.json_file(path), checksums.sha256(path)
+        environment, digest = json_file(path), checksums.sha256(path)
     except (OSError, ScenarioError):
         return  # told with the others
     notes = environment.get("resumed")
@@ -567,7 +568,7 @@ def _allow_notes(path: Path, written: dict[str, str]) -> None:
 def _note(path: Path, resumed: Mapping[str, Any]) -> None:
     """Add to `environment.json` that a run has gone on, and with what."""
     try:
-        environment = run_folder.json_file(path)
+        environment = json_file(path)
     except (FileNotFoundError, ScenarioError):
         return  # the run itself does not need it
     environment["resumed"] = [*environment.get("resumed", []), resumed]

@@ -26,7 +26,8 @@ from netsim.campaign import made_of
 from netsim.engine import runner
 from netsim.engine.checkpoints import command
 from netsim.errors import FolderBusyError, ScenarioError
-from netsim.recording import checksums, folder_lock, run_folder, status, summary
+from netsim.recording import as_written, checksums, folder_lock, run_folder, status, summary
+from netsim.recording.json_files import json_file
 from netsim.recording.whole_files import write_text
 from netsim.scenario import Scenario, to_toml
 from netsim.scenario.file import ORDERED
@@ -246,7 +247,8 @@ def definition(folder: Path) -> dict[str, Any]:
     if (folder / command.FOLDER / command.FILE).is_file():
         return {}
     try:
-        tables = run_folder.scenario_tables(folder)
+        with as_written.as_it_is():  # a sweep that goes on says which keys have changed
+            tables = run_folder.scenario_tables(folder)
     except ScenarioError:
         return {}
     return tables if isinstance(tables.get("sweep"), dict) else {}
@@ -375,7 +377,7 @@ def said_there(top: Path) -> dict[str, Any]:
         If that can't be read.
     """
     try:
-        return run_folder.json_file(top / ARGUMENTS)
+        return json_file(top / ARGUMENTS)
     except (FileNotFoundError, ScenarioError) as problem:
         told = f" ({problem})" if isinstance(problem, ScenarioError) else ""
         raise ScenarioError(

@@ -17,8 +17,9 @@ from netsim.campaign import grid, sweep_folder
 from netsim.campaign.sweep_folder import definition
 from netsim.engine.runner import RunFailedError
 from netsim.errors import ScenarioError, one_line
-from netsim.recording import run_folder, summary_fields
+from netsim.recording import summary_fields
 from netsim.recording.csv_files import write_csv
+from netsim.recording.json_files import json_file
 from netsim.recording.main_metric import ACCURACY, MainMetric
 from netsim.recording.summary import load
 from netsim.recording.unlike_runs import changed_in
@@ -219,7 +220,7 @@ def is_search(folder: Path, minus: str = "") -> bool:
 def recorded(top: Path) -> list[dict[str, Any]]:
     """The trials of a sweep's folder: `point algorithm values state score` of each."""
     try:
-        found: Any = run_folder.json_file(top / TRIALS)
+        found: Any = json_file(top / TRIALS)
     except (FileNotFoundError, ScenarioError):
         return []
     needed = {"point", "state", "values"}

@@ -1,5 +1,6 @@
 """End of a command: errors and exit codes."""
 
+import errno
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,13 +8,16 @@ from contextlib import contextmanager
 import typer
 from rich.text import Text
 
-from netsim.errors import NetsimError, ScenarioError
+from netsim.errors import NetsimError, ScenarioError, one_line
 from netsim.terminal.consoles import err, loading, out, waiting
 
 __all__ = ["err", "loading", "out", "problems", "reported", "waiting"]
 
 DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 THE_RUN = "the run failed"
+
+_OF_A_NAME = (errno.ENAMETOOLONG, errno.ELOOP, errno.EILSEQ)
+"""Refusals of the system that are about a name, which is input, and about no file."""
 
 _MOST_LINES, _LONGEST_LINE = 200, 2_000
 
@@ -45,6 +49,12 @@ def reported(debug: bool = False, title: str = "failed") -> Iterator[None]:
     except (typer.Exit, typer.Abort):
         raise
     except Exception as error:
+        if isinstance(error, OSError) and error.errno in _OF_A_NAME and error.filename:
+            name = one_line(error.filename)
+            shown = name if len(name) < 300 else f"{name[:100]}..."
+            problems([f"{shown}: {error.strerror}; name another one"])
+            _show_traceback(debug)
+            raise typer.Exit(BAD_INPUT) from None
         _say(title, _failure(error))
         _show_traceback(debug)
         raise typer.Exit(FAILED) from None

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import torch
 
 from netsim.errors import ScenarioError
+from netsim.learning import ambient
 from netsim.node.decisions import Abandoned
 
 COLLECTED_EVERY = (20_000, 20, 100)
@@ -70,7 +71,8 @@ def of_runs(tf32: bool) -> Iterator[None]:
         _under_way.append(tf32)
     torch.set_num_threads(1)
     try:
-        yield
+        with ambient.as_new():
+            yield
     except Abandoned as ended:
         traceback.clear_frames(ended.__traceback__)  # nobody looks at it: `collect` frees the run
         raise

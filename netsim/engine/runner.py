@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from traceback import clear_frames
 from types import ModuleType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from netsim.engine import component_record
 from netsim.engine.checkpoints import command
@@ -359,6 +359,7 @@ def play(
     ending: Ending | None = None,
     warn: Callable[[str], object] | None = None,
     agent: "Agent | None" = None,
+    fork: "Mapping[str, Any] | None" = None,
 ) -> list[Path]:
     """Build the world and play every algorithm on it.
 
@@ -391,6 +392,8 @@ def play(
         Told, before anything is played, if memory may not suffice.
     agent : callable or None
         Takes the decisions that algorithms leave to an agent; None: their policies do.
+    fork : mapping or None
+        What it is a fork of, see `Command`.
 
     Returns
     -------
@@ -420,7 +423,7 @@ def play(
     try:
         component_record.remember(folder, components)
         drawn = ending.drawn if ending else (True, True)
-        Command(sub_folders, timing_only, *drawn, agent is not None).write(folder)
+        Command(sub_folders, timing_only, *drawn, agent is not None, fork).write(folder)
         if sub_folders:
             Journal(folder).keep_scenario(to_toml(scenario))
             write_text(folder / "scenario.toml", to_toml(scenario))

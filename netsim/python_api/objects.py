@@ -17,10 +17,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
 
-import numpy as np
 from pydantic import create_model
 
 from netsim.errors import ScenarioError
+from netsim.python_api.arguments import require_ordered
 from netsim.registry import TAGS, Component, family_of, shipped_family, tag_of
 from netsim.scenario import forgotten_yields
 from netsim.scenario.algorithm_contract import contract_problems, with_own_params
@@ -113,8 +113,9 @@ class Naming:
             }
         if isinstance(value, list | tuple):
             return [self.plain(inner, (*path, i)) for i, inner in enumerate(value)]
-        if isinstance(value, np.generic | np.ndarray):
-            return value.tolist()
+        if callable(as_list := getattr(value, "tolist", None)):  # of NumPy, PyTorch, pandas
+            return as_list()
+        require_ordered(value, ".".join(map(str, path)))
         return str(value) if isinstance(value, Path) else value
 
     def swept(self, over: Mapping[str, Any], ranges: bool = False) -> dict[str, Any]:
@@ -147,6 +148,7 @@ class Naming:
                     f"netsim.sweep: {dotted} = {values!r}: is one value; put those to play into a "
                     f"list: [{values!r}]"
                 )
+            require_ordered(values, f"netsim.sweep: {dotted}")
             path = tuple(dotted.split("."))
             found[dotted] = [self.plain(value, path) for value in values]
         return found

@@ -13,19 +13,21 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal
 
 from netsim.campaign import folder_rotation, made_of, sweep_folder, sweeping
+from netsim.campaign import fork as campaign_fork
 from netsim.campaign import resume as campaign_resume
 from netsim.campaign.ending import RunEnding
 from netsim.engine import component_record, runner
 from netsim.engine.runner import Watch
 from netsim.errors import AlteredError, FolderBusyError, RunWarning, ScenarioError
 from netsim.node.decisions import Decision
+from netsim.python_api.arguments import as_path, require_flags, require_functions
 from netsim.python_api.objects import Naming
 from netsim.python_api.runs import Run, Sweep, opened_run, opened_sweep
-from netsim.python_api.scenario import Scenario, as_path, as_scenario, changed, kinds_for, parts
+from netsim.python_api.scenario import Scenario, as_scenario, changed, kinds_for, parts
 from netsim.recording import folder_lock, run_folder, status
 from netsim.recording.observers import EvaluationEvent, MessageEvent, Observers, WakeupEvent
 from netsim.recording.summary import run_folders
-from netsim.scenario import AlgorithmEntry, draft_of, to_toml
+from netsim.scenario import AlgorithmEntry, algorithm_files, draft_of, to_toml
 from netsim.scenario import check as check_tables
 from netsim.scenario.kinds import kinds_of
 from netsim.scenario.sweep import Sweep as SweepTable
@@ -38,8 +40,8 @@ if TYPE_CHECKING:
 _FREE = ("name", "paper", "run", "sweep")
 """Tables of a scenario on which no result depends."""
 
-RUN, SWEEP = "netsim.run", "netsim.sweep"
-"""Names of the keywords of `run` and `sweep` in errors."""
+RUN, SWEEP, RESUME = "netsim.run", "netsim.sweep", "netsim.resume"
+"""Names of the functions in errors about their arguments."""
 
 
 def run(
@@ -111,14 +113,20 @@ def run(
     NetsimError
         If the run failed on its way; what was written stays readable.
     """
+    require_flags(RUN, timing_only=timing_only, check=check, resume=resume, progress=progress)
+    require_functions(
+        RUN,
+        on_message=(on_message, "MessageEvent -> anything"),
+        on_wakeup=(on_wakeup, "WakeupEvent -> anything"),
+        on_evaluation=(on_evaluation, "EvaluationEvent -> anything"),
+        agent=(agent, "decision -> action"),
+    )
     chosen = as_scenario(scenario, algorithms)
     asked = {"engine": engine, "actors": actors}
     asked = {key: value for key, value in asked.items() if value is not None}
     if asked:
         chosen = chosen.replace(run=asked)
     draft, objects, folders = parts(chosen)
-    if agent is not None and not callable(agent):
-        raise ScenarioError(f"{RUN}: agent = {agent!r}: must be callable, decision -> action")
     _require_at_home(draft.path, objects, chosen.tables.run.engine)
     if chosen.tables.sweep is not None:
         raise ScenarioError(
@@ -134,12 +142,23 @@ def run(
         if there is not None:
             return there
     with folder_lock.released() as made:
+        claimed: list[Path] = []
 
         def make_folder() -> Path:
-            made.append(runner.claim(_path(out), chosen.tables.name))
+            """Claim the folder; the run stays there wherever the working folder is meanwhile."""
+            claimed.append(runner.claim(_path(out), chosen.tables.name))
+            made.append(claimed[0].absolute())
             return made[0]
 
         with kinds_for(chosen) as kinds, _line(progress) as watch:
+            if agent is not None and not any(
+                algorithm_files.leaves_decisions(kinds[entry.kind])
+                for entry in chosen.tables.algorithm
+            ):
+                raise ScenarioError(
+                    f"{RUN}: agent: no algorithm leaves decisions to an agent (node.decide); leave "
+                    'it out, or play "client_selection", or a method of your own'
+                )
             _require(runner.machine_problems(chosen.tables, draft.path, kinds, timing_only), out)
             played = runner.play(
                 chosen.tables,
@@ -155,6 +174,7 @@ def run(
                 warn=lambda text: warnings.warn(text, RunWarning, stacklevel=4),
             )
     found = opened_run(made[0], played, chosen)
+    found.folder = claimed[0]
     for warning in found.warnings:
         warnings.warn(warning, RunWarning, stacklevel=2)
     return found
@@ -202,7 +222,7 @@ def _found_there(
     """
     if out is None:
         raise ScenarioError(f"{RUN}: resume=True: needs out=, the folder to go on with")
-    folder = as_path(out)
+    folder = as_path(out, "out")
     if not runner.has_begun(folder):
         return None
     with kinds_for(scenario) as kinds:
@@ -323,6 +343,7 @@ def sweep(
     RunFailedError
         If a run failed; the others' results are there.
     """
+    require_flags(SWEEP, timing_only=timing_only, progress=progress)
     if only is not None and not _is_part(only):
         told = "is no part; say which, from 1, of how many, such as (3, 8)"
         raise ScenarioError(f"{SWEEP}: only = {only!r}: {told}")
@@ -378,7 +399,9 @@ def resume(
     NetsimError
         If it failed on its way.
     """
-    path = as_path(folder)
+    path = as_path(folder, "folder")
+    require_flags(RESUME, progress=progress)
+    require_functions(RESUME, tell=(tell, "text -> anything"))
     if campaign_resume.has_ended(path):
         return opened_run(path, run_folders(path), scenario)
     told = tell or _say_nothing
@@ -391,7 +414,10 @@ def resume(
         if scenario is not None:
             _require_at_home(path, parts(scenario)[1], run.scenario.run.engine)
         with folder_lock.held(path, take_over=True):
-            ending = RunEnding(run.scenario, run.command.figures, run.command.report)
+            figures, page = run.command.figures, run.command.report
+            ending: runner.Ending = campaign_fork.ending_of(run, figures, told) or RunEnding(
+                run.scenario, figures, page
+            )
             played = campaign_resume.play(run, kinds, told, watch, ending=ending)
     return opened_run(path, played, scenario)
 
@@ -474,7 +500,7 @@ def _require(problems: list[str], out: str | Path | None) -> None:
 
 
 def _path(out: str | Path | None) -> Path | None:
-    return None if out is None else as_path(out)
+    return None if out is None else as_path(out, "out")
 
 
 def _say_nothing(text: str) -> None:

@@ -10,8 +10,9 @@ import pandas as pd
 
 from netsim.campaign import sweep_results
 from netsim.errors import ScenarioError, one_line
+from netsim.python_api.arguments import as_path
 from netsim.python_api.plots import Plots, SweepPlots
-from netsim.python_api.scenario import Scenario, as_path, load
+from netsim.python_api.scenario import Scenario, load
 from netsim.recording import run_folder
 from netsim.recording.reader import RunFolder
 from netsim.recording.run_warnings import warnings_of
@@ -71,6 +72,7 @@ class Run:
 
     def __getitem__(self, algorithm: str) -> "Run":
         """The runs of one algorithm."""
+        algorithm = str(algorithm)
         chosen = [run for run in self._runs if run.labels["algorithm"] == algorithm]
         if not chosen:
             raise KeyError(
@@ -120,7 +122,7 @@ class Run:
         RunWarning
             Names the runs that have not; the curves are of the others.
         """
-        return frames.curves(self._runs, metric)
+        return frames.curves(self._runs, str(metric))
 
     @property
     def messages(self) -> pd.DataFrame:
@@ -258,7 +260,12 @@ class Run:
         ScenarioError
             If there are no pairs, or the metric was not measured.
         """
-        return frames.compare(self._runs, other._runs, metric, at_s)
+        if not isinstance(other, Run):
+            raise ScenarioError(
+                f"compare: other = {one_line(repr(other))[:200]}: must be a Run, as "
+                "netsim.open(folder) gives it"
+            )
+        return frames.compare(self._runs, other._runs, str(metric), at_s)
 
     def explain(self, node: int | None = None) -> pd.DataFrame:
         """Return what limited the runs, or what happened to one node, as `netsim explain` tells it.
@@ -371,7 +378,7 @@ def open_folder(folder: str | Path) -> Run:
     ScenarioError
         If no finished run is there.
     """
-    path = as_path(folder)
+    path = as_path(folder, "folder")
     if sweep_results.is_sweep(path):
         return opened_sweep(path, None)
     return opened_run(path, run_folders(path), None)

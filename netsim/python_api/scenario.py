@@ -7,6 +7,7 @@ from typing import Any
 
 from netsim.campaign import grid
 from netsim.errors import ScenarioError
+from netsim.python_api.arguments import as_path, require_ordered
 from netsim.python_api.objects import Naming, Objects, dotted_key
 from netsim.registry import did_you_mean
 from netsim.scenario import Scenario as Tables
@@ -18,7 +19,6 @@ from netsim.scenario.kinds import Kinds, keys_on_disk, kinds_of, objects_in_forc
 from netsim.scenario.labels import shown
 from netsim.terminal.progress import headline
 from netsim.traces.bounded_toml import require_plain
-from netsim.traces.files import spelt_out
 
 STATED = "Scenario"
 """Name in errors of a scenario that no file states."""
@@ -185,7 +185,7 @@ def load(scenario: str | Path, /, *, components: Folders = (), **overrides: Any)
     2.0
     """
     folders = _paths(components)
-    draft = draft_of(str(as_path(scenario)), (), kinds_of(folders))
+    draft = draft_of(str(as_path(scenario, "scenario")), (), kinds_of(folders))
     return _changed(draft, Objects(), folders, overrides)
 
 
@@ -210,6 +210,7 @@ def as_scenario(scenario: Scenario | str | Path, algorithms: Iterable[Any] | Non
         raise ScenarioError(
             f"algorithms = {algorithms!r}: must be a list, also of one algorithm: [{algorithms!r}]"
         )
+    require_ordered(algorithms, "algorithms")
     return scenario.replace(algorithm=list(algorithms))
 
 
@@ -245,15 +246,10 @@ def _known(objects: Objects, folders: tuple[Path, ...]) -> Iterator[Kinds]:
         yield kinds_of(folders)
 
 
-def as_path(given: str | Path) -> Path:
-    """A path that was given, with the home folder for `~`."""
-    return spelt_out(str(Path(given)))
-
-
 def _paths(components: Folders) -> tuple[Path, ...]:
     if isinstance(components, str | Path):
         components = (components,)
-    return tuple(as_path(folder) for folder in components)
+    return tuple(as_path(folder, "components") for folder in components)
 
 
 def _changed(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from netsim.errors import AlteredError, ScenarioError
 from netsim.recording.folder_lock import OF_OTHERS
-from netsim.recording.run_folder import json_file
+from netsim.recording.json_files import json_file
 from netsim.recording.whole_files import Digests, write_text, written_into
 from netsim.traces.bounded import kind_problem, opened
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from netsim.errors import ScenarioError, one_line
 from netsim.recording import metrics as measures
 from netsim.recording import run_folder, status
+from netsim.recording.as_written import require_written
 from netsim.recording.main_metric import MainMetric
 from netsim.recording.parquet_parts import Rows
 from netsim.recording.summary import load
@@ -27,6 +28,19 @@ Places = Callable[[Sequence[float]], NDArray[np.float64] | None]
 """Times [s] -> positions [m] at each of them, (times, nodes, 2 or 3); None where nobody moves."""
 _ITS_OWN = ("name", "seed", "run", "sweep", "paper")
 """Keys of a scenario in which seeds of one curve may differ."""
+
+
+def _summary(folder: Path) -> dict[str, Any]:
+    path = folder / "summary.json"
+    if path.exists():
+        return load(folder)
+    require_written(path, path.name)
+    return {}
+
+
+def _no_scenario(folder: Path) -> dict[str, Any]:
+    run_folder.scenario_file(folder)  # refused where the run had written one
+    return {}
 
 
 def nowhere(_: Sequence[float]) -> None:
@@ -95,7 +109,7 @@ class RunFolder:
             run.__dict__["summary"] = load(folder)
         except ScenarioError:
             state = status.read(folder).get("state")
-            if state is None or (folder / "summary.json").exists():
+            if state in (None, "done") or (folder / "summary.json").exists():
                 raise
             raise ScenarioError(
                 f'{folder / "status.json"}: state = "{state}": only a run that has ended is drawn; '
@@ -115,6 +129,8 @@ class RunFolder:
         """
         run = RunFolder(folder)
         told = run.summary, run.status  # both are read, so that neither is broken in silence
+        if any(told):
+            require_written(folder / run_folder.NODES, run_folder.NODES)
         if not any(told) or not is_file(folder / run_folder.NODES):
             raise ScenarioError(f"{one_line(folder)}: not the folder of a run that has begun")
         return run
@@ -124,8 +140,7 @@ class RunFolder:
     @cached_property
     def summary(self) -> dict[str, Any]:
         """`summary.json`; empty where the run has not ended."""
-        there = (self.folder / "summary.json").exists()
-        return self._read(load, {}) if there else {}
+        return self._read(_summary, {})
 
     @cached_property
     def status(self) -> dict[str, Any]:
@@ -141,7 +156,7 @@ class RunFolder:
     def scenario(self) -> Mapping[str, Any]:
         """`scenario.toml`, see `run_folder.scenario`."""
         if self.faults is not None and not (self.folder / "scenario.toml").exists():
-            return {}
+            return self._read(_no_scenario, {})
         return self._read(run_folder.scenario, {})
 
     @cached_property

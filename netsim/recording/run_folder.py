@@ -1,12 +1,12 @@
 """Tables and JSON files of a run folder, read as data that anybody may have written.
 
 Every command that takes a run reads it here. A table is what `netsim.recording.schema` says, a
-JSON file what `FILES` says: columns, types, ranges and ids are checked, and anything else is
-refused in one sentence that names file, column and row. Links, pipes and devices are not opened,
-sizes are looked at before anything is read, and nothing that is read is ever executed.
+JSON file what `json_files.FILES` says: columns, types, ranges and ids are checked, and anything
+else is refused in one sentence that names file, column and row. Of a run that has ended a file that
+is not what the run has written is refused, too (`as_written`). Links, pipes and devices are not
+opened, sizes are looked at before anything is read, and nothing that is read is ever executed.
 """
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -16,9 +16,9 @@ import numpy as np
 import pyarrow as pa
 
 from netsim.errors import ScenarioError, one_line
+from netsim.recording.as_written import parts_of, require_written
 from netsim.recording.forms import (
     ANY,
-    FLAG,
     MAYBE,
     NUMBER,
     TEXT,
@@ -27,7 +27,8 @@ from netsim.recording.forms import (
     declared,
     require_form,
 )
-from netsim.recording.parquet_parts import Rows, arrays, join, part_files
+from netsim.recording.json_files import json_file
+from netsim.recording.parquet_parts import Rows, arrays, join
 from netsim.recording.schema import IN_ORDER, NODE_COLUMNS, TABLES, WHY_MISSING
 from netsim.recording.table_check import TableCheck, refused
 from netsim.traces import bounded
@@ -35,12 +36,11 @@ from netsim.traces.bounded_tables import rows_of
 from netsim.traces.bounded_toml import read_toml
 from netsim.traces.files import is_file
 
-NODES, SEALED = "nodes.parquet", "checksums.json"
+NODES = "nodes.parquet"
 MOST_NODES = 1_000_000
 """A run has fewer nodes."""
 MOST_BYTES, MOST_GROWTH = 1 << 28, 100
 """A table may take so much memory, or so many times what its files have."""
-MOST_JSON_BYTES = 1 << 26
 
 # -- tables --------------------------------------------------------------------------------------
 
@@ -53,38 +53,7 @@ def has(folder: Path, name: str) -> bool:
     ScenarioError
         If parts of it are missing that the run has written, or others lie there.
     """
-    return bool(_parts_of(folder, name))
-
-
-def _parts_of(folder: Path, name: str) -> list[Path]:
-    """The parts of a table, which are those of its list of checksums where the run has ended."""
-    found = part_files(folder / name)
-    listed = folder / SEALED
-    if listed.is_file():
-        told = listed.lstat()
-        written = _sealed(listed, told.st_ino, told.st_mtime_ns, told.st_size)
-        there = {f"{name}/{path.name}" for path in found}
-        for part in sorted(there.symmetric_difference(n for n in written if _is_in(n, name))):
-            what = (
-                "is none that the run has written; take it out"
-                if part in there
-                else "is missing, which the run has written; put it back, or play the run again"
-            )
-            raise ScenarioError(
-                f"{one_line(folder / part)}: {what} (netsim verify {one_line(folder)} names all "
-                "that has changed)"
-            )
-    return found
-
-
-def _is_in(name: str, table: str) -> bool:
-    return name.startswith(f"{table}/") and name.endswith(".parquet")
-
-
-@lru_cache(maxsize=64)
-def _sealed(path: Path, *_: int) -> frozenset[str]:
-    """Names in a list of checksums, looked up once as long as the file is the same."""
-    return frozenset(json_file(path, most_bytes=MOST_BYTES).get("sha256", ()))
+    return bool(parts_of(folder, name))
 
 
 def rows(folder: Path, name: str, first: int | None = None) -> int:
@@ -105,7 +74,7 @@ def rows(folder: Path, name: str, first: int | None = None) -> int:
         If one can't be read.
     """
     found = 0
-    for path in _parts_of(folder, name)[:first]:
+    for path in parts_of(folder, name)[:first]:
         with refused(path):
             found += rows_of(path)
     return found
@@ -130,6 +99,7 @@ def count(folder: Path) -> int | None:
     try:
         told = path.lstat()
     except (OSError, ValueError):
+        require_written(path, NODES)
         return None
     found = _rows_of(path, told.st_ino, told.st_mtime_ns, told.st_size)
     if found > MOST_NODES:
@@ -190,7 +160,7 @@ def tables(folder: Path, name: str, columns: Sequence[str] | None = None) -> Ite
     ScenarioError
         If a part is not what `schema` says.
     """
-    paths = _parts_of(folder, name)
+    paths = parts_of(folder, name)
     if not paths:
         return
     if (folder / name).is_symlink():
@@ -200,6 +170,7 @@ def tables(folder: Path, name: str, columns: Sequence[str] | None = None) -> Ite
     left = max(MOST_BYTES, MOST_GROWTH * sum(map(_size, paths)))
     for path in paths:
         found = check.part(path, columns)
+        require_written(path, f"{name}/{path.name}")
         left -= found.nbytes
         if left < 0:
             raise ScenarioError(
@@ -282,6 +253,7 @@ def node_table(folder: Path) -> Any:
     """
     path = folder / NODES
     found = TableCheck(NODE_COLUMNS, MOST_NODES).part(path, None)
+    require_written(path, NODES)
     ids = found["node"].to_numpy()
     wrong = ids != np.arange(len(ids))
     if wrong.any():
@@ -319,61 +291,6 @@ _BLOCK = {
     "best": {"t_s": MAYBE, "mean": MAYBE, "std": MAYBE},
 }
 """Form of a metric's entry in the summary."""
-FILES: dict[str, Form] = {
-    "summary.json": {
-        "name": TEXT,
-        "algorithm": TEXT,
-        "seed": WHOLE,
-        "nodes": WHOLE,
-        "task": {"kind": TEXT, "metric": TEXT, "lower": [TEXT]},
-        "virtual_s": NUMBER,
-        "wall_s": NUMBER,
-        "energy_j": MAYBE,
-        "local_steps": MAYBE,
-        "models_sent": MAYBE,
-        "messages": {"*": MAYBE},
-        "delay": {"mean_s": MAYBE, "p50_s": MAYBE, "p95_s": MAYBE},
-        "staleness": {"mean_s": MAYBE},
-        "uses": {"*": MAYBE},
-        "wakes": {"*": MAYBE},
-        "counts": {"*": WHOLE},
-        "graph": {"*": ANY, "sparsity": MAYBE, "asymmetry": MAYBE},
-        "engine": {"one_by_one": {"*": TEXT}, "ways": {"*": TEXT}, "evaluation_wall_s": NUMBER},
-        "topology": {"*": WHOLE},
-        "diverged": [{"t_s": NUMBER, "node": WHOLE, "job": TEXT}],
-        "diverged_by_message": [{"t_s": NUMBER, "node": WHOLE, "sender": WHOLE}],
-        "changes": [{"at_s": NUMBER, "unread": [TEXT]}],
-        "warnings": [TEXT],
-        "time_s": {"*": [NUMBER]},
-    },
-    "status.json": {"state": TEXT, "virtual_s": NUMBER, "error": TEXT},
-    "environment.json": {
-        "timing_only": FLAG,
-        "assumptions": [TEXT],
-        "routes": {"*": {"advice": TEXT}},
-        "resumed": [ANY],
-        "packages": {"*": ANY},
-        "inputs": [{"file": TEXT, "bytes": WHOLE, "sha256": TEXT}],
-        "algorithm": [{"file": TEXT, "bytes": WHOLE, "sha256": TEXT}],
-        "components": [{"file": TEXT, "bytes": WHOLE, "sha256": TEXT}],
-    },
-    "sweep.json": {
-        "netsim": TEXT,
-        "timing_only": FLAG,
-        "algorithms": {"*": TEXT},
-        "components": {"*": TEXT},
-    },
-    "trials.json": [
-        {"point": TEXT, "algorithm": TEXT, "values": {"*": ANY}, "state": TEXT, "score": MAYBE}
-    ],
-    "command.json": {"sub_folders": FLAG, "timing_only": FLAG, "figures": FLAG, "report": FLAG},
-    "scenario.json": {"scenario": TEXT, "instead_of": [TEXT]},
-    "ended.json": {"virtual_s": NUMBER, "written": {"*": TEXT}},
-    "checksums.json": {"sha256": {"*": TEXT}},
-    "checkpoint.json": {"sha256": TEXT, "checkpoint": TEXT},
-}
-"""Forms of the JSON files of runs and sweeps, as far as they are read."""
-
 _SCENARIO: Form = {
     "name": TEXT,
     "seed": WHOLE,
@@ -396,39 +313,6 @@ _SCENARIO: Form = {
 """Form of a run's scenario, as far as it is read without being checked as a scenario."""
 
 
-def json_file(path: Path, form: Form = None, most_bytes: int = MOST_JSON_BYTES) -> dict[str, Any]:
-    """A JSON file of a folder of runs.
-
-    Parameters
-    ----------
-    path : Path
-    form : Form, optional
-        What it holds; None: what `FILES` says of its name.
-    most_bytes : int
-        A larger one is refused before it is read.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is none.
-    ScenarioError
-        If it is no plain file, too large, no JSON, or holds other things.
-    """
-    label = one_line(path)
-    try:
-        content = bounded.content(path, label, most_bytes, follow_links=False)
-        found = json.loads(content, parse_constant=_no_number)
-    except FileNotFoundError:
-        raise
-    except OSError as problem:
-        raise ScenarioError(f"{label}: can't be read: {problem.strerror or problem}") from None
-    except (ValueError, RecursionError) as problem:
-        raise ScenarioError(f"{label}: not JSON: {one_line(problem)[:200]}") from None
-    form = FILES[path.name] if form is None else form
-    require_form(label, "", found, form)
-    return found  # type: ignore[no-any-return]
-
-
 def summary(folder: Path) -> dict[str, Any]:
     """`summary.json` of a run that has ended.
 
@@ -441,12 +325,14 @@ def summary(folder: Path) -> dict[str, Any]:
     try:
         found = json_file(path)
     except FileNotFoundError:
+        require_written(path, path.name)
         raise ScenarioError(
             f"{one_line(folder)}: not the folder of a finished run: no summary.json"
         ) from None
     for name, block in found.items():
         if isinstance(block, dict) and "mean" in block:
             require_form(str(path), name, block, _BLOCK)
+    require_written(path, path.name)
     return found
 
 
@@ -472,10 +358,14 @@ def environment(folder: Path) -> dict[str, Any]:
     ScenarioError
         If it is not what a run writes.
     """
+    path = folder / "environment.json"
     try:
-        return json_file(folder / "environment.json")
+        found = json_file(path)
     except FileNotFoundError:
+        require_written(path, path.name)
         return {}
+    require_written(path, path.name)
+    return found
 
 
 def scenario(folder: Path) -> dict[str, Any]:
@@ -577,14 +467,11 @@ def scenario_file(folder: Path) -> Path:
     Raises
     ------
     ScenarioError
-        If it is one.
+        If it is one, or, of a run that has ended, is not what the run has written.
     """
     path = folder / "scenario.toml"
     problem = bounded.kind_problem(path, follow_links=False)
     if problem is not None:
         raise ScenarioError(f"{one_line(path)}: {problem}")
+    require_written(path, path.name)
     return path
-
-
-def _no_number(constant: str) -> None:
-    raise ValueError(f"it holds {constant}, which no file of a run does")

@@ -16,17 +16,21 @@ import hashlib
 import io
 import os
 import secrets
+import shutil
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from netsim.errors import FolderError
+from netsim.errors import FolderError, ScenarioError, one_line
 from netsim.recording.folder_lock import require_held
 
 _KEPT = 100
 """Signs of a file's name that stand in that of its beginnings."""
+
+_SHOWN = 300
+"""Signs of a name up to which all of it stands in an error."""
 
 Digests = dict[str, str]
 """SHA-256 in hexadecimal digits, by the name of a file in its folder, with forward slashes."""
@@ -164,6 +168,64 @@ def make_folder(folder: Path, above: bool = True) -> None:
         folder.mkdir(parents=above, exist_ok=True)
     except OSError as error:
         raise FolderError(f"{folder}: can't be made a folder: {reason(error)}") from error
+
+
+@contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """Give a name beside `path` for a new file or folder, which becomes `path` when it is whole.
+
+    Whatever goes wrong meanwhile leaves nothing behind.
+
+    Parameters
+    ----------
+    path : Path
+        Where nothing is. Its name is the end of the one that is given.
+    """
+    partial = path.with_name(f".{secrets.token_hex(4)}.partial-{path.name[-_KEPT:]}")
+    try:
+        yield partial
+        partial.rename(path)
+    except BaseException:
+        if partial.is_dir():
+            shutil.rmtree(partial, ignore_errors=True)
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+        raise
+
+
+def place_problem(path: Path) -> str | None:
+    """Reason why no file or folder can be made at a path, or None. Makes none."""
+    try:
+        for above in path.absolute().parents:
+            try:
+                mode = above.stat().st_mode
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            if not stat.S_ISDIR(mode):
+                return f"cannot be created: {one_line(above)} is not a folder"
+            if not os.access(above, os.W_OK | os.X_OK):
+                return f"cannot be written: no permission to write in {one_line(above)}"
+            break
+        with suppress(FileNotFoundError, NotADirectoryError):
+            path.lstat()  # a name that is too long is none
+    except OSError as error:
+        return f"cannot be created: {reason(error)}"
+    except ValueError as error:
+        return f"cannot be created: {error}"
+    return None
+
+
+def require_place(path: Path, option: str) -> None:
+    """Refuse a file or folder of an option that can't be made; see `place_problem`.
+
+    Raises
+    ------
+    ScenarioError
+    """
+    problem = place_problem(path)
+    if problem is not None:
+        named = one_line(path) if len(str(path)) < _SHOWN else f"{one_line(path)[:_KEPT]}..."
+        raise ScenarioError(f"{option} {named}: {problem}; name another one")
 
 
 def sync_names(folder: Path) -> None:

@@ -10,6 +10,7 @@ point of the group `netsim.components`. No key of a scenario can name either.
 import hashlib
 import importlib
 import inspect
+import os
 import pkgutil
 import sys
 import traceback
@@ -114,7 +115,7 @@ def add_folder(found: Found, folder: Path) -> None:
 
 def package_of(folder: Path) -> str:
     """The name of the private package that a folder becomes."""
-    digest = hashlib.blake2b(str(folder.resolve()).encode(), digest_size=4).hexdigest()
+    digest = hashlib.blake2b(os.fsencode(folder.resolve()), digest_size=4).hexdigest()
     return f"{PREFIX}{digest}"
 
 

@@ -18,6 +18,7 @@ from netsim.channels.sleep import Rhythm
 from netsim.data.sets import Samples
 from netsim.devices.energy.harvest import Supply, supply
 from netsim.errors import ScenarioError
+from netsim.learning import ambient
 from netsim.learning.architecture import Architecture
 from netsim.learning.shards import Shards
 from netsim.links.radio.phy.budget import LinkBudget
@@ -154,7 +155,7 @@ def build(
     ScenarioError
         If the scenario asks for what is not there: samples, a device, a reachable count.
     """
-    with noting() as files, remarks.noting() as notes:
+    with ambient.as_new(), noting() as files, remarks.noting() as notes:
         world = _built(scenario, data_folder, doing)
     return replace(world, inputs=files.hashed(), notes=notes)
 

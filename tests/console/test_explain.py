@@ -6,6 +6,8 @@ import shutil
 import pandas as pd
 import pytest
 
+from netsim.recording import checksums
+
 CHATTY = '''"""Chatty: trains, sends its model to its peers, and mixes theirs."""
 from netsim.api import Model, Params as Base
 
@@ -131,6 +133,7 @@ def test_words_of_a_run_folder_are_neither_code_nor_lines(netsim, run):
     rows = {"node": [2], "metric": [evil], "value": [0.5], "t_s": [1.0], "stage": ["mixed"]}
     rows |= {"steps": [1], "bits_transmitted": [0], "energy_j": [0.0]}
     pd.DataFrame(rows).to_parquet(run / "metrics" / "part-00000.parquet")
+    checksums.write(run)
     result = explained(netsim, "done", "--node", "2")
     assert result.exit_code == 0, result.output
     assert "place 1 of 1" in result.stdout

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from netsim.console.app import app
-from netsim.recording import run_folder
+from netsim.recording import checksums, run_folder
 from netsim.scenario.scheduled_changes import CHANGEABLE, LASTING
 
 SCENARIO = """\
@@ -183,6 +183,7 @@ def test_another_past_is_named(call, original):
     """The original's scenario is altered, as another version of netsim would alter the run."""
     path = Path("a/scenario.toml")
     path.write_text(path.read_text().replace("latency_s = 0.05", "latency_s = 0.06"))
+    checksums.renew(Path("a"), "scenario.toml")
     said = fork(call, "--at", "5", "--set", "link.loss=0.5", "--out", "b", code=1)
     assert re.search(
         r"b: is not a up to 5 s: messages: row 0 \(at 0\.\d+ s\), column t_done_s: recorded 0", said
@@ -202,3 +203,32 @@ def test_the_guide_names_every_key():
 def test_what_changed_links_can_not_be_exported(call, original):
     fork(call, "--at", "5", "--set", "link.loss=0.5", "--out", "b", "-q")
     assert "alter links in mid-run" in call("export", "b", "--as", "bonnmotion", code=2)
+
+
+@pytest.mark.parametrize("there", ["there", "gone"])
+def test_a_fork_that_was_broken_off_is_compared_when_it_goes_on(
+    call, original, tmp_path, monkeypatch, there
+):
+    """Its end, in which both are compared, is not reached at first: the disk is full there."""
+    from netsim.errors import FolderError
+    from netsim.views.gathering import fork_comparison
+
+    def full(*_):
+        raise FolderError("f/fork.json: can't be written: No space left on device")
+
+    change = ("--at", "6", "--set", "training.learning_rate=0.3")
+    with monkeypatch.context() as patch:
+        patch.setattr(fork_comparison, "write", full)
+        call("fork", "a", *change, "--out", "f", "-q", code=1)
+    assert not (tmp_path / "f" / "fork.json").exists()
+    if there == "gone":
+        (tmp_path / "a").rename(tmp_path / "moved")
+        told = call("resume", "f")
+        assert "f: is a fork, and its original can't be read" in told
+        assert not (tmp_path / "f" / "fork.json").exists()
+        return
+    call("resume", "f", "-q")
+    call("fork", "a", *change, "--out", "whole", "-q")
+    resumed, whole = (json.loads((tmp_path / f / "fork.json").read_text()) for f in ("f", "whole"))
+    assert resumed == whole
+    assert call("verify", "f", "--no-rerun")

@@ -2,6 +2,7 @@
 
 import json
 import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -117,3 +118,18 @@ def test_rates_that_cannot_be_kept_are_told(netsim, cache, monkeypatch):
     assert result.exit_code == 2
     assert "cannot be kept" in result.output
     assert "XDG_CACHE_HOME" in result.output
+
+
+def test_the_page_of_clusters_has_the_core_hours_of_the_table():
+    """Two papers in hours of a core, and in days and hours of machines of 16 cores."""
+    page = " ".join((Path(__file__).parents[2] / "docs" / "cluster.md").read_text().split())
+    table, said = papers.shipped(), []
+    for paper in ("L2C", "MAPL"):
+        own = [entry for entry in table.entries if entry.paper == paper]
+        said.append(sum(entry.hours(table.rates, 1) for entry in own))
+    core_hours = " and ".join(f"{round(hours, -2):,.0f}" for hours in said)
+    assert f"L2C and MAPL, at {core_hours} core-hours" in page
+    days = [round(hours / 16 / 24) for hours in said]
+    ten, hundred = ([round(hours / 16 / machines) for hours in said] for machines in (10, 100))
+    told = f"take {days[0]} and {days[1]} days (1), {ten[0]} and {ten[1]} hours (10), "
+    assert f"{told}{hundred[0]} and {hundred[1]} hours (100)" in page

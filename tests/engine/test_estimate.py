@@ -91,3 +91,20 @@ def test_a_part_of_the_horizon_is_scaled_up():
 )
 def test_actors_have_about_as_much_to_do(sizes, actors, homes):
     assert homes_of(sizes, actors) == homes
+
+
+def test_a_sweep_is_said_to_be_many_runs(tmp_path):
+    from typer.testing import CliRunner
+
+    from netsim.console.app import app
+
+    path = tmp_path / "s.toml"
+    path.write_text(
+        "horizon_s = 2.0\nnodes = { count = 2 }\ndata = { kind = 'digits' }\n"
+        "exchange = { schedule = 'rounds', interval_s = 1.0 }\nalgorithm = { kind = 'dpsgd' }\n"
+        "model = { kind = 'mlp', hidden = [4] }\n[sweep]\nseeds = [0, 1, 2]\n"
+        "over = { 'training.learning_rate' = [0.1, 0.2] }\n"
+    )
+    told = CliRunner().invoke(app, ["estimate", str(path), "-q"])
+    assert told.exit_code == 0, told.output
+    assert "6 runs (2 points, 3 seeds)" in " ".join(told.stdout.split())

@@ -31,6 +31,7 @@ from netsim.console import terminal
 from netsim.console.app import app
 from netsim.engine.interruption import Interrupted
 from netsim.errors import NetsimError, ScenarioError, printable
+from netsim.recording import checksums
 from netsim.recording.observers import EvaluationEvent, Observers
 
 from .inputs import Hang, guarded
@@ -540,6 +541,8 @@ def played_case(
     os.chdir(kept)
     try:
         told = broken(kept, draw)
+        if number % 4:  # whoever sends a folder can list what is in it
+            listed_anew(kept)
     finally:
         os.chdir(before)
 
@@ -551,6 +554,14 @@ def played_case(
 
     (readers.place / "sweep.toml").write_text(tomli_w.dumps(SCENARIO))
     return kind, told, readers.play(make, kind, draw)
+
+
+def listed_anew(folder: Path) -> None:
+    """List what lies in a folder and in those inside that have a list, as if a run had done so."""
+    for path in (folder / "checksums.json", *sorted(folder.glob("*/*/*/checksums.json"))):
+        if path.is_file() and not path.is_symlink():
+            with suppress(OSError, ValueError, ScenarioError, RecursionError):
+                checksums.write(path.parent)
 
 
 def _copy(folder: Path, to: Path) -> None:

@@ -20,7 +20,7 @@ from netsim.campaign import verify as verification
 from netsim.console.app import app
 from netsim.recording import checksums
 
-from .run_folders import CANARY, PAYLOADS, Readers, copied, folders, played_case
+from .run_folders import CANARY, PAYLOADS, Readers, copied, folders, listed_anew, played_case
 
 
 @pytest.fixture(scope="module")
@@ -93,6 +93,7 @@ def test_ids_of_nodes_are_never_executed(ended):
             place = table.column_names.index(column)
             table = table.set_column(place, column, pa.array([payload] * table.num_rows))
         pq.write_table(table, part)
+    listed_anew(ended)
     for words in (("explain", ended), ("explain", ended, "--node", "1"), ("report", ended)):
         result = netsim(*words)
         assert not (ended.parent / CANARY).exists()
@@ -160,6 +161,7 @@ def test_no_cell_of_csv_is_a_formula(ended, name):
     table = pq.read_table(part)
     words = pa.array([name] * table.num_rows).dictionary_encode()
     pq.write_table(table.set_column(table.column_names.index("kind"), "kind", words), part)
+    listed_anew(ended)
     for words in (
         ("compare", ended, "--csv", "a.csv"),
         ("export", ended, "--as", "messages-csv", "--out", "b.csv"),
@@ -179,6 +181,7 @@ def test_names_are_text_in_pages_figures_and_tables(ended):
     name = "</script><script>alert(1)</script>[a](javascript:b)$\\frac{"
     summary = json.loads((ended / "summary.json").read_text())
     (ended / "summary.json").write_text(json.dumps(summary | {"algorithm": name, "name": name}))
+    listed_anew(ended)
     assert netsim("report", ended, "--out", "p.html").exit_code == 0
     assert "<script>alert" not in (ended.parent / "p.html").read_text()
     words = ("--as", "accuracy", "--out", "c.svg", "--table")

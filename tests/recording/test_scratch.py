@@ -88,7 +88,7 @@ def test_what_is_no_folder_of_ours_is_left_alone(place):
 
 
 def test_no_other_module_makes_temporary_folders():
-    """Folders that `tempfile` names outlive a process that is killed, for ever."""
+    """Folders and files that `tempfile` names outlive a process that is killed, for ever."""
     found = set()
     for path in PACKAGE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):

@@ -25,11 +25,14 @@ def command(
         from netsim.errors import ScenarioError
         from netsim.recording.csv_files import write_csv
         from netsim.recording.summary import run_folders
+        from netsim.recording.whole_files import require_place
         from netsim.views import differences
         from netsim.views.compare import table
         from netsim.views.gathering import comparison
         from netsim.views.render.terminal import WrappedTable
 
+        if csv is not None:
+            require_place(csv, "--csv")
         if csv is not None and csv.exists():
             raise ScenarioError(f"--csv {csv}: is there already; name another file")
         if len(runs) == 1 and sweep_results.is_sweep(runs[0]):

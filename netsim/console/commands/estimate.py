@@ -37,6 +37,7 @@ def command(
     """Say what a run will take: seconds and memory, in one process and with actors."""
     with terminal.reported(debug):
         with terminal.loading(quiet):
+            from netsim.campaign import grid
             from netsim.console.checking import checked
             from netsim.engine import process_settings, runner
             from netsim.engine.estimate import estimated
@@ -78,6 +79,14 @@ def command(
             "cores as actors; event loop: what no actor takes off it; moved: rows that go between "
             "actors; an actor, all: models and samples in the fullest actor, and in one process."
         )
+        if played.sweep is not None:
+            seeds = len(grid.seeds(played.sweep, played.seed))
+            points = played.sweep.trials or len(grid.points(played.sweep))
+            kind = "trials" if played.sweep.trials else "points"
+            console.print(
+                f"[sweep]: {points * seeds:,} runs ({points:,} {kind}, {seeds:,} seeds), of which "
+                "this is one, of the scenario without [sweep]; --set gives it a point's values."
+            )
         if least < 1.0:
             console.print(
                 f"Played to {least:.0%} of the horizon, the rest is taken to go on alike."

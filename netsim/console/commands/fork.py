@@ -66,6 +66,7 @@ def command(
                     components=components or (),
                     doing=None if watch is None else watch.doing,
                     ending=ending,
+                    fork=found.told,
                 )
             if not quiet:
                 _tell(found, made[0], ending)

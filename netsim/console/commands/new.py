@@ -82,8 +82,10 @@ def _write(folder: Path, files: Mapping[str, str]) -> None:
     ------
     ScenarioError
     """
-    from netsim.recording.whole_files import write_text
+    from netsim.recording.whole_files import require_place, write_text
 
+    for file in files:
+        require_place(folder / file, "the new file")
     there = [folder / file for file in files if (folder / file).exists()]
     if there:
         raise ScenarioError(f"{one_line(there[0])}: is there already; choose another name")

@@ -336,8 +336,10 @@ def _form(named: str | None, out: Path | None) -> str:
 
 def _require_free(out: Path, with_table: bool, overwrite: bool) -> None:
     """Raise ScenarioError where a file would be replaced that nobody gave up."""
+    from netsim.recording.whole_files import require_place
     from netsim.views.render.figure import files as numbers
 
+    require_place(out, "--out")
     if out.is_dir():
         raise ScenarioError(f"--out {one_line(out)}: is a folder; name a file, such as figure.pdf")
     for path in numbers.beside(out, with_table):

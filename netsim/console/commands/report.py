@@ -28,9 +28,12 @@ def command(
         from netsim.campaign.places import places_of
         from netsim.recording import checksums
         from netsim.recording.reader import begun_folders
+        from netsim.recording.whole_files import require_place
         from netsim.views.render.page import run_page, sweep_page
 
         target = out or path / run_page.NAME
+        if path.is_dir():
+            require_place(target, "--out")
         if out is not None:
             _require_free(out)
         if sweep_results.is_sweep(path):

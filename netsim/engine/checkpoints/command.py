@@ -1,11 +1,13 @@
 """Command line of a run beside its scenario: kept while the run is unfinished."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from netsim.recording import checksums
-from netsim.recording.run_folder import json_file
+from netsim.recording.json_files import json_file
 from netsim.recording.whole_files import make_folder, write_text
 
 FOLDER, FILE, SCENARIO = checksums.JOURNAL, "command.json", "scenario.json"
@@ -26,6 +28,8 @@ class Command:
         Whether figures and a page are drawn at its end.
     agent : bool
         Whether an agent of the caller's takes decisions, which only the caller has.
+    fork : dict or None
+        Of a fork: `original`, the folder of its run, `at_s` and `set`, the change.
     """
 
     sub_folders: bool
@@ -33,6 +37,7 @@ class Command:
     figures: bool = True
     report: bool = True
     agent: bool = False
+    fork: Mapping[str, Any] | None = None
 
     def write(self, run_folder: Path) -> None:
         """Keep it in the folder of a run."""
@@ -53,7 +58,8 @@ class Command:
             found = json_file(run_folder / FOLDER / FILE, most_bytes=MOST_BYTES)
             figures, report = found.get("figures", True), found.get("report", True)
             agent = bool(found.get("agent", False))
-            return cls(found["sub_folders"], found["timing_only"], figures, report, agent)
+            fork = found.get("fork")
+            return cls(found["sub_folders"], found["timing_only"], figures, report, agent, fork)
         except (FileNotFoundError, KeyError):
             of_one = ("environment.json", "status.json", f"{FOLDER}/checkpoint-*.json")
             return cls(sub_folders=not any(any(run_folder.glob(name)) for name in of_one))

@@ -36,7 +36,7 @@ from netsim.engine.checkpoints.checkpoint import (
 from netsim.engine.checkpoints.command import SCENARIO
 from netsim.errors import ScenarioError, one_line, printable
 from netsim.learning.refs import Cell
-from netsim.recording import checksums, run_folder
+from netsim.recording import checksums, json_files
 from netsim.recording.parquet_parts import part_files
 from netsim.recording.schema import TABLES
 from netsim.recording.whole_files import (
@@ -242,7 +242,7 @@ class Journal:
         """
         path = self.folder / SCENARIO
         try:
-            found = run_folder.json_file(path, most_bytes=MAX_JSON_BYTES)
+            found = json_files.json_file(path, most_bytes=MAX_JSON_BYTES)
             text, instead_of = found["scenario"], tuple(found["instead_of"])
         except FileNotFoundError:
             return None
@@ -260,7 +260,7 @@ class Journal:
     def ended(self) -> Ended | None:
         """Note of `end_events`; None if events are left to play."""
         try:
-            found = run_folder.json_file(self.folder / ENDED, most_bytes=MAX_JSON_BYTES)
+            found = json_files.json_file(self.folder / ENDED, most_bytes=MAX_JSON_BYTES)
             return Ended(float(found["virtual_s"]), found["written"])
         except (FileNotFoundError, KeyError, ScenarioError):
             return None
@@ -342,7 +342,7 @@ def _checkpoint(path: Path) -> Checkpoint:
     DamagedError
     """
     try:
-        whole = run_folder.json_file(path, run_folder.FILES["checkpoint.json"], MAX_JSON_BYTES)
+        whole = json_files.json_file(path, json_files.FILES["checkpoint.json"], MAX_JSON_BYTES)
         text, sha256 = whole["checkpoint"], whole["sha256"]
     except (ScenarioError, KeyError):
         raise DamagedError("is not whole") from None

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from netsim.errors import ScenarioError
 from netsim.links.radio.phy.budget import LinkBudget
 from netsim.links.radio.table import Radio
+from netsim.recording.whole_files import require_place, whole
 from netsim.registry import did_you_mean, modules
 from netsim.rng import Streams
 from netsim.topology.mobility import StraightTrack, Track
@@ -204,10 +205,12 @@ def _written(
     """
     module = format_named(wanted)
     path = Path(f"{name}{module.SUFFIX}") if path is None else path
+    require_place(path, "--out")
     if path.exists():
         raise ScenarioError(f"--out {path}: is there already; name another file")
     try:
-        write(module, path)
+        with whole(path) as partial:
+            write(module, partial)
     except OSError as error:
         raise ScenarioError(f"--out {path}: can't be written: {error.strerror}") from error
     return path

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from netsim.errors import ScenarioError
 from netsim.export.formats import Layout
 from netsim.recording import run_folder
+from netsim.recording.whole_files import require_place, whole
 from netsim.registry import did_you_mean, modules
 from netsim.scenario.tables import Scenario
 
@@ -122,10 +123,12 @@ def write(run: Run, wanted: str, folder: Path | None) -> tuple[Path, list[str]]:
             + did_you_mean(wanted, known)
         )
     folder = Path(f"{run.layout.name}.{wanted}") if folder is None else folder
+    require_place(folder, "--out")
     if folder.exists():
         raise ScenarioError(f"--out {folder}: is there already; name another folder")
     try:
-        differs: list[str] = module.write(run, folder)
+        with whole(folder) as partial:
+            differs: list[str] = module.write(run, partial)
     except OSError as error:
         raise ScenarioError(f"--out {folder}: can't be written: {error.strerror}") from error
     return folder, differs

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from netsim import engine, scenario, world
+from netsim.recording import checksums
 from netsim.views import Sentences, explain
 from netsim.views.explaining import explained, limits
 from netsim.views.explaining.findings import HARM, OUTLOOK, PACE
@@ -132,6 +133,7 @@ def test_who_computed_in_place_of_the_kernel_is_told_first(runs: dict[str, Path]
     assert summary["engine"]["ways"] == {}  # nothing was trained
     summary["engine"]["ways"] = {"a loss": "PyTorch, node after node: it reads", "b": "native/avx2"}
     (folder / "summary.json").write_text(json.dumps(summary))
+    checksums.renew(folder, "summary.json")
     mark = explain.gather(folder).panels[0].mark
     assert isinstance(mark, Sentences)
     told = mark.head[1].splitlines()

@@ -1,13 +1,15 @@
 """Content of the page of a run, or of several algorithms on one world."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from netsim.errors import ScenarioError, one_line
 from netsim.recording import run_warnings
+from netsim.recording.as_written import require_tables
 from netsim.recording.reader import Places, RunFolder, nowhere
+from netsim.recording.schema import TABLES
 from netsim.recording.summary_fields import divergence
 from netsim.recording.unlike_runs import made_unlike
 from netsim.scenario.labels import shown
@@ -96,7 +98,17 @@ def _notices(run: RunFolder, is_live: bool) -> list[str]:
     found += _changes(run.summary.get("changes"))
     said = (*run.environment.get("assumptions", ()), *run.summary.get("warnings", ()))
     found += [one_line(warning) for warning in said]
-    return found + (run.faults or [])
+    faults = run.faults or []
+    return found + faults + [p for p in _altered(run.folder) if not any(p in f for f in faults)]
+
+
+def _altered(folder: Path) -> Iterator[str]:
+    """Yield a sentence for each table that is not as the run has written it."""
+    for name in TABLES:
+        try:
+            require_tables(folder, [name])
+        except ScenarioError as problem:
+            yield str(problem)
 
 
 def _changes(changes: Any) -> list[str]:

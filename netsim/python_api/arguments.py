@@ -1,0 +1,86 @@
+"""Checks of what Python code hands over: an argument that can't be is named with its value."""
+
+import errno
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from netsim.errors import ScenarioError, one_line
+from netsim.traces.files import spelt_out
+
+
+def as_path(given: str | Path, name: str = "path") -> Path:
+    """A path that was given, with the home folder for `~`.
+
+    Parameters
+    ----------
+    given : str or Path
+    name : str
+        The argument's, for errors.
+
+    Raises
+    ------
+    ScenarioError
+        If it is none, or one that no file system takes.
+    """
+    if not isinstance(given, str | Path):
+        raise ScenarioError(f"{name} = {_shown(given)}: must be a path, a str or a Path")
+    if given == "":
+        raise ScenarioError(f'{name} = "": is empty; write "." for the working folder')
+    path = spelt_out(str(given))
+    try:
+        path.lstat()
+    except ValueError as error:
+        raise ScenarioError(f"{name} = {_shown(given)}: is no path: {error}") from None
+    except OSError as error:
+        if error.errno in (errno.ENAMETOOLONG, errno.ELOOP):
+            raise ScenarioError(f"{name} = {_shown(given)}: {error.strerror}") from None
+    return path
+
+
+def require_flags(caller: str, **given: Any) -> None:
+    """Refuse a switch that is neither True nor False: any text counts as true in Python.
+
+    Raises
+    ------
+    ScenarioError
+    """
+    for name, value in given.items():
+        if not isinstance(value, bool | np.bool_):
+            raise ScenarioError(f"{caller}: {name} = {_shown(value)}: must be True or False")
+
+
+def require_functions(caller: str, **given: tuple[Callable[..., object] | None, str]) -> None:
+    """Refuse what can't be called, before a run has begun that would call it.
+
+    Parameters
+    ----------
+    caller : str
+    **given : (object, str)
+        By argument what was given, None for nothing, and what a function takes and gives.
+
+    Raises
+    ------
+    ScenarioError
+    """
+    for name, (value, form) in given.items():
+        if value is not None and not callable(value):
+            raise ScenarioError(f"{caller}: {name} = {_shown(value)}: must be callable, {form}")
+
+
+def require_ordered(value: Any, label: str) -> None:
+    """Refuse a set where order matters: Python gives its entries in another order in each process.
+
+    Raises
+    ------
+    ScenarioError
+    """
+    if isinstance(value, set | frozenset):
+        raise ScenarioError(f"{label} = {_shown(value)}: is a set, which has no order; give a list")
+
+
+def _shown(value: Any) -> str:
+    text = one_line(repr(value))
+    return text if len(text) <= 200 else f"{text[:100]}..."

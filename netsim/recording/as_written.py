@@ -1,0 +1,128 @@
+"""Files of a run that has ended, which are read only as the run has written them.
+
+Its list of checksums says which these are. A run under way has none, and its files are read as they
+are.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import lru_cache
+from pathlib import Path
+
+from netsim.errors import ScenarioError, one_line
+from netsim.recording.json_files import json_file
+from netsim.recording.parquet_parts import part_files
+from netsim.traces import bounded
+
+SEALED = "checksums.json"
+MOST_BYTES = 1 << 28
+"""A larger list is refused before it is read."""
+
+
+def parts_of(folder: Path, name: str) -> list[Path]:
+    """The parts of a table, which are those of its list of checksums where the run has ended."""
+    found = part_files(folder / name)
+    listed = folder / SEALED
+    if listed.is_file():
+        told = listed.lstat()
+        written = _sealed(listed, told.st_ino, told.st_mtime_ns, told.st_size).keys()
+        there = {f"{name}/{path.name}" for path in found}
+        for part in sorted(there.symmetric_difference(n for n in written if _is_in(n, name))):
+            other = f"is none that the run has written; take it out {_all_of(folder)}"
+            what = other if part in there else _missing(folder)
+            raise ScenarioError(f"{one_line(folder / part)}: {what}")
+    return found
+
+
+def _missing(folder: Path) -> str:
+    remedy = "put it back, or play the run again"
+    return f"is missing, which the run has written; {remedy} {_all_of(folder)}"
+
+
+def _all_of(folder: Path) -> str:
+    return f"(netsim verify {one_line(folder)} names all that has changed)"
+
+
+def _is_in(name: str, table: str) -> bool:
+    return name.startswith(f"{table}/") and name.endswith(".parquet")
+
+
+@lru_cache(maxsize=64)
+def _sealed(path: Path, *_: int) -> Mapping[str, str]:
+    """A list of checksums, read once as long as the file is the same."""
+    found: dict[str, str] = json_file(path, most_bytes=MOST_BYTES).get("sha256", {})
+    return found
+
+
+_as_it_is = ContextVar("whether files are read that others have put there", default=False)
+
+
+@contextmanager
+def as_it_is() -> Iterator[None]:
+    """Read files of an ended run also where they are not what it has written."""
+    before = _as_it_is.set(True)
+    try:
+        yield
+    finally:
+        _as_it_is.reset(before)
+
+
+def require_written(path: Path, name: str) -> None:
+    """Refuse a file of an ended run that is missing, or is not what the run has written.
+
+    Parameters
+    ----------
+    path : Path
+        That it is a plain file has been checked, if it is there.
+    name : str
+        Of the file in the run's folder, with forward slashes.
+
+    Raises
+    ------
+    ScenarioError
+    """
+    folder = path.parents[name.count("/")]
+    listed = folder / SEALED
+    if _as_it_is.get() or not listed.is_file():
+        return
+    told = listed.lstat()
+    written = _sealed(listed, told.st_ino, told.st_mtime_ns, told.st_size).get(name)
+    if written is None:
+        return
+    try:
+        there = path.lstat()
+    except FileNotFoundError:
+        raise ScenarioError(f"{one_line(path)}: {_missing(folder)}") from None
+    digest = _sha256(path, there.st_ino, there.st_mtime_ns, there.st_ctime_ns, there.st_size)
+    if digest != written:
+        raise ScenarioError(
+            f"{one_line(path)}: is not what the run has written, as its checksum differs; put it "
+            f"back, or play the run again {_all_of(folder)}"
+        )
+
+
+def require_tables(folder: Path, names: Iterable[str]) -> None:
+    """Refuse a run that has ended if one of its tables is not as it was written.
+
+    Parameters
+    ----------
+    folder : Path
+    names : iterable of str
+        Of `schema.TABLES`; tables that the run has not are left out.
+
+    Raises
+    ------
+    ScenarioError
+    """
+    for name in names:
+        for path in parts_of(folder, name):
+            require_written(path, f"{name}/{path.name}")
+
+
+@lru_cache(maxsize=4096)
+def _sha256(path: Path, *_: int) -> str:
+    """The SHA-256 of a file in hexadecimal digits, taken once as long as the file is the same."""
+    with bounded.opened(path, one_line(path), follow_links=False) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
