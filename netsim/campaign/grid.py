@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from netsim.engine import runner
-from netsim.errors import ScenarioError
+from netsim.errors import ScenarioError, one_line
 from netsim.recording.summary_fields import MEASURES
 from netsim.registry import TAGS
 from netsim.scenario import Scenario, check
@@ -191,6 +191,12 @@ def plan(
         problems.append(
             f'{draft.path}: [sweep] select = "{select}": needs samples set aside; '
             "set [data] validation, such as 0.2"
+        )
+    if select and not scenario.main_metric.knows_the_best(select):
+        problems.append(
+            f'{draft.path}: [sweep] select = "{one_line(select)}": of this neither the highest '
+            "nor the lowest is known to be the best; choose by a metric such as "
+            "accuracy_validation, or by what is paid (times, energy, bits, messages lost)"
         )
     names = tuple(entry.name for entry in scenario.algorithm)
     played: dict[str, str] = {}

@@ -37,8 +37,10 @@ class Held:
         Where trainings overwritten and discarded are counted.
     train, mix : callable
         The node's verbs.
-    drop_job : callable
-        Frees the node's processor from the job in flight.
+    works : callable
+        How many works the node's processor has been given.
+    drop : callable
+        Drops the one of a number.
 
     Attributes
     ----------
@@ -55,13 +57,15 @@ class Held:
         counts: Counter[str],
         train: Callable[..., simpy.Event],
         mix: Callable[..., Ref],
-        drop_job: Callable[[], None],
+        works: Callable[[], int],
+        drop: Callable[[int], None],
     ) -> None:
         theta.require_owner(node_id)
         self.theta = theta
         self._id, self._clock = node_id, clock
         self._on_arrival, self._counts = on_arrival, counts
-        self._train, self._mix, self._drop_job = train, mix, drop_job
+        self._train, self._mix, self._works, self._drop = train, mix, works, drop
+        self._work = 0
         self._arrived: Ref | None = None
         self._in_flight: Event | None = None
         self._settled: list[Event] = []
@@ -80,6 +84,7 @@ class Held:
             raise ProtocolError(f"node {self._id}: the model held is being trained already")
         before = self.theta
         job = self._train(before, **how)
+        self._work = self._works()
         done = self._in_flight = self._clock.pending("training of the model held")
         then(job, lambda event: self._ended(done, before, event.value))
         return done
@@ -102,7 +107,7 @@ class Held:
             self._counts["trainings_discarded"] += 1
             self.theta = arrived
             self._in_flight = None
-            self._drop_job()
+            self._drop(self._work)
             self._finish(done, None)
         else:
             self._arrived = arrived

@@ -1,6 +1,7 @@
 """A node's processor in virtual time: one job after another, and only while the node is on."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 import simpy
@@ -13,6 +14,34 @@ from netsim.recording.recorder import Recorder
 from netsim.recording.schema import COMPUTE, TRAIN
 from netsim.rng import Streams
 from netsim.units import to_ns
+
+_MOST = 64
+"""So many works are remembered before those that are done are forgotten."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """A work that the processor is at, or that waits for it.
+
+    Attributes
+    ----------
+    number : int
+    what : str
+        Its name in `intervals/`.
+    start_ns, end_ns : int
+        As planned.
+    on_ns : int
+        For how long its node has been on when it is done, where nodes go off unforeseen.
+    draws : bool
+        Whether it draws energy over its time.
+    """
+
+    number: int
+    what: str
+    start_ns: int
+    end_ns: int
+    on_ns: int
+    draws: bool
 
 
 class Processor:
@@ -39,6 +68,8 @@ class Processor:
     ----------
     local_steps : int
         Steps of local training so far, those of the job in progress included.
+    works : int
+        How many works it has been given.
     """
 
     def __init__(
@@ -59,7 +90,8 @@ class Processor:
         self._intervals = recorder.intervals
         self._free_ns = self._free_on_ns = 0
         self._trainings = 0
-        self.local_steps = 0
+        self._ahead: list[_Work] = []  # and some that are done
+        self.local_steps = self.works = 0
 
     def train(self, steps: int, result: object) -> simpy.Event:
         """Event: the processor is done with so many local steps; its value is `result`."""
@@ -106,9 +138,25 @@ class Processor:
             self._meter.computed(me, steps, start_ns, end_ns)
         if self._intervals is not None:
             self._intervals.works(now, me, what, start_ns, end_ns)
+        on_ns = self._takes(duration_s) if unforeseen else 0
+        draws = self._meter.step_j > 0.0 and end_ns > start_ns
+        self._remember(what, start_ns, end_ns, on_ns, draws)
         if unforeseen:
-            return self._done(what, self._takes(duration_s), result)
+            return self._done(what, on_ns, result)
         return clock.due(end_ns - now, FIRST, result)
+
+    def _remember(self, what: str, start_ns: int, end_ns: int, on_ns: int, draws: bool) -> None:
+        self.works += 1
+        if len(self._ahead) >= _MOST:
+            self._ahead = self._to_come()
+        self._ahead.append(_Work(self.works, what, start_ns, end_ns, on_ns, draws))
+
+    def _to_come(self) -> list[_Work]:
+        """Works that are not done yet, in order."""
+        if not self._availability.unforeseen:
+            return [work for work in self._ahead if work.end_ns > self._clock.now]
+        on_ns = self._availability.on_ns(self._id, self._clock.now)
+        return [work for work in self._ahead if work.on_ns > on_ns]
 
     def steps_begun(self) -> int:
         """Steps of local training so far, those of the job in progress included."""
@@ -130,8 +178,11 @@ class Processor:
         self._free_ns = self._availability.work_ends(me, start_ns, to_ns(duration_s))
         if self._intervals is not None:
             self._intervals.works(now, me, COMPUTE, start_ns, self._free_ns)
+        on_ns = 0
         if self._availability.unforeseen:
-            self._done(COMPUTE, self._takes(duration_s))
+            on_ns = self._takes(duration_s)
+            self._done(COMPUTE, on_ns)
+        self._remember(COMPUTE, start_ns, self._free_ns, on_ns, False)
 
     # -- nodes that go off unforeseen ------------------------------------------------------------
 
@@ -197,11 +248,27 @@ class Processor:
             return self._done(None, availability.on_ns(self._id, now) + work_ns)
         return self._clock.timeout(availability.work_ends(self._id, now, work_ns) - now)
 
-    def drop_job(self) -> None:
-        """Drop what the processor is at: it is free from now on."""
-        self._free_ns = self._clock.now
-        self._free_on_ns = self._availability.on_ns(self._id, self._clock.now)
-        if self._meter.step_j:
-            self._meter.dropped(self._id)
+    def drop(self, number: int) -> None:
+        """Drop a work: it draws no more, and the processor is free for what comes from now on.
+
+        Works that wait behind it keep their times and their energy.
+
+        Parameters
+        ----------
+        number : int
+            As `works` was after it had been given.
+        """
+        now, me, to_come = self._clock.now, self._id, self._to_come()
+        dropped = next((work for work in to_come if work.number == number), None)
+        if dropped is None:
+            return
+        if dropped is to_come[-1]:
+            others, on_ns = to_come[:-1], self._availability.on_ns(me, now)
+            self._free_ns = max([now, *(work.end_ns for work in others)])
+            self._free_on_ns = max([on_ns, *(work.on_ns for work in others)])
+        self._ahead = [work for work in to_come if work is not dropped]
+        if dropped.draws:
+            before = to_come[: to_come.index(dropped)]
+            self._meter.dropped(me, sum(work.draws for work in before))
         if self._intervals is not None:
-            self._intervals.stops(self._clock.now, self._id)
+            self._intervals.stops(now, me, dropped.what, dropped.start_ns, dropped.end_ns)

@@ -50,14 +50,28 @@ class Intervals:
         else:
             self._add(now_ns, key, (from_ns, to_ns, to_ns - from_ns))
 
-    def stops(self, now_ns: int, node: int) -> None:
-        """Drop the present work of a processor."""
-        for what in _PROCESSOR:
-            key = (node, what)
-            self._emit_ended(now_ns, key)
-            for begin_ns, _, _ in self._open.pop(key, []):
-                self._emit(key, (begin_ns, now_ns, now_ns - begin_ns))
-            self._paused.pop(key, None)
+    def stops(self, now_ns: int, node: int, what: str, from_ns: int, to_ns: int) -> None:
+        """Drop a work of a processor, which it is at or which waits.
+
+        Parameters
+        ----------
+        now_ns : int
+        node : int
+        what : {"train", "compute"}
+        from_ns, to_ns : int
+            Between which it was to work.
+        """
+        key = (node, what)
+        self._emit_ended(now_ns, key)
+        for held in (self._open, self._paused):
+            pieces = held.get(key, [])
+            of_it = [one for one in pieces if one[:2] == (from_ns, to_ns)]
+            if not of_it and from_ns < now_ns:  # it has gone on after a pause
+                of_it = [one for one in pieces if one[0] <= now_ns]
+            for one in of_it[:1]:
+                pieces.remove(one)
+                if held is self._open and one[0] < now_ns:
+                    self._emit(key, (one[0], now_ns, now_ns - one[0]))
 
     def on_air(
         self, now_ns: int, node: int, what: str, from_ns: int, to_ns: int, busy_ns: float

@@ -18,6 +18,16 @@ COSTS = frozenset(
 )
 """Words of a last key of a summary: times, energy, what is sent, what gets lost, spreads."""
 
+GAINS = frozenset({"delivered", "arrived", "same"})
+"""Words of a last key of which more is better: what arrives, or goes to nodes of the same task."""
+
+TABLES = frozenset(
+    {"attack", "counts", "decisions", "delay", "diverged", "energy", "engine", "graph", "links"}
+    | {"local_steps", "messages", "models_sent", "nodes", "outcomes", "seed", "sent_by_kind"}
+    | {"staleness", "task", "topology", "virtual_s", "wakes", "wall_s"}
+)
+"""Keys of a summary that are no metrics."""
+
 
 @dataclass(frozen=True)
 class MainMetric:
@@ -77,8 +87,24 @@ class MainMetric:
             A metric, or keys such as `delay.mean_s`, `accuracy.std`.
         """
         words = set(path.rpartition(".")[2].split("_"))
-        is_cost = bool(words & COSTS) and "delivered" not in words
+        if "malicious" in words and path.startswith("graph."):  # what attackers are given
+            return True
+        is_cost = bool(words & COSTS) and not words & {"delivered", "per"}
         return is_cost or self.prefers_lower(path.partition(".")[0])
+
+    def knows_the_best(self, path: str) -> bool:
+        """Return whether it is known which end of the numbers at a path into a summary is best.
+
+        It is of metrics, and of what is gained or paid; not of other counts.
+
+        Parameters
+        ----------
+        path : str
+            As of `is_lowest_best`.
+        """
+        words = set(path.rpartition(".")[2].split("_"))
+        is_metric = path.partition(".")[0] not in TABLES
+        return is_metric or bool(words & GAINS) or self.is_lowest_best(path)
 
     def of_tests(self, metrics: Iterable[str]) -> list[str]:
         """Select the metrics that are this one on test samples."""

@@ -74,9 +74,9 @@ class Sweep(Table):
     select
         Metric by which the best trial (or the best point of a grid) of an algorithm is chosen, or a
         path into `summary.json` such as `delay.mean_s`; of losses, errors, times, energy, bits
-        sent, messages lost and spreads the lowest wins, else the highest. Absent: of trials the
-        task's main metric on validation samples, such as `accuracy_validation`; of a grid nothing
-        is chosen.
+        sent, messages lost, spreads and weight on malicious nodes the lowest wins, of metrics and
+        of what arrives the highest; other numbers choose nothing. Absent: of trials the task's main
+        metric on validation samples, such as `accuracy_validation`; of a grid nothing is chosen.
     jobs
         Number of runs that are played at a time. Absent: one a core; `--jobs` comes first.
     show

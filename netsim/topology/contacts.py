@@ -9,7 +9,7 @@ from netsim.topology import Site, Topology
 from netsim.traces.contacts import COLUMNS, Meetings, Spans, read_contacts
 from netsim.traces.files import Text, read_text, whole_number
 from netsim.traces.moments import begin
-from netsim.traces.remarks import note_ids
+from netsim.traces.remarks import note_ids, note_left_out
 from netsim.units import FOREVER_NS, to_ns
 
 
@@ -74,6 +74,10 @@ class Contacts(Topology):
         clients = [i for i in range(site.nodes) if i not in site.servers]
         number = dict(zip(self._chosen(text, spans, len(clients), site), clients, strict=True))
         called = {i: name for name, i in number.items()}
+        if not self.people:
+            people = {name for pair in spans for name in pair}
+            how = "drawn by the seed" if self.assign == "permutation" else "the most active"
+            note_left_out(text.where, "people", len(people), len(number), how)
         start_s = begin(
             text.where,
             min(own[0][0] for own in spans.values()),

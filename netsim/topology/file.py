@@ -8,7 +8,7 @@ from netsim.topology import Site, Topology
 from netsim.traces.files import read_text, shown, whole_number
 from netsim.traces.graphs import Graph, components
 from netsim.traces.graphs.reading import read_graph
-from netsim.traces.remarks import note_other_ids, note_remark
+from netsim.traces.remarks import note_left_out, note_other_ids, note_remark
 
 
 class GraphFile(Topology):
@@ -65,6 +65,8 @@ class GraphFile(Topology):
             )
         number = self._numbers(graph, site.nodes)
         called = {node: name for name, node in number.items()}
+        how = "the first ones" if self.nodes == "first" else "of the largest component"
+        note_left_out(text.where, "nodes", len(graph.nodes), len(number), how)
         note_other_ids("topology", [called.get(node, "") for node in range(site.nodes)])
         found: list[set[int]] = [set() for _ in range(site.nodes)]
         for edge in graph.edges:

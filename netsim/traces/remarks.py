@@ -190,6 +190,29 @@ def note_none(where: str, share: float, nodes: int, what: str) -> None:
     note_remark(f"{where} = {share:g}: of {nodes} nodes that is less than one: none is {what}")
 
 
+def note_left_out(where: str, what: str, known: int, nodes: int, how: str) -> None:
+    """Note that a file has more of something than there are nodes to stand for it.
+
+    Parameters
+    ----------
+    where : str
+        The beginning of what is told of the file.
+    what : str
+        In the plural.
+    known : int
+        How many it has.
+    nodes : int
+        How many of them are played.
+    how : str
+        Which ones these are.
+    """
+    if known > nodes:
+        note_remark(
+            f"{where}: {nodes} of its {known} {what} are played, {how}; the other {known - nodes} "
+            "are left out, with all that the file says of them"
+        )
+
+
 def note_ids(table: str, ids: Sequence[str]) -> None:
     """Note what a table's file calls the nodes 0, 1, ..."""
     notes = _notes.get()

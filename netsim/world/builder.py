@@ -37,7 +37,7 @@ from netsim.world.device import torch_device
 from netsim.world.drifting import DataChange
 from netsim.world.fidelity import Fidelity, chosen
 from netsim.world.initial_models import initial_models
-from netsim.world.local_data import local_data, malicious_nodes
+from netsim.world.local_data import learning_nodes, local_data, malicious_nodes
 from netsim.world.memory import Need, of_data
 from netsim.world.minibatch_check import require_trainable
 from netsim.world.neighbours import neighbours
@@ -204,7 +204,9 @@ def _built(
     require_trainable(scenario, architectures, shards)
 
     # what their devices can do, and when they are on
-    speed_factor = scenario.compute.relative(scenario.per_node("speed"), streams, folder)
+    speed_factor = scenario.compute.of_nodes(
+        scenario.per_node("speed"), learning_nodes(roles), streams, folder
+    )
     churn = timeline(scenario.per_node("churn"), streams, folder)
 
     batteries_j = scenario.per_node("battery_j")

@@ -44,15 +44,15 @@ def malicious_nodes(scenario: Scenario, roles: tuple[str, ...], streams: Streams
     """
     if scenario.attack is None:
         return frozenset()
-    learners = _learners(roles)
-    malicious = scenario.attack.malicious(learners, streams)
-    if learners and len(malicious) == len(learners):
+    nodes = learning_nodes(roles)
+    malicious = scenario.attack.malicious(nodes, streams)
+    if nodes and len(malicious) == len(nodes):
         raise ScenarioError(
-            f"[attack] fraction = {scenario.attack.fraction:g}: all {len(learners)} nodes with "
+            f"[attack] fraction = {scenario.attack.fraction:g}: all {len(nodes)} nodes with "
             "data are malicious; none is left to measure"
         )
     if scenario.attack.fraction and not malicious:
-        note_none("[attack] fraction", scenario.attack.fraction, len(learners), "malicious")
+        note_none("[attack] fraction", scenario.attack.fraction, len(nodes), "malicious")
     return malicious
 
 
@@ -96,7 +96,7 @@ def local_data(
         If every node is a server, the data set has too few samples for the partition, or not what
         partition, attack or drift go by.
     """
-    learners = _learners(roles)
+    learners = learning_nodes(roles)
     if not learners:
         raise ScenarioError("[nodes] groups: every node is a server; none holds data")
     if isinstance(scenario.data, NoData):
@@ -253,6 +253,6 @@ def _on_device(values: NDArray[Any], device: torch.device, dtype: torch.dtype) -
     return found.to(device=device, dtype=dtype) if found.is_floating_point() else found.to(device)
 
 
-def _learners(roles: tuple[str, ...]) -> list[int]:
+def learning_nodes(roles: tuple[str, ...]) -> list[int]:
     """The nodes that hold data."""
     return [i for i, role in enumerate(roles) if role != SERVER]

@@ -117,6 +117,8 @@ def test_the_best_point_has_a_score_of_every_seed(write_run, tmp_path, state):
         ("messages.bits_transmitted", True), ("messages.lost", True), ("models_sent", True),
         ("accuracy", False), ("accuracy.best.mean", False), ("accuracy.worst_10pct", False),
         ("messages.bits_delivered", False), ("accuracy_validation", False),
+        ("graph.weight_on_malicious", True), ("graph.malicious_peers", True),
+        ("graph.weight_on_same_task", False), ("delay.arrived", False),
     ],
 )  # fmt: skip
 def test_of_what_is_paid_the_least_is_the_best(begun, write_run, tmp_path, select, lowest):

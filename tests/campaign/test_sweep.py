@@ -64,6 +64,16 @@ def test_every_end_of_a_search_is_checked_before_anything_is_played():
     assert "learning_rate = -1" in str(found.value)
 
 
+@pytest.mark.parametrize("table", [{"trials": 2, "draw": {"training.batch_size": [4, 8]}},
+                                   {"over": {"training.batch_size": (4, 8)}}])  # fmt: skip
+@pytest.mark.parametrize("select", ["graph.sparsity", "local_steps", "wakes.woke", "engine.ways"])
+def test_what_is_neither_good_nor_bad_chooses_nothing(table, select):
+    draft = Draft("s", {**SMALL, "sweep": {**table, "select": select}})
+    modules = algorithm_files.algorithms()
+    with pytest.raises(ScenarioError, match=f'select = "{select}": of this neither the highest'):
+        sweep.plan(draft, check(draft, modules), Path("out"), ())
+
+
 def test_a_range_of_whole_numbers_is_refused_with_what_to_write(tmp_path):
     draft = Draft("s", SMALL)
     draw = {"training.batch_size": {"low": 4, "high": 16}}

@@ -68,6 +68,17 @@ def test_a_share_of_the_nodes_straggles():
     assert Stragglers(share=0.0).relative([1.0] * 4, STREAMS, None) == (1.0,) * 4
 
 
+def test_servers_are_no_stragglers():
+    """Three of ten clients, whichever of twelve nodes are servers."""
+    law = Stragglers(step_s=0.1, share=0.3, slowdown=4.0)
+    for seed in range(20):
+        servers = {seed % 12, (seed + 5) % 12}
+        clients = [node for node in range(12) if node not in servers]
+        speeds = law.of_nodes([1.0] * 12, clients, Streams(seed), None)
+        assert sum(speeds[node] == 0.25 for node in clients) == 3
+        assert all(speeds[node] == 1.0 for node in servers)
+
+
 def devices(path, folder=None, nodes=3, **keys):
     law = Devices(path=str(path), **keys)
     speeds = law.relative([1.0] * nodes, STREAMS, folder)

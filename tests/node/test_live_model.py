@@ -127,6 +127,39 @@ def test_a_dropped_training_draws_energy_until_it_is_dropped(build, play, batter
         assert left_j == [pytest.approx(battery_j - 9.0)]
 
 
+@pytest.mark.parametrize("battery_j", [None, 1000.0])
+@pytest.mark.parametrize("first", [False, True])
+def test_a_training_is_dropped_among_other_works(build, play, battery_j, first):
+    """Ten steps of 1 s at 3 J, dropped after 2 s, and a work of 4 s before or behind it.
+
+    Behind it the work keeps its time, 10 to 14 s, and 2 + 4 steps are drawn. Before it the held
+    training has not begun: 4 are. The step that follows begins when all is done, and the first
+    work is never cut.
+    """
+    energy = {"compute": {"kind": "per_step", "joules": 3.0}, "battery_j": battery_j}
+    ended_s = {}
+
+    def process(node):
+        model = node.hold(node.initial())
+        work = node.work(seconds=4.0) if first else None
+        model.train(steps=10)
+        if work is None:
+            work = node.work(seconds=4.0)
+        yield node.sleep(2.0)
+        model.replace(node.initial())
+        step = model.train(steps=1)
+        yield work
+        ended_s["work"] = node.now_s
+        yield step
+        ended_s["step"] = node.now_s
+
+    built = build(nodes={"count": 1}, energy=energy, **under("discard_step"))
+    simulation = play(built, process)
+    spent_j = simulation.devices.meter.spent_j(0, simulation.clock.now)
+    assert spent_j == pytest.approx(3.0 * (5 if first else 7))
+    assert ended_s == ({"work": 4.0, "step": 5.0} if first else {"work": 14.0, "step": 15.0})
+
+
 def test_settled_waits_for_the_job_in_flight(learn):
     def process(node, found):
         model = node.hold(node.initial())

@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from netsim import engine, world
 from netsim.engine.progress import Progress
 from netsim.errors import ScenarioError
 from netsim.recording import metrics, summary
-from netsim.recording.main_metric import ACCURACY, MainMetric
+from netsim.recording.main_metric import ACCURACY, GAINS, MainMetric
 from netsim.recording.recorder import Recorder
 from netsim.recording.schema import ARRIVED, OUTCOMES
+from netsim.scenario import from_dict
 from netsim.terminal.progress import words_of
 from netsim.views import compare
 from netsim.views.gathering import comparison
@@ -47,6 +49,38 @@ def test_the_best_is_the_lowest_and_the_worst_the_highest(run):
     assert found["best"] == {"t_s": 2.0, "mean": 1.0, "std": 0.5}
     assert found["best_on_validation"] == 2.0  # at 1 s, where validation is lowest
     assert summary.load(run)["rmse_common"]["best_on_validation"] == 2.0
+
+
+def test_what_a_summary_has_beside_metrics_is_known_as_that():
+    """Every key of a run's summary is a metric's, or its best end is known, or it is refused."""
+    tables = {
+        "horizon_s": 1.0, "nodes": {"count": 4}, "exchange": {"schedule": "rounds"},
+        "data": {"kind": "digits", "partition": {"kind": "iid", "train_samples": 20}},
+        "model": {"kind": "mlp", "hidden": [2]}, "algorithm": [{"kind": "dpsgd"}],
+        "attack": {"kind": "gauss", "fraction": 0.3}, "run": {"device": "cpu"},
+    }  # fmt: skip
+    made = from_dict(tables)
+    found = engine.play(world.build(made), made.algorithm[0])
+    metrics_of = [k for k, v in found.items() if isinstance(v, dict) and "mean" in v]
+    assert metrics_of
+    for key in metrics_of:
+        assert ACCURACY.knows_the_best(key)
+        assert ACCURACY.knows_the_best(f"{key}.mean")
+    numbers = [
+        (key, *inner)
+        for key, value in found.items()
+        if key not in metrics_of
+        for inner in ([(k,) for k in value] if isinstance(value, dict) else [()])
+    ]
+    unknown = {".".join(path) for path in numbers if not ACCURACY.knows_the_best(".".join(path))}
+    assert {"local_steps", "wakes.woke", "engine.flushes"} <= unknown
+    for path in numbers:
+        told = ".".join(path)
+        value = found[path[0]] if len(path) == 1 else found[path[0]][path[1]]
+        if isinstance(value, int | float) and told not in unknown:
+            assert ACCURACY.is_lowest_best(told) or set(told.split(".")[-1].split("_")) & GAINS, (
+                told
+            )
 
 
 def test_a_target_is_reached_from_above(run):

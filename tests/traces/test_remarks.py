@@ -7,10 +7,12 @@ from netsim.devices.energy.harvest.trace import Trace as HarvestTrace
 from netsim.devices.speed.devices import Devices
 from netsim.errors import DataError
 from netsim.links.wired.bandwidth import BandwidthTrace
+from netsim.links.wired.latencies import LatencyMatrix
 from netsim.rng import Streams
 from netsim.topology import Site
 from netsim.topology.churn.trace import Trace as ChurnTrace
 from netsim.topology.contacts import Contacts
+from netsim.topology.file import GraphFile
 from netsim.topology.mobility.trace import Trace as MobilityTrace
 from netsim.traces.files import Text
 from netsim.traces.moments import begin, is_time_of_day, moment, require_seconds
@@ -193,3 +195,49 @@ def test_contacts_sampled_otherwise_than_a_line_lasts_are_remarked_on(tmp_path, 
     assert together(sample_s=step_s) == (1.0, [])
     if remarks:
         assert f"set sample_s = {step_s:g}" in remarks[0]
+
+
+def left_out(read):
+    """Remarks on what a file has more of than there are nodes."""
+    with noting() as notes:
+        read()
+    return [text for text in notes.remarks(1.0) if "left out" in text]
+
+
+CROWDS = {
+    "contacts": "0 1 0 9\n1 2 0 9\n2 3 0 5\n3 4 0 1\n",
+    "topology": "a b\nb c\nc d\nd e\n",
+    "latencies": "\n".join(" ".join(str(abs(i - j)) for j in range(5)) for i in range(5)),
+    "bandwidth": "trace,time_s,mbps\n" + "".join(f"{k},{t},1\n" for k in "abcde" for t in (0, 1)),
+}
+
+
+@pytest.mark.parametrize("kind", CROWDS)
+@pytest.mark.parametrize("nodes", [3, 5])
+def test_what_a_file_has_more_of_than_nodes_is_counted_aloud(tmp_path, kind, nodes):
+    path = str(tmp_path / "t.txt")
+    (tmp_path / "t.txt").write_text(CROWDS[kind])
+    site = Site(nodes=nodes, positions_m=None, servers=(), streams=Streams(0), folder=None)
+    columns = ("i", "j", "start", "end")
+    found = left_out({
+        "contacts": lambda: Contacts(path=path, columns=columns).meetings(site),
+        "topology": lambda: GraphFile(path=path, nodes="first").neighbours(site),
+        "latencies": lambda: LatencyMatrix(path=path, unit="ms").read_ns(nodes, Streams(0), None),
+        "bandwidth": lambda: BandwidthTrace(uplink=path).read("uplink", nodes, Streams(0), None),
+    }[kind])  # fmt: skip
+    assert len(found) == (nodes < 5)
+    assert all(f"{nodes} of its 5 " in text and "the other 2" in text for text in found)
+
+
+def test_people_and_traces_that_are_named_are_not(tmp_path):
+    (tmp_path / "c.txt").write_text(CROWDS["contacts"])
+    site = Site(nodes=2, positions_m=None, servers=(), streams=Streams(0), folder=None)
+    keys = {"columns": ("i", "j", "start", "end"), "people": ("0", "1")}
+    assert not left_out(lambda: Contacts(path=str(tmp_path / "c.txt"), **keys).meetings(site))
+
+
+def test_devices_of_nodes_that_there_are_not_are_told(tmp_path):
+    (tmp_path / "d.csv").write_text("node,step_s\n0,1\n1,2\n2,3\n7,9\n")
+    law = Devices(path=str(tmp_path / "d.csv"))
+    (text,) = unread(lambda: law.relative([1.0, 1.0], Streams(0), None))
+    assert 'left aside are the nodes "2", "7"' in text

@@ -85,6 +85,23 @@ class Loads:
         self._ahead = []
         return rest
 
+    def drop(self, place: int, now_ns: int) -> Load | None:
+        """Let one load end now; what takes back the rest of it, None: there is none.
+
+        Parameters
+        ----------
+        place : int
+            Its place among those that have not ended, in order of their begin.
+        now_ns : int
+        """
+        to_come = sorted(load for load in self._ahead if load.to_ns > now_ns)
+        if place >= len(to_come):
+            return None
+        load = to_come[place]
+        self.counted_j -= load.joules(now_ns, load.to_ns, self._rhythm)
+        self._ahead = to_come[:place] + to_come[place + 1 :]
+        return Load(max(now_ns, load.from_ns), load.to_ns, -load.watt, -load.woken_w)
+
 
 class EnergyMeter:
     """Meter of the energy that nodes draw during one run.
@@ -299,14 +316,20 @@ class EnergyMeter:
         else:
             self._take(node, self._compute_loads, joules)
 
-    def dropped(self, node: int) -> None:
-        """A node drops what it computes: from now on it draws nothing more for that."""
+    def dropped(self, node: int, place: int) -> None:
+        """A node drops something that it computes: from now on it draws nothing more for that.
+
+        Parameters
+        ----------
+        node : int
+        place : int
+            Its place among the works that draw energy and are not done.
+        """
         now, battery = self._env.now, self._batteries.get(node)
-        rest = self._compute_loads[node].stop(now)
-        if battery is not None:
+        rest = self._compute_loads[node].drop(place, now)
+        if battery is not None and rest is not None:
             battery.left_j(now)
-            for load in rest:
-                battery.draw(load)
+            battery.draw(rest)
             self._plan(node)
 
     def _count(

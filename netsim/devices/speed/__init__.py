@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from netsim.registry import Component
@@ -74,6 +74,25 @@ class Speed(Component):
         """
         return tuple(given)
 
+    def of_nodes(
+        self,
+        given: Sequence[float],
+        learners: Collection[int],
+        streams: Streams,
+        folder: Path | None,
+    ) -> tuple[float, ...]:
+        """`relative` where some nodes are servers; a model of shares of the nodes extends it.
+
+        Parameters
+        ----------
+        given : sequence of float
+        learners : collection of int
+            Nodes that train: all but servers.
+        streams : Streams
+        folder : Path or None
+        """
+        return self.relative(given, streams, folder)
+
     def for_models(
         self, speeds: Sequence[float], step_flops: Callable[[int], float]
     ) -> tuple[Speed, tuple[float, ...]]:
@@ -82,7 +101,7 @@ class Speed(Component):
         Parameters
         ----------
         speeds : sequence of float
-            From `relative`.
+            From `of_nodes`.
         step_flops : callable
             node -> floating-point operations of its local step (`netsim.learning.flops`).
 

@@ -14,6 +14,7 @@ from netsim.registry import FilePath, Plausible, Positive
 from netsim.rng import Streams
 from netsim.traces.csv_columns import SECONDS, Columns
 from netsim.traces.files import read_text, shown
+from netsim.traces.node_ids import require_known
 from netsim.units import is_number
 
 
@@ -66,6 +67,7 @@ class Devices(Fixed):
         _, first = np.unique(ids, return_index=True)
         rows.require(np.isin(np.arange(len(ids)), first), "this node has a row already")
         own = dict(zip(ids.tolist(), pool, strict=True))
+        require_known(rows.text, ids.tolist(), nodes)
         missing = [i for i in range(nodes) if i not in own]
         if missing:
             raise ScenarioError(

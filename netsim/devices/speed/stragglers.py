@@ -1,6 +1,6 @@
 """A share of the nodes is slower than the rest, all the time."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -18,7 +18,7 @@ class Stragglers(Fixed):
     Attributes
     ----------
     share
-        Part of the nodes, drawn at random, that is slow.
+        Part of the nodes that train, servers not among them, that is slow; drawn at random.
     slowdown
         Factor by which a local step takes longer on them.
     """
@@ -30,8 +30,19 @@ class Stragglers(Fixed):
     def relative(
         self, given: Sequence[float], streams: Streams, folder: Path | None
     ) -> tuple[float, ...]:
+        return self.of_nodes(given, range(len(given)), streams, folder)
+
+    def of_nodes(
+        self,
+        given: Sequence[float],
+        learners: Collection[int],
+        streams: Streams,
+        folder: Path | None,
+    ) -> tuple[float, ...]:
         order = streams.permutation("stragglers", n=len(given)).tolist()
-        slow = set(order[: round(self.share * len(given))])
+        among = set(learners)
+        order = [node for node in order if node in among]
+        slow = set(order[: round(self.share * len(order))])
         if self.share and not slow:
-            note_none("[compute] share", self.share, len(given), "slow")
+            note_none("[compute] share", self.share, len(order), "slow")
         return tuple(v / self.slowdown if i in slow else v for i, v in enumerate(given))

@@ -45,11 +45,11 @@ from netsim.links.link import (
     Transmission,
 )
 from netsim.links.radio.accounting.energy import EnergyAccounting
+from netsim.links.radio.mac import channel_access
 from netsim.links.radio.mac.admission import QueuedMessage, RadioQueue, Receivers
 from netsim.links.radio.mac.allocation import Allocation, require_cells
 from netsim.links.radio.mac.cells import Cells
 from netsim.links.radio.mac.changing_contention import ChangingContention
-from netsim.links.radio.mac.channel_access import Rejoined, interference_of, samplers_of
 from netsim.links.radio.mac.contention import Contention
 from netsim.links.radio.mac.flight import Flight, Reception
 from netsim.links.radio.mac.interference import Interference
@@ -122,6 +122,7 @@ class RadioLink(PhysicalLink):
         self._in_rounds: dict[Flight, BroadcastRounds] = {}
         self._accounting = EnergyAccounting(recorder, meter)
         self._adaptation: RateAdaptation | None = None
+        self._relaying: Relaying | None = None
         self._interference: Interference | Cells | None = None
         self._look_planned = False
         self._packets_on_air = OnAir()
@@ -159,7 +160,7 @@ class RadioLink(PhysicalLink):
         if mac.turns(self._slots) is not None:  # nobody is first by a number
             order = streams.permutation("order of slots", n=self._slots).tolist()
             self._slot_of = [order[slot] for slot in self._slot_of]
-        self._interference = interference_of(
+        self._interference = channel_access.interference_of(
             radio, channel, nodes, distance_m, self._servers, streams, self._slot_of, meter.listens,
             self.recorder.warnings,
         )  # fmt: skip
@@ -172,7 +173,7 @@ class RadioLink(PhysicalLink):
             self._packets_on_air.set_mac(mac, nodes, streams, channel.heard_dbm)
             if self._packets_on_air.end not in self.flights_ended:
                 self.flights_ended.insert(0, self._packets_on_air.end)
-        self._sampler, self._one_by_one, self._frames = samplers_of(
+        self._sampler, self._one_by_one, self._frames = channel_access.samplers_of(
             radio, budget, channel, env, streams, self._end, off, self._rhythms, distance_m,
             self.recorder, meter, self._packets_on_air, self._accounting.to_end,
             self._accounting.transmits, self._adaptation,
@@ -181,11 +182,9 @@ class RadioLink(PhysicalLink):
         self._plays_all = each or mac.plays_all or channel.may_be_silent
         if not mac.exclusive:  # radios are told to do several things at once
             meter.in_one_state(self._oldest_ns)
-        self._relaying: Relaying | None = None
-        if radio.routing.relays:
-            apart = None if self.meetings is None else self.are_apart
-            routes = Routes(radio, budget, channel, nodes, off, apart)
-            self._relaying = Relaying(self, radio, routes)
+        apart = None if self.meetings is None else self.are_apart
+        routes = Routes(radio, budget, channel, nodes, off, apart) if radio.routing.relays else None
+        self._relaying = Relaying.by(routes, radio, self, self._relaying)
         self._overhears = mac.one_channel and meter.listens and self._frames is None
         self._distance_m = distance_m if radio.propagation_delay else None
 
@@ -196,9 +195,9 @@ class RadioLink(PhysicalLink):
     def set_radio(self, radio: Radio, budget: LinkBudget, over_full: Sequence[float] = ()) -> None:
         """Send by another table from now on.
 
-        What is on the air keeps the power, rate, channel and packets that it began with, and meets
-        those who contend and interfere from now on; what waits for a radio is sent by the new
-        table.
+        What is on the air keeps the power, rate, channel and packets that it began with, leaves its
+        slots where the new table has none, and meets those who contend and interfere from now on;
+        what waits for a radio is sent by the new table.
 
         Parameters
         ----------
@@ -208,22 +207,24 @@ class RadioLink(PhysicalLink):
         over_full : sequence of float
             By node, its full transmit power until now over the new one; empty: no power changes.
         """
-        adaptation, interference = self._adaptation, self._interference
+        adaptation, interference, exclusive = self._adaptation, self._interference, self._exclusive
         self._set_radio(radio, budget)
         if self._adaptation is not None and adaptation is not None:
             self._adaptation.learn_from(adaptation)
         if self._superposition is not None:
             self._superposition.set_radio(radio, self._channel, self._free, self.ttl_ns)
-        if over_full:
-            for flight in self._flights:
-                flight.power_now *= over_full[flight.src]
-        medium = self._interference
+        for flight in self._flights if over_full else ():
+            flight.power_now *= over_full[flight.src]
+        now, medium, flights = self.env.now, self._interference, self._flights
+        channel_access.leave_slots(flights, self._turns, self._accounting, self.recorder, now)
         alike = type(medium) is type(interference)
-        if alike and (medium is None or medium.goes_on_from(interference)):  # type: ignore[arg-type]
-            return
-        self._settle(Rejoined(medium, self._flights, self.env.now))
-        if medium is not None:
-            self._settle(medium)
+        if not (alike and (medium is None or medium.goes_on_from(interference))):  # type: ignore[arg-type]
+            self._settle(channel_access.Rejoined(medium, flights, now))
+            if medium is not None:
+                self._settle(medium)
+        if self._exclusive is not exclusive:
+            for message in self._queue.change_needs(self._exclusive, flights):
+                self._start(message)
 
     def is_asleep(self, node: int) -> bool:
         rhythm = self._rhythms[node] if self._rhythms else None
@@ -243,7 +244,7 @@ class RadioLink(PhysicalLink):
         hops = [hop for way in ways for hop in pairwise(way)]
         packets, packet_bits = self._packets(bits)
         # One after the other: the receiver has one radio.
-        rates = [channel.mean_rate_bps(src, to, now) for src, to in hops]
+        rates = [channel.mean_rate_bps(*hop, now) for hop in hops]
         sent_ns = sum(packets * channel.attempt_ns(packet_bits, r, ALONE) for r in rates)
         on_way_ns = [sum(starmap(self.propagation_ns, pairwise(way))) for way in ways]
         return (sent_ns + max(on_way_ns, default=0)) / NS_PER_S
@@ -317,11 +318,9 @@ class RadioLink(PhysicalLink):
             self.env.after(0, self._give_up, message, BUSY)
             return
         self._queue.add(message)
-        longest_ns = self.may_wait_ns(first)
-        if longest_ns is not None:
+        if (longest_ns := self.may_wait_ns(first)) is not None:
             self.env.after(longest_ns, self._give_up, message, DEADLINE)
-        contact_ns = self.contact_ns(first)
-        if contact_ns is not None and not message.broadcast:
+        if not message.broadcast and (contact_ns := self.contact_ns(first)) is not None:
             self.env.after(contact_ns, self._give_up, message, OUTAGE)
 
     def withdraw(self, src: int, kind: type) -> int:
@@ -372,8 +371,7 @@ class RadioLink(PhysicalLink):
         """Put a message whose radios are free on the air."""
         group, first, now = message.group, message.group[0], self.env.now
         src, deadline_ns = first.src, None if self.ttl_ns is None else self.deadline_ns(first)
-        packets, packet_bits = self._packets(first.envelope.bits)
-        rounds = message.rounds
+        (packets, packet_bits), rounds = self._packets(first.envelope.bits), message.rounds
         if rounds is not None:
             packets, packet_bits = len(rounds.sending), rounds.packet_bits
         elif self._rounds > 1 and message.broadcast and first.envelope.request is None:
@@ -441,7 +439,7 @@ class RadioLink(PhysicalLink):
 
     # -- 3. attempts, when other flights come or go ----------------------------------------------
 
-    def _settle(self, interference: Interference | Cells | Rejoined) -> None:
+    def _settle(self, interference: Interference | Cells | channel_access.Rejoined) -> None:
         """Let flights go on under the conditions that they meet from now on."""
         changed = interference.settle(self.env.now)
         for flights, worse in ((changed.at_once, True), (changed.after, False)):

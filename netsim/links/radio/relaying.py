@@ -139,6 +139,26 @@ class Relaying:
     def __init__(self, link: PhysicalLink, radio: Radio, routes: Routes) -> None:
         self._link, self._radio, self.routes = link, radio, routes
 
+    @classmethod
+    def by(
+        cls, routes: Routes | None, radio: Radio, link: PhysicalLink, before: Relaying | None
+    ) -> Relaying | None:
+        """Return what relays by a table; messages on their way by another one go on by it, too.
+
+        Parameters
+        ----------
+        routes : Routes or None
+            None: messages that are sent from now on are not relayed.
+        radio : Radio
+        link : PhysicalLink
+        before : Relaying or None
+            What has relayed until now.
+        """
+        if routes is None or before is None:
+            return None if routes is None else cls(link, radio, routes)
+        before.routes, before._radio = routes, radio
+        return before
+
     def takes(self, tx: Transmission) -> bool:
         """Begin the journey of a message; False: it goes to its receiver at once, or nowhere."""
         if isinstance(tx, Hop) or tx.envelope.message.over_the_air:

@@ -12,6 +12,7 @@ from netsim.rng import Streams
 from netsim.traces.bandwidth import Pieces, read_bandwidth
 from netsim.traces.files import Text, read_text
 from netsim.traces.moments import begin
+from netsim.traces.remarks import note_left_out
 from netsim.units import NS_PER_S, to_ns
 
 
@@ -109,6 +110,8 @@ class BandwidthTrace(Table):
         order = np.arange(len(chosen))
         if self.assign == "permutation":
             order = streams.permutation("bandwidth trace", n=len(chosen))
+        how = "drawn by the seed" if self.assign == "permutation" else "the first ones"
+        note_left_out(text.where, "traces", len(chosen), min(nodes, len(chosen)), how)
         return [
             self._capacity(text, traces[chosen[order[node % len(chosen)]]], node, streams)
             for node in range(nodes)

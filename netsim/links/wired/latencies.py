@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from netsim.registry import FilePath, Table
 from netsim.rng import Streams
 from netsim.traces.files import Text, is_comment, number, read_text, shown
-from netsim.traces.remarks import note_remark
+from netsim.traces.remarks import note_left_out, note_remark
 from netsim.units import FOREVER_NS
 
 
@@ -90,10 +90,12 @@ class LatencyMatrix(Table):
         self._require_both_ways(text, np.array(rows))
         if len(rows) < nodes:
             raise text.wrong(f"has {len(rows)} hosts, [nodes] count = {nodes}; lower the count")
-        hosts = np.arange(len(rows))
+        hosts, how = np.arange(len(rows)), "the first ones"
         if self.assign == "permutation":
             hosts = streams.permutation("latency matrix", n=len(rows))
+            how = "drawn by the seed"
         hosts = hosts[:nodes]
+        note_left_out(text.where, "hosts", len(rows), nodes, how)
         scale_ns = (1e6 if self.unit == "ms" else 1e9) / (2 if self.round_trip else 1)
         found = np.minimum(np.array(rows)[np.ix_(hosts, hosts)], FOREVER_NS / scale_ns)
         found_ns: NDArray[np.int64] = np.rint(found * scale_ns).astype(np.int64)

@@ -19,6 +19,11 @@ KINDS = ("orthogonal", "tdma", "shared", "csma")
 
 def changed(ether, before, after, fidelity="message"):
     """0 sends to 1 and 2 to 3, each as loud at the other's receiver; what became of them."""
+    return sorted(air_that_changes(ether, before, after, fidelity).run(), key=lambda x: x.src)
+
+
+def air_that_changes(ether, before, after, fidelity="message"):
+    """See `changed`."""
     snr = np.full((4, 4), 1e4)
     keys = {
         "fading": {"kind": "none"}, "rate": {"kind": "fixed", "rate_bps": 1e6},
@@ -31,7 +36,7 @@ def changed(ether, before, after, fidelity="message"):
     table = Radio.model_validate(keys | {"mac": {"kind": after}})
     budget = LinkBudget(Given(snr), 10**0.5, (1.0,) * 4)
     e.env.after(AT * MS + MS // 2, e.air.set_radio, table, budget)
-    return sorted(e.run(), key=lambda x: x.src)
+    return e
 
 
 @pytest.mark.parametrize("fidelity", ["message", "packet"])
@@ -70,10 +75,61 @@ def test_contention_begins_for_all(ether, apart):
 
 @pytest.mark.parametrize(
     ("before", "after"),
-    # slots that are kept under contention begin one after the other
-    [kinds for kinds in permutations(KINDS, 2) if {*kinds} != {"tdma", "csma"}],
+    # slots are one after the other, so one may have sent a slot more by then
+    [kinds for kinds in permutations(KINDS, 2) if kinds != ("csma", "tdma")],
 )
 def test_neither_of_two_alike_is_favoured(ether, before, after):
     one, other = changed(ether, before, after)
     assert one.at_ns == pytest.approx(other.at_ns, abs=4 * MS)
     assert one.snr_db == pytest.approx(other.snr_db, abs=0.5)
+
+
+@pytest.mark.parametrize("fidelity", ["message", "packet"])
+@pytest.mark.parametrize("to", ["unicast", "broadcast"])
+def test_slots_end_for_all(ether, slots_in_order, fidelity, to):
+    """Four slots of a packet each. By 50.5 ms node 0 has sent 13 packets and node 2 twelve and a
+    half; the rest goes at one a ms, and node 1, which waits for its slot at 53 ms, begins at once
+    or then, by the packet in the frame.
+    """
+    e = air_that_changes(ether, "tdma", "orthogonal", fidelity)
+    if to == "broadcast":
+        e.send(1, [0, 3], 1_000, at_ns=50 * MS)
+    ended = {x.src: x for x in e.run()}
+    assert (ended[0].at_ns, ended[2].at_ns) == (137_500_000, 138_000_000)
+    assert {x.lost for x in ended.values()} == {0}
+    assert e.spent.sending_ns[0] == pytest.approx(100 * MS, rel=1e-6)
+    assert e.spent.sending_ns[2] == pytest.approx(100 * MS, rel=1e-6)
+    if to == "broadcast":
+        assert ended[1].at_ns in (51_500_000, 54 * MS)
+    assert e.recorder.warnings.texts == []
+
+
+@pytest.mark.parametrize(("before", "after"), [("orthogonal", "tdma"), ("csma", "tdma")])
+def test_what_has_no_slots_goes_on_without_and_says_so(ether, before, after):
+    e = air_that_changes(ether, before, after)
+    e.run()
+    [said] = e.recorder.warnings.texts
+    assert "without slots" in said
+
+
+def test_who_waits_for_a_radio_waits_by_the_new_rule(ether, slots_in_order):
+    """With slots no receiver is busy: ten packets go in those at 50, ..., 86 ms. Without, one must
+    not receive two at once: of 100 packets 13 have gone in slots, the others take until 137 ms.
+    """
+    keys = {"packet_error": {"kind": "fixed", "loss": 0.0}}
+    for before, after, ends_ms in (
+        ("orthogonal", "tdma", (100, 87)), ("tdma", "orthogonal", (137, 147))
+    ):  # fmt: skip
+        e = ether(keys | {"mac": {"kind": before}}, nodes=4)
+        e.send(0, 1, 100_000)  # until 100 ms
+        if before == "tdma":
+            e.send(2, 3, 55_000)  # 12 by then, the others until 93 ms
+        e.send(2, 1, 10_000, at_ns=MS)
+        table = Radio.model_validate(
+            {"fading": {"kind": "none"}, "rate": {"kind": "fixed", "rate_bps": 1e6},
+             "packet_payload_bytes": 125, "mac": {"kind": after}} | keys
+        )  # fmt: skip
+        budget = LinkBudget(Given(np.full((4, 4), 100.0)), 10**0.5, (1.0,) * 4)
+        e.env.after(50 * MS, e.air.set_radio, table, budget)
+        ended = {(x.src, x.dst): x.at_ns // MS for x in e.run()}
+        assert (ended[0, 1], ended[2, 1]) == ends_ms

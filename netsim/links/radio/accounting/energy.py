@@ -322,14 +322,14 @@ def _taken_back(
     kept : tuple of Piece
     told : tuple of Piece
         Backwards and with negative airtime what is taken back. Of a piece over which the share
-        changes that is all, and what remains of it follows.
+        changes, or that is sent in slots, that is all, and what remains of it follows.
     """
     kept, back = list(counted), []
     while kept and kept[-1][1] > until_ns:
         piece = kept.pop()
         begin_ns, end_ns, airtime_ns = piece[:3]
         at_ns = max(begin_ns, until_ns)
-        if flight.stretches and at_ns > begin_ns:
+        if (flight.stretches or flight.turns is not None) and at_ns > begin_ns:
             rest_ns = sum(one.airtime_ns for one in _airtimes(flight, at_ns, end_ns))
             kept.append(piece._replace(to_ns=at_ns, airtime_ns=airtime_ns - rest_ns))
             back += [piece._replace(from_ns=end_ns, to_ns=begin_ns, airtime_ns=-airtime_ns)]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from operator import attrgetter
 
 from netsim.channels.sleep import Rhythm
 from netsim.links.link import ASLEEP, BUSY, OFF, OUTAGE, Report, Transmission
-from netsim.links.radio.mac.flight import Reception
+from netsim.links.radio.mac.flight import Flight, Reception
 from netsim.links.radio.mac.repeated_broadcast import BroadcastRounds
 from netsim.links.radio.phy.channel import RadioChannel
 from netsim.links.radio.phy.resource_blocks import Gain
@@ -75,6 +76,41 @@ class RadioQueue:
         """Return whether a sender's queue is full."""
         return self.limit is not None and len(self.waiting_from(sender)) >= self.limit
 
+    def change_needs(self, receivers: bool, flights: Iterable[Flight]) -> Iterator[QueuedMessage]:
+        """Let messages take their receivers' radios, or no longer.
+
+        Parameters
+        ----------
+        receivers : bool
+            Whether they do.
+        flights : iterable of Flight
+            Those on the air, which take those of receivers whose radios are free.
+
+        Yields
+        ------
+        QueuedMessage
+            Those that can start now, oldest first; each has to take its radios before the next one
+            is asked for.
+        """
+        for flight in flights:
+            for node in (r.tx.dst for r in flight.receptions if r.unreachable is None):
+                if receivers and self.free[node]:
+                    self.free[node] = False
+                    flight.radios.append(node)
+                elif not receivers and node in flight.radios and node != flight.src:
+                    self.free[node] = True
+                    flight.radios.remove(node)
+        waiting = {id(m): m for line in self.waiting for m in line if not m.left_queue}
+        for line in self.waiting:
+            line.clear()
+        for message in sorted(waiting.values(), key=attrgetter("order")):
+            if not message.broadcast:
+                src, dst = message.radios[0], message.group[0].dst
+                message.radios = (src, dst if receivers else src)
+            for radio in dict.fromkeys(message.radios):
+                self.waiting[radio].append(message)
+        yield from self._ready(range(len(self.free)))
+
     def add(self, message: QueuedMessage) -> None:
         """Let a message wait for its radios."""
         self._order += 1
@@ -96,6 +132,10 @@ class RadioQueue:
             line = self.waiting[radio]
             while line and line[0].left_queue:
                 line.popleft()
+        yield from self._ready(radios)
+
+    def _ready(self, radios: Sequence[int]) -> Iterator[QueuedMessage]:
+        """Yield the messages at some radios that can start, oldest first."""
         while (message := self._oldest_ready(radios)) is not None:
             message.left_queue = True
             yield message

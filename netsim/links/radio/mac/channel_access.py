@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
-from netsim.channels.mac import ALONE
+from netsim.channels.mac import ALONE, Turns
 from netsim.channels.mac.ofdma import Ofdma
 from netsim.channels.sleep import Rhythm
 from netsim.clock import Clock
 from netsim.devices.energy.meter import EnergyMeter
+from netsim.links.radio.accounting.energy import EnergyAccounting
 from netsim.links.radio.mac.cells import Cells
 from netsim.links.radio.mac.changing_contention import ChangingContention
 from netsim.links.radio.mac.constant_contention import ConstantContention
@@ -81,6 +82,42 @@ def interference_of(
         among = RandomAccess if mac.random_access else Interference
         return among(mac, channel, nodes, distance_m, by_snr)
     return None
+
+
+OTHER_SLOTS = (
+    "messages on the air when [radio.mac] changed go on to their end in the slots that they had, "
+    "or without slots where they had none ([[changes]], netsim fork)"
+)
+
+
+def leave_slots(
+    flights: Iterable[Flight],
+    turns: Turns | None,
+    accounting: EnergyAccounting,
+    recorder: Recorder,
+    now_ns: int,
+) -> None:
+    """Let flights on the air go on without slots where a new rule has none.
+
+    Parameters
+    ----------
+    flights : iterable of Flight
+    turns : Turns or None
+        The slots of the new rule.
+    accounting : EnergyAccounting
+    recorder : Recorder
+        Warns of flights that keep other slots than those.
+    now_ns : int
+    """
+    for flight in flights:
+        if turns is not None and flight.turns != turns:
+            recorder.warnings.once("other slots", OTHER_SLOTS)
+        elif turns is None and flight.turns is not None:
+            planned = flight.ends_ns > flight.begins_ns  # else airtime is counted at the end
+            accounting.airtime(flight, now_ns)
+            flight.sampler.leave_slots(flight)
+            if planned:
+                accounting.airtime(flight, flight.ends_ns)
 
 
 class Rejoined:

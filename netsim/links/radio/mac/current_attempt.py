@@ -45,7 +45,8 @@ class AttemptPosition(NamedTuple):
 def position_at(flight: Flight, time_ns: int) -> AttemptPosition:
     """Return the position in a flight's leg at an instant after the leg's beginning."""
     elapsed_ns: float = flight.passed_ns(time_ns)
-    if flight.leg_begins_ns < flight.begins_ns:  # in its first attempt, that is made at once
+    at_once = flight.at_once_ends_ns > 0  # its first attempt
+    if at_once and flight.leg_begins_ns < flight.begins_ns:
         attempt_ns = flight.at_once_ends_ns - flight.leg_begins_ns
         if time_ns < flight.at_once_ends_ns:
             elapsed_ns = (time_ns - flight.begins_ns) * flight.at_once_stretch

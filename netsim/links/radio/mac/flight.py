@@ -499,6 +499,12 @@ class Flight:
         before_ns = self.leg_begins_ns - self.begins_ns
         return self.begins_ns + round(self.turns.elapsed_ns(before_ns + passed_ns))
 
+    def leave_slots(self) -> None:
+        """Let it be sent without slots; its times are still those in slots."""
+        self.turns, self.medium = None, ALONE
+        for reception in self.receptions:
+            reception.medium = ALONE
+
     def set_first_attempt(self, held: bool = False) -> None:
         """Let the leg begin where its first attempt, made at once, ends when it has to.
 

@@ -219,6 +219,15 @@ class MessageLevelSampler:
         flight.leg += 1
         self.begin(flight)
 
+    def leave_slots(self, flight: Flight) -> None:
+        """Let a flight that has been sent in slots go on without them."""
+        passed_ns = flight.passed_ns(self._env.now)
+        flight.leave_slots()
+        if passed_ns <= 0:  # it has waited for its first slot
+            flight.begins_ns = flight.accounted_to_ns = self._env.now
+        flight.leg_begins_ns = self._env.now - round(max(0.0, passed_ns))
+        self.change(flight, worse=False)
+
     def report(self, flight: Flight, reception: Reception, cut: bool) -> Report:
         """Report the outcome of a flight that ends now at one receiver.
 

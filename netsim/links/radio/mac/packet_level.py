@@ -144,6 +144,18 @@ class PacketLevelSampler:
                     now.per = self._channel.error(now.snr, flight.packet_bits, rate_bps)
                 reception.blocks = [min(now, reception.blocks[0], key=attrgetter("snr"))]
 
+    def leave_slots(self, flight: Flight) -> None:
+        """Let a flight that has been sent in slots go on without them."""
+        now, ends_ns, slots = self._env.now, flight.attempt_ends_ns, flight.sampled_medium.slowdown
+        left_ns = None if ends_ns is None else ends_ns - flight.begins_ns - _spread_ns(flight, now)
+        flight.leave_slots()
+        if left_ns is not None:
+            flight.attempt_ns /= slots
+            ends_ns = now + max(0.0, left_ns) / slots
+            flight.leg_begins_ns = round(ends_ns - flight.attempt_ns)
+            self._transmits(flight, now, 1.0, flight.stretches)
+            self._plan_end(flight, ends_ns)
+
     def _share_changes(self, flight: Flight) -> None:
         """Let the rest of an attempt under way take the time that its new share leaves it."""
         old, new, ends_ns = flight.sampled_medium, flight.medium, flight.attempt_ends_ns
