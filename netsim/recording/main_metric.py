@@ -24,7 +24,7 @@ GAINS = frozenset({"delivered", "arrived", "same"})
 TABLES = frozenset(
     {"attack", "counts", "decisions", "delay", "diverged", "energy", "engine", "graph", "links"}
     | {"local_steps", "messages", "models_sent", "nodes", "outcomes", "seed", "sent_by_kind"}
-    | {"staleness", "task", "topology", "virtual_s", "wakes", "wall_s"}
+    | {"staleness", "task", "topology", "uses", "virtual_s", "wakes", "wall_s"}
 )
 """Keys of a summary that are no metrics."""
 

@@ -59,7 +59,7 @@ from netsim.links.radio.mac.repeated_broadcast import BroadcastRounds
 from netsim.links.radio.mac.slot_interference import SlotInterference
 from netsim.links.radio.phy.budget import LinkBudget
 from netsim.links.radio.phy.channel import RadioChannel
-from netsim.links.radio.relaying import Relaying
+from netsim.links.radio.relaying import Relaying, is_others
 from netsim.links.radio.routes import Routes
 from netsim.links.radio.superposition import Superposition
 from netsim.links.radio.table import Radio
@@ -216,7 +216,9 @@ class RadioLink(PhysicalLink):
         for flight in self._flights if over_full else ():
             flight.power_now *= over_full[flight.src]
         now, medium, flights = self.env.now, self._interference, self._flights
-        channel_access.leave_slots(flights, self._turns, self._accounting, self.recorder, now)
+        channel_access.leave_slots(
+            flights, self._turns, self._accounting.airtime, self.recorder, now
+        )
         alike = type(medium) is type(interference)
         if not (alike and (medium is None or medium.goes_on_from(interference))):  # type: ignore[arg-type]
             self._settle(channel_access.Rejoined(medium, flights, now))
@@ -253,7 +255,8 @@ class RadioLink(PhysicalLink):
         return self._channel.csi(src, dst, self.env.now)
 
     def waiting(self, src: int) -> int:
-        return sum(len(message.group) for message in self._waiting_from(src))
+        held = 0 if self._superposition is None else self._superposition.waiting(src)
+        return held + sum(len(message.group) for message in self._waiting_from(src))
 
     @property
     def cells(self) -> Cells:
@@ -329,9 +332,11 @@ class RadioLink(PhysicalLink):
             for message in self._waiting_from(src)
             if message.rounds is None and isinstance(message.group[0].envelope.message, kind)
         ]
+        waiting = [message for message in waiting if not is_others(message.group[0])]
         for message in waiting:
             self._give_up(message, WITHDRAWN)
-        return sum(len(message.group) for message in waiting)
+        held = 0 if self._superposition is None else self._superposition.withdraw(src, kind)
+        return held + sum(len(message.group) for message in waiting)
 
     def _waiting_from(self, src: int) -> list[QueuedMessage]:
         """Return the messages of a sender that have not started, oldest first."""

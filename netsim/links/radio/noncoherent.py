@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -28,6 +29,7 @@ from netsim.links.link import (
     DELIVERED,
     OFF,
     OUTAGE,
+    WITHDRAWN,
     PhysicalLink,
     Transmission,
 )
@@ -103,6 +105,27 @@ class NonCoherent:
         else:
             self.is_due = False
 
+    def waiting(self, src: int) -> int:
+        """Number of a node's transmissions that wait for the others of their frame."""
+        return sum(tx.src == src for tx in self._waiting)
+
+    def withdraw(self, src: int, kind: type) -> int:
+        """End, as `withdrawn`, a node's energies of a class that wait; how many.
+
+        Parameters
+        ----------
+        src : int
+        kind : type
+        """
+        gone = [t for t in self._waiting if t.src == src and isinstance(t.envelope.message, kind)]
+        self._waiting = [tx for tx in self._waiting if tx not in gone]
+        for tx in gone:
+            self._link.finish(tx, WITHDRAWN, 0)
+        self.is_due = self.is_due and bool(self._waiting)
+        if self.is_due:
+            self._link.env.after(0, self.retry)
+        return len(gone)
+
     def _make_due(self, number: int) -> None:
         if self._waiting and number == self._gathered:
             self.is_due = True
@@ -120,7 +143,7 @@ class NonCoherent:
             missed, mean = self._missed(tx.dst, senders), 0.0
             if missed is None:
                 mean = self._channel.mean_snr(tx.src, tx.dst, now)
-                missed = OUTAGE if mean <= 0.0 else None
+                missed = OUTAGE if mean <= 0.0 or link.are_apart(tx.src, tx.dst) else None
             if missed is not None:
                 link.env.after(0, link.finish, tx, missed, 0)
                 continue
@@ -135,6 +158,7 @@ class NonCoherent:
             heard = listeners if sender == senders[0] else []
             self._meter.on_air(sender, heard, now, now + duration_ns, duration_ns)
         self._on_air.append(frame)
+        lose_contact(link, frame, duration_ns)
         link.env.after(duration_ns, self._end, frame, radios, duration_ns)
 
     def _missed(self, node: int, senders: Sequence[int]) -> str | None:
@@ -159,6 +183,27 @@ class NonCoherent:
             outcome, snr_db = DEADLINE if late else DELIVERED, linear_to_db(came.snr)
             link.deliver((tx, outcome, 1, 0, snr_db, came), 0, wait_ns[tx.dst])
         self._released(radios)
+
+
+def lose_contact(link: PhysicalLink, frame: dict[Transmission, Any], duration_ns: int) -> None:
+    """Plan to take out of a frame that begins now whose ends lose contact before it has ended.
+
+    Parameters
+    ----------
+    link : PhysicalLink
+    frame : dict
+        By transmission.
+    duration_ns : int
+    """
+
+    def lose(tx: Transmission) -> None:
+        if frame.pop(tx, None) is not None:
+            link.finish(tx, OUTAGE, 1)
+
+    for tx in frame:
+        left_ns = link.contact_ns(tx)
+        if left_ns is not None and left_ns < duration_ns:
+            link.env.after(left_ns, lose, tx)
 
 
 def symbols_in_a_block(radio: Radio) -> int:

@@ -125,6 +125,11 @@ class Hop(Transmission):
         self.costs = attempts, packets_lost, snr_db, bits_transmitted
 
 
+def is_others(tx: Transmission) -> bool:
+    """Return whether a transmission is a relay's, on the way of another node's message."""
+    return isinstance(tx, Hop) and tx.journey.hops > 1
+
+
 class Relaying:
     """Sending of messages by relays.
 

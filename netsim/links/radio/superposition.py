@@ -24,7 +24,7 @@ Senders begin at times at which their symbols come to the receiver together, so 
 free by then.
 
 A receiver that is off, or asleep when the frame begins, hears nothing of it; one that is awake then
-listens to its end.
+listens to its end. A sender whose contact with it ends meanwhile is in no sum (`outage`).
 """
 
 from __future__ import annotations
@@ -48,10 +48,16 @@ from netsim.links.link import (
     OFF,
     OUTAGE,
     PARTIAL,
+    WITHDRAWN,
     PhysicalLink,
     Transmission,
 )
-from netsim.links.radio.noncoherent import NonCoherent, gains_in, symbols_in_a_block
+from netsim.links.radio.noncoherent import (
+    NonCoherent,
+    gains_in,
+    lose_contact,
+    symbols_in_a_block,
+)
 from netsim.links.radio.phy.channel import RadioChannel
 from netsim.links.radio.table import Radio
 from netsim.messaging.over_the_air import Energies, OverTheAir, Superposed
@@ -134,6 +140,7 @@ class Superposition:
         self._waiting: dict[int, list[Transmission]] = {}
         self._due: dict[int, None] = {}
         self._frames: dict[int, int] = {}
+        self._gathered: dict[int, int] = {}  # by receiver, frames that began to gather
         self._on_air: list[dict[Transmission, Superposed]] = []  # by frame
 
     def set_radio(
@@ -171,7 +178,8 @@ class Superposition:
         if len(group) >= message.senders:
             self._is_complete(tx.dst)
         elif len(group) == 1:
-            self._env.after(to_ns(message.wait_s), self._waited, tx)
+            number = self._gathered[tx.dst] = self._gathered.get(tx.dst, 0) + 1
+            self._env.after(to_ns(message.wait_s), self._waited, tx.dst, number)
 
     @property
     def is_due(self) -> bool:
@@ -209,9 +217,40 @@ class Superposition:
                 del self._waiting[dst]
                 self._due.pop(dst, None)
 
-    def _waited(self, tx: Transmission) -> None:
-        if tx in self._waiting.get(tx.dst, ()):
-            self._is_complete(tx.dst)
+    def waiting(self, src: int) -> int:
+        """Number of a node's transmissions that wait for others, or for radios."""
+        return len(self._of(src, object)) + self._energies.waiting(src)
+
+    def withdraw(self, src: int, kind: type) -> int:
+        """End, as `withdrawn`, a node's rows of a class that wait; how many.
+
+        Parameters
+        ----------
+        src : int
+        kind : type
+        """
+        gone = self._of(src, kind)
+        for tx in gone:
+            stay = [one for one in self._waiting[tx.dst] if one is not tx]
+            if stay:
+                self._waiting[tx.dst] = stay
+            else:
+                del self._waiting[tx.dst]
+                self._due.pop(tx.dst, None)
+            self._finish(tx, WITHDRAWN, 0)
+        if self._due:  # of which one may have waited for this node's radio
+            self._env.after(0, self.retry)
+        return len(gone) + self._energies.withdraw(src, kind)
+
+    def _of(self, src: int, kind: type) -> list[Transmission]:
+        """A node's transmissions of a class that wait."""
+        waiting = (tx for group in self._waiting.values() for tx in group)
+        return [tx for tx in waiting if tx.src == src and isinstance(tx.envelope.message, kind)]
+
+    def _waited(self, dst: int, number: int) -> None:
+        """Send what has waited for others long enough, also where who came first has left."""
+        if dst in self._waiting and number == self._gathered[dst]:
+            self._is_complete(dst)
 
     def _is_complete(self, dst: int) -> None:
         """Send the frame to a receiver, after those of this instant that are drawn before it."""
@@ -232,7 +271,8 @@ class Superposition:
         missed = OFF if dst in self._off else None
         if missed is None and self._asleep(dst) and not any(tx.envelope.reply for tx in group):
             missed = ASLEEP
-        heard = [tx for tx in group if means[tx.src] > 0.0 and missed is None]
+        apart = {tx for tx in group if self._link.are_apart(tx.src, dst)}
+        heard = [tx for tx in group if means[tx.src] > 0.0 and missed is None and tx not in apart]
         for tx in group:
             if tx not in heard:
                 self._env.after(0, self._finish, tx, missed or OUTAGE, 0)
@@ -255,6 +295,7 @@ class Superposition:
             frame[tx] = Superposed((dst, number), noise, symbols_in_a_block(self._radio), came)
             listeners = [dst] if tx is heard[0] else []
             self._meter.on_air(tx.src, listeners, now, now + duration_ns, duration_ns)
+        lose_contact(self._link, frame, duration_ns)
         snr_db = linear_to_db(snr) if 0.0 < snr < math.inf else None
         self._on_air.append(frame)
         self._env.after(duration_ns, self._end, frame, radios, snr_db, duration_ns)

@@ -300,3 +300,16 @@ def test_what_hops_took_is_what_their_messages_took(tmp_path):
     assert (arrived["last"] == arrived.dst).all()
     assert (arrived.hops >= 2).all()
     assert {"off", "delivered"} <= set(found.outcome)
+
+
+def test_a_relay_withdraws_its_own_messages_alone(ether):
+    """A message of node 0 waits at relay 1 behind what that one sends, with one of its own."""
+    e = ether({"routing": {"kind": "hops"}}, mean_snr=line(3), nodes=3)
+    e.send(0, 2, 2_000)  # at the relay after 2 ms
+    e.send(1, 2, 10_000, at_ns=MS)  # from 2 ms on, drawn first or not
+    e.send(1, 2, 1_000, at_ns=MS)
+    found = []
+    e.env.after(4 * MS, lambda: found.append(e.air.withdraw(1, object)))
+    ended = [(x.src, x.outcome) for x in e.run()]
+    assert ended.count((0, "delivered")) == 1
+    assert found[0] == ended.count((1, "withdrawn")) > 0

@@ -16,7 +16,7 @@ from netsim.errors import ProtocolError
 from netsim.links.link import Transmission
 from netsim.links.radio.superposition import mean_inverse_gain
 from netsim.messaging.message import Envelope, Message
-from netsim.messaging.over_the_air import OverTheAir
+from netsim.messaging.over_the_air import Energies, OverTheAir
 from netsim.node.superposition import sum_of_frames, superposed
 
 MS, S = 1_000_000, 1_000_000_000
@@ -93,6 +93,16 @@ def test_who_is_off_is_left_out(air):
     e.aggregate([1, 2], of=3, wait_s=0.05)
     e.switch(2, False, 10 * MS)
     assert [(x.src, x.outcome) for x in e.run()] == [(2, "off"), (1, "delivered")]
+
+
+def test_who_waits_with_one_that_goes_off_is_sent_all_the_same(air):
+    """The first of two goes off at 10 ms; the frame of the other one begins at 50 ms."""
+    e = air()
+    e.aggregate([1, 2], of=3, wait_s=0.05)
+    e.switch(1, False, 10 * MS)
+    assert [(x.src, x.outcome, x.at_ns) for x in e.run()] == [
+        (1, "off", 10 * MS), (2, "delivered", 52 * MS)
+    ]  # fmt: skip
 
 
 def test_who_goes_off_in_a_frame_is_in_no_sum(air):
@@ -222,3 +232,54 @@ def test_a_run_says_that_no_bit_of_a_frame_has_cost_energy(air, by_bits):
     assert e.spent.bits == e.spent.heard_bits == [0] * 4
     told = [text for text in e.recorder.warnings.all() if "have drawn no energy" in text]
     assert len(told) == by_bits
+
+
+class Until:
+    """All are in contact until an instant."""
+
+    def __init__(self, until_ns):
+        self.until_ns = until_ns
+
+    def left_ns(self, i, j, time_ns):
+        return max(0, self.until_ns - time_ns)
+
+
+@pytest.mark.parametrize(
+    ("until_ns", "want"),
+    [(1 * MS, ("outage", 1 * MS, 1)), (2 * MS, ("delivered", 2 * MS, 1))],
+)
+def test_contacts_that_end_take_their_rows_out_of_the_sum(ether, until_ns, want):
+    """A frame of 2 ms; what comes when a contact ends has come."""
+    for message in (OverTheAir(SimpleNamespace(num_values=VALUES), 0.0, 2, 1.0),
+                    Energies(SimpleNamespace(num_values=VALUES), 1.0, 0.0)):  # fmt: skip
+        e = ether({"bandwidth_hz": 1e6}, nodes=3, meetings=Until(until_ns))
+        for src in (1, 2):
+            e.air.unicast(Transmission(Envelope(message, src, 64, 0, 0), 0, e._done))
+        assert [(x.outcome, x.at_ns, x.attempts) for x in e.run()] == [want] * 2
+
+
+def test_a_contact_that_ends_while_a_row_waits_is_an_outage(air, ether):
+    e = ether({"bandwidth_hz": 1e6}, nodes=3, meetings=Until(5 * MS))
+    message = OverTheAir(SimpleNamespace(num_values=VALUES), 0.0, 2, 0.01)
+    e.air.unicast(Transmission(Envelope(message, 1, 64, 0, 0), 0, e._done))
+    assert [(x.outcome, x.at_ns, x.attempts) for x in e.run()] == [("outage", 10 * MS, 0)]
+
+
+def test_rows_that_wait_can_be_withdrawn(ether):
+    """Before the frame begins; the other one goes alone."""
+    for message in (OverTheAir(SimpleNamespace(num_values=VALUES), 0.0, 3, 0.01),
+                    Energies(SimpleNamespace(num_values=VALUES), 1.0, 0.01)):  # fmt: skip
+        e = ether({"bandwidth_hz": 1e6}, nodes=3)
+        for src in (1, 2):
+            e.air.unicast(Transmission(Envelope(message, src, 64, 0, 0), 0, e._done))
+        found = []
+
+        def withdraw(e=e, message=message, found=found):
+            found += [e.air.waiting(1), e.air.withdraw(1, Whole), e.air.withdraw(1, type(message))]
+            found.append(e.air.waiting(1))
+
+        e.env.after(5 * MS, withdraw)
+        e.env.after(11 * MS, lambda e=e, found=found: found.append(e.air.withdraw(2, object)))
+        ended = [(x.src, x.outcome, x.at_ns) for x in e.run()]
+        assert ended == [(1, "withdrawn", 5 * MS), (2, "delivered", 12 * MS)]
+        assert found == [1, 0, 1, 0, 0]
