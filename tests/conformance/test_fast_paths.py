@@ -7,10 +7,12 @@ import pytest
 
 from netsim.clock import Clock
 from netsim.learning.refs import Cell, Ref
-from netsim.links.link import Transmission
+from netsim.links.link import DELIVERED, Deliveries, Transmission
 from netsim.links.wired.wire import Wire, WiredLink
+from netsim.messaging.latest import LatestMessages
 from netsim.messaging.message import Envelope, Message, handed_to
 from netsim.recording.recorder import Recorder
+from netsim.recording.uses import Fates
 from netsim.rng import Streams
 
 CELL = Cell(None, (3,))
@@ -36,6 +38,80 @@ class Derived(Message):
 @dataclass(frozen=True)
 class Bare(Message):
     count: int
+
+
+@dataclass(frozen=True)
+class Whole(Message):
+    theta: Ref
+
+
+@dataclass(frozen=True)
+class Checked(Message):
+    theta: Ref
+
+    def __post_init__(self):
+        object.__setattr__(self, "checked_for", self.theta.owner)
+
+
+@dataclass(frozen=True)
+class ByHand(Message):
+    theta: Ref
+
+    def __init__(self, theta):
+        object.__setattr__(self, "theta", theta)
+        object.__setattr__(self, "checked_for", theta.owner)
+
+
+class Counted(Message):
+    def __new__(cls, theta):
+        made = super().__new__(cls)
+        object.__setattr__(made, "checked_for", theta.owner)
+        return made
+
+
+@dataclass(frozen=True)
+class ByClass(Counted):
+    theta: Ref
+
+
+@dataclass(frozen=True, slots=True)
+class Slotted(Message):
+    theta: Ref
+
+
+@pytest.mark.parametrize("kind", [Whole, Checked, ByHand, ByClass, Slotted])
+def test_a_message_of_one_value_is_handed_over_as_its_constructor_makes_it(kind):
+    envelope = Envelope(kind(Ref(0, CELL)), 0, 8, 1, 0)
+    mine, checked = envelope.handed_to(4, 9).msg, hasattr(envelope.message, "checked_for")
+    assert type(mine) is kind
+    assert (mine.theta.owner, mine.theta.cell, envelope.message.theta.owner) == (4, CELL, 0)
+    assert getattr(mine, "checked_for", None) == (4 if checked else None)
+
+
+def test_takers_of_an_exchange_have_what_deliveries_bring_one_by_one():
+    """Three senders' messages, late ones among them, and takers that look now and then."""
+    tag, rng = (Whole, 0), np.random.default_rng(5)
+    steps = list(zip(rng.integers(3, size=200), rng.integers(50, size=200), strict=True))
+
+    def ends(direct: set[int]) -> tuple:
+        uses, deliveries = Recorder(None).uses, Deliveries()
+        latest = [LatestMessages(i, deliveries.takers if i in direct else None) for i in range(4)]
+        for one in latest:
+            deliveries.append(lambda tx, outcome, arrived, one=one: one.put(tx.envelope))
+            one.take(tag, range(3), 0)
+        for number, (src, sent_ns) in enumerate(steps):
+            fates = Fates(uses, src, "Whole", sent_ns)
+            fates.arrive(range(4), 4 * number, number)
+            sent = Envelope(Whole(Ref(src, CELL)), src, 8, 1, sent_ns, fates, tag)
+            deliveries.of_all(sent, range(4), DELIVERED)
+            latest[number % 4].take(tag, range(number % 3), number)
+        values, width = uses.parts.values, uses.parts.width
+        rows = sorted(tuple(values[k : k + width]) for k in range(0, len(values), width))
+        return rows, [(one.superseded, one.unseen()) for one in latest]
+
+    one_by_one = ends(direct=set())
+    assert len(one_by_one[0]) > 100
+    assert ends(direct={0, 1, 2}) == ends(direct={0, 1, 2, 3}) == one_by_one
 
 
 def test_every_receiver_of_one_message_gets_refs_and_containers_of_its_own():
