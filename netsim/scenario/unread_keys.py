@@ -197,7 +197,8 @@ def _of_training(scenario: Scenario) -> Mapping[str, str]:
     kinds = {scenario.training_of(entry).optimizer for entry in scenario.algorithm}
     found = dict(_OF_OPTIMIZER[kinds.pop()]) if len(kinds) == 1 else {}
     for key in OwnTraining.model_fields:
-        if all(getattr(entry.training, key) is not None for entry in scenario.algorithm):
+        own = [getattr(entry.training, key) for entry in scenario.algorithm]
+        if None not in own and any(value != getattr(scenario.training, key) for value in own):
             found[key] = "every algorithm has its own"
     return found
 
