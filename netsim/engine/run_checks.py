@@ -11,6 +11,7 @@ from netsim.learning.global_draws import GlobalGenerators
 from netsim.links.radio.table import Radio
 from netsim.messaging.barrier import Barrier
 from netsim.recording.run_warnings import queued_share
+from netsim.registry import kind_of
 from netsim.units import to_ns, to_s
 from netsim.world import SERVER
 
@@ -161,6 +162,7 @@ class RunChecks:
                 f"{horizon_s:g} s (node {silent[0]} is one): means over nodes are without them",
             )
         self._warn_of_single_steps()
+        self._warn_of_work_without_time()
         if ended or in_flight:
             self._warn_of_reach()
         return self._run.recorder.warnings.all()
@@ -188,6 +190,23 @@ class RunChecks:
                 "no probes",
                 '[radio] discovery = "probe" has had no effect: the method has never asked whom a '
                 "node reaches (node.reachable); it sends to neighbours, in reach or not",
+            )
+
+    def _warn_of_work_without_time(self) -> None:
+        """Warn where nodes' work takes no time, and the scenario says who is slow at it."""
+        scenario, processors = self._run.world.scenario, [p.processor for p in self._run.parts]
+        if any(p.has_worked for p in processors) or not any(p.local_steps for p in processors):
+            return
+        stated = []
+        if (compute := kind_of(scenario.compute)) != "fixed":
+            stated.append(f'[compute] kind = "{compute}"')
+        if any(speed != 1.0 for speed in scenario.nodes.of_groups("speed")):
+            stated.append("[nodes.groups] speed")
+        if stated:
+            self._run.recorder.warnings.once(
+                "work without time",
+                f"{' and '.join(stated)} had no effect: a local step takes no time; state "
+                "[compute] step_s",
             )
 
     def _warn_of_single_steps(self) -> None:

@@ -405,3 +405,13 @@ class Envelope:
             mine, self.src, sent_ns / NS_PER_S, (now_ns - sent_ns) / NS_PER_S, self.round,
             self.arrived,
         ))  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Probe(Message):
+    """Request to every node that hears it: the broadcast of `discovery = "probe"`."""
+
+
+@dataclass(frozen=True)
+class ProbeReply(Message):
+    """The answer to a probe."""

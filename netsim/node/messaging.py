@@ -25,7 +25,16 @@ from netsim.links.link import ARRIVED, Deliveries, Delivery, Link, Sending, Tran
 from netsim.messaging.barrier import Barrier
 from netsim.messaging.latest import LatestMessages
 from netsim.messaging.mailbox import Mailbox
-from netsim.messaging.message import Envelope, Message, Received, leaving, refs_in, size_bits
+from netsim.messaging.message import (
+    Envelope,
+    Message,
+    Probe,
+    ProbeReply,
+    Received,
+    leaving,
+    refs_in,
+    size_bits,
+)
 from netsim.node.adversary import Adversary
 from netsim.node.process_guard import guarded_process, located_error, process_name
 from netsim.node.wakeups import Wakeups
@@ -160,16 +169,6 @@ class Outbox:
         """
         self.sent += len(peers)
         return [(self.packed(msg, tag), peers)]
-
-
-@dataclass(frozen=True)
-class Probe(Message):
-    """Request to every node that hears it: the broadcast of `discovery = "probe"`."""
-
-
-@dataclass(frozen=True)
-class ProbeReply(Message):
-    """The answer to a probe."""
 
 
 @dataclass(eq=False)

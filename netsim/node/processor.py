@@ -70,6 +70,8 @@ class Processor:
         Steps of local training so far, those of the job in progress included.
     works : int
         How many works it has been given.
+    has_worked : bool
+        Whether any work has taken time.
     """
 
     def __init__(
@@ -92,6 +94,7 @@ class Processor:
         self._trainings = 0
         self._ahead: list[_Work] = []  # and some that are done
         self.local_steps = self.works = 0
+        self.has_worked = False
 
     def train(self, steps: int, result: object) -> simpy.Event:
         """Event: the processor is done with so many local steps; its value is `result`."""
@@ -128,6 +131,7 @@ class Processor:
         """
         clock, me = self._clock, self._id
         now = clock.now
+        self.has_worked |= duration_s > 0.0
         unforeseen = self._availability.unforeseen
         start_ns = max(now, self.busy_until_ns if unforeseen else self._free_ns)
         end_ns = start_ns + to_ns(duration_s)
@@ -174,6 +178,7 @@ class Processor:
     def occupy(self, duration_s: float) -> None:
         """Keep the processor busy for so long after what it is at."""
         now, me = self._clock.now, self._id
+        self.has_worked |= duration_s > 0.0
         start_ns = max(now, self.busy_until_ns)
         self._free_ns = self._availability.work_ends(me, start_ns, to_ns(duration_s))
         if self._intervals is not None:
@@ -243,6 +248,7 @@ class Processor:
         if duration_s is None:
             duration_s = self._speed.mean_step_s() / self._speed_factor
         now, availability = self._clock.now, self._availability
+        self.has_worked |= duration_s > 0.0
         work_ns = to_ns(duration_s)
         if availability.unforeseen:
             return self._done(None, availability.on_ns(self._id, now) + work_ns)

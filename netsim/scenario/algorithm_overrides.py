@@ -54,6 +54,19 @@ def algorithm_overrides(
                 f"scenario have the same {shared[0].partition('.')[0]}; play two scenarios"
             )
             continue
+        trainings = [scenario.algorithm[i].training for i in group]
+        twice = [
+            key
+            for key in first.set
+            if key.startswith("training.")
+            and any(getattr(own, key[len("training.") :], None) is not None for own in trainings)
+        ]
+        if twice:
+            problems.append(
+                f"{label} = {{ {twice[0]} = {shown(first.set[twice[0]])} }}: has no effect, as the "
+                "algorithm states this key in its own training; leave one out"
+            )
+            continue
         own = draft.copy()
         own.raw.pop("sweep", None)
         own.raw["algorithm"] = [{k: v for k, v in tables[i].items() if k != "set"} for i in group]

@@ -5,7 +5,7 @@ None is remarked on that has its default, is as the radio's preset has it, or is
 or for one of the algorithms.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
 from netsim.channels.path_loss import PathLoss
@@ -13,7 +13,9 @@ from netsim.links.radio.table import Radio
 from netsim.registry import Table
 from netsim.scenario.draft import KeyPath
 from netsim.scenario.labels import shown
+from netsim.scenario.nodes import overridden
 from netsim.scenario.tables import Scenario
+from netsim.scenario.training import OwnTraining
 
 _PLACED = (
     'with [nodes] placement = "iid_links" every pair has mean_snr_db, whatever this is; set '
@@ -22,22 +24,61 @@ _PLACED = (
 
 
 def remarks(scenario: Scenario) -> list[str]:
-    """A sentence for each key without effect."""
-    worlds = [later for _, later in scenario.later]
+    """A sentence for each key, at first or by a change or a `set`, that nothing reads."""
+    worlds = [scenario, *(later for _, later in scenario.later)]
     worlds += [scenario.of(entry) for entry in scenario.algorithm if entry.set]
-    others = [_unread(world) for world in worlds]
-    return [
-        text for key, text in _unread(scenario).items() if all(key in unread for unread in others)
-    ]
+    unread = [_unread(world) for world in worlds]
+    every = {key: text for found in reversed(unread) for key, text in found.items()}
+    read = {
+        key
+        for world, found in zip(worlds, unread, strict=True)
+        for key in _stated_in(world, every.keys() - found.keys())
+    }
+    unread_texts = [text for key, text in every.items() if key not in read]
+    return [*unread_texts, *_of_changes(scenario)]
+
+
+def _of_changes(scenario: Scenario) -> Iterator[str]:
+    """Of changes after which all is as it was before."""
+    played = {id(world): world for world in map(scenario.of, scenario.algorithm)}.values()
+    for k, (at_s, _) in enumerate(scenario.later):
+        pairs = [((world, *(later for _, later in world.later))[k : k + 2]) for world in played]
+        if all(_tables_of(before) == _tables_of(after) for before, after in pairs):
+            why = "all is so already"
+            if scenario.ideal_network:
+                why += ", as ideal_network leaves radio and link aside"
+            yield f"[[changes]] at_s = {at_s:g} has no effect: {why}"
+
+
+def _tables_of(scenario: Scenario) -> dict[str, Any]:
+    return scenario.model_dump(mode="json", exclude={"changes", "sweep", "paper", "name"})
+
+
+def _stated_in(scenario: Scenario, keys: Set[tuple[KeyPath, str]]) -> Iterator[tuple[KeyPath, str]]:
+    """Those of some keys that a scenario states."""
+    for path, table in _tables(scenario, ()):
+        for key in type(table).model_fields:
+            if (path, key) in keys and _is_own(table, key):
+                yield path, key
+    for entry in scenario.algorithm:
+        for key in OwnTraining.model_fields:
+            named = _OF_ENTRY, f"{key} of {entry.name}"
+            if named in keys and getattr(entry.training, key) is not None:
+                yield named
 
 
 def _unread(scenario: Scenario) -> dict[tuple[KeyPath, str], str]:
     """Sentences by table and key."""
     across: dict[KeyPath, Mapping[str, str]] = {
-        ("radio",): _of_radio(scenario),
+        (): _of_groups(scenario, ""),
+        ("energy",): _of_groups(scenario, "energy"),
+        ("radio",): {**_of_radio(scenario), **_of_groups(scenario, "radio")},
+        ("radio", "mac"): _of_frames(scenario),
+        ("radio", "shadowing"): _of_shadowing(scenario),
         ("nodes",): _of_nodes(scenario),
-        ("link",): _of_link(scenario),
+        ("link",): {**_of_link(scenario), **_of_groups(scenario, "link")},
         ("training",): _of_training(scenario),
+        ("metrics",): _of_metrics(scenario),
     }
     found = {
         (path, key): f"{_stated(path, key, getattr(table, key))} has no effect: {why}"
@@ -46,6 +87,48 @@ def _unread(scenario: Scenario) -> dict[tuple[KeyPath, str], str]:
         if _is_own(table, key)
     }
     return found | _of_algorithms(scenario)
+
+
+_OF_ENTRY: KeyPath = ("algorithm", "training")
+"""Table of an algorithm's own keys of the optimizer; keys are told with the algorithm's name."""
+_OF_ALL_GROUPS = ("battery_j", "churn", "downlink_bps", "sleep", "uplink_bps")
+"""Keys of groups that take the place of the scenario's own for good."""
+
+
+def _of_groups(scenario: Scenario, table: str) -> dict[str, str]:
+    """Of keys of a table, "" for the scenario's own, that every group states for its nodes."""
+    found = {}
+    for key in _OF_ALL_GROUPS:
+        above, _, last = overridden()[key].rpartition(".")
+        if above == table and all(own is not None for own in scenario.nodes.of_groups(key)):
+            found[last] = f"every node has {key} by its group"
+    return found
+
+
+def _of_frames(scenario: Scenario) -> Mapping[str, str]:
+    radio = scenario.radio
+    if radio is None or not radio.plays_frames:
+        return {}
+    return {"anomalous_slots": "frames are played one by one, and so are their slots"}
+
+
+def _of_shadowing(scenario: Scenario) -> Mapping[str, str]:
+    radio = scenario.radio
+    drawn = radio is not None and "decorrelation_m" in type(radio.shadowing).model_fields
+    if not drawn or _has_places(scenario):
+        return {}
+    return {"decorrelation_m": "nodes have no places"}
+
+
+def _has_places(scenario: Scenario) -> bool:
+    laws = scenario.per_node("mobility")
+    return scenario.nodes.placement != "iid_links" or any(law.states_places for law in laws)
+
+
+def _of_metrics(scenario: Scenario) -> Mapping[str, str]:
+    if all(entry.stages for entry in scenario.algorithm):
+        return {"stages": "every algorithm has stages of its own"}
+    return {}
 
 
 def _tables(table: Table, path: KeyPath) -> Iterator[tuple[KeyPath, Table]]:
@@ -64,9 +147,7 @@ def _of_radio(scenario: Scenario) -> Mapping[str, str]:
     if radio is None:
         return {}
     by_law = type(radio.path_loss).link_gains is PathLoss.link_gains
-    laws = scenario.per_node("mobility")
-    placed = scenario.nodes.placement != "iid_links" or any(law.states_places for law in laws)
-    if placed or not by_law:
+    if _has_places(scenario) or not by_law:
         found = {"mean_snr_db": "mean SNRs follow from places, or from the gains of a file"}
         if radio.reachable is not None and radio.calibrate == "power":
             found["tx_power_dbm"] = "reachable sets it"
@@ -85,6 +166,12 @@ def _of_radio(scenario: Scenario) -> Mapping[str, str]:
 
 
 def _of_nodes(scenario: Scenario) -> Mapping[str, str]:
+    topology = scenario.topology
+    is_shipped = type(topology).__module__.startswith("netsim.topology.")
+    by_places = topology.reads_places or (topology.reads_places is None and not is_shipped)
+    if scenario.radio is None and not scenario.ideal_network and not by_places:
+        why = "nodes have no [radio], and only maps show where they are"
+        return dict.fromkeys(("placement", "radius_m", "height_m", "heights_m"), why)
     moves = any(law.kind != "static" for law in scenario.per_node("mobility"))
     if scenario.nodes.placement == "disc" or moves:
         return {}
@@ -108,7 +195,12 @@ _OF_OPTIMIZER = {
 
 def _of_training(scenario: Scenario) -> Mapping[str, str]:
     kinds = {scenario.training_of(entry).optimizer for entry in scenario.algorithm}
-    return _OF_OPTIMIZER[kinds.pop()] if len(kinds) == 1 else {}
+    found = dict(_OF_OPTIMIZER[kinds.pop()]) if len(kinds) == 1 else {}
+    for key in OwnTraining.model_fields:
+        own = [getattr(entry.training, key) for entry in scenario.algorithm]
+        if None not in own and any(value != getattr(scenario.training, key) for value in own):
+            found[key] = "every algorithm has its own"
+    return found
 
 
 def _of_algorithms(scenario: Scenario) -> dict[tuple[KeyPath, str], str]:
@@ -117,9 +209,8 @@ def _of_algorithms(scenario: Scenario) -> dict[tuple[KeyPath, str], str]:
     for entry in scenario.algorithm:
         for key, why in _OF_OPTIMIZER[scenario.training_of(entry).optimizer].items():
             if (value := getattr(entry.training, key)) is not None:
-                path = ("algorithm", "training")
-                stated = f"{_stated(path, key, value)} of {entry.name}"
-                found[path, f"{key} of {entry.name}"] = f"{stated} has no effect: {why}"
+                stated = f"{_stated(_OF_ENTRY, key, value)} of {entry.name}"
+                found[_OF_ENTRY, f"{key} of {entry.name}"] = f"{stated} has no effect: {why}"
     return found
 
 

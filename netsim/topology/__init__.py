@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import networkx as nx
 import numpy as np
@@ -68,7 +68,15 @@ class StatedWire(NamedTuple):
 
 
 class Topology(Component):
-    """Base of the topologies: undirected graphs over the nodes 0 .. n-1."""
+    """Base of the topologies: undirected graphs over the nodes 0 .. n-1.
+
+    Attributes
+    ----------
+    reads_places : bool
+        Whether it goes by where nodes start; one of the user's own that says nothing may.
+    """
+
+    reads_places: ClassVar[bool | None] = None
 
     @abstractmethod
     def neighbours(self, site: Site) -> list[tuple[int, ...]]:

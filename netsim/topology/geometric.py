@@ -1,6 +1,6 @@
 """Everybody may talk to those who are near: a random geometric graph over the nodes' places."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import networkx as nx
 import numpy as np
@@ -30,6 +30,8 @@ class Geometric(Topology):
     kind: Literal["geometric"] = "geometric"
     radius_m: Positive | None = None
     wrap_m: Positive | None = None
+
+    reads_places: ClassVar[bool] = True
 
     def neighbours(self, site: Site) -> list[tuple[int, ...]]:
         """The neighbours of every node; see the base class."""

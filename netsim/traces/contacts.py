@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from netsim.traces.csv_columns import SECONDS
+from netsim.traces.csv_columns import SECONDS, plain_name
 from netsim.traces.files import Text, fields, is_comment, number, shown
 from netsim.traces.moments import is_time_of_day, moment, require_seconds
 from netsim.traces.remarks import note_remark
@@ -176,7 +176,10 @@ def _order(
         told = tuple(columns)
         timed = told.index("t" if "t" in told else "start")
         header = timed < len(first) and moment(first[timed]) is None
-        return told, (units or dict.fromkeys(COLUMNS, 1.0)) if header else {}
+        own = dict.fromkeys(COLUMNS, 1.0) | {
+            name: _unit(first[k])[1] for k, name in enumerate(told) if k < len(first)
+        }
+        return told, own if header else {}
     if units:
         return named, units
     konect = _KONECT.match(first_line)
@@ -197,15 +200,19 @@ def _order(
     return _likely(text, rows, four, sample_s), {}
 
 
+def _unit(word: str) -> tuple[str, float]:
+    """Name of a column in small letters without its unit, and the unit [s]: `t_ms`, `t [ms]`."""
+    whole = plain_name(word)
+    stem, _, end = whole.rpartition("_")
+    return (stem, SECONDS[end]) if stem and end in SECONDS else (whole, 1.0)
+
+
 def _named(first: list[str]) -> tuple[tuple[str, ...], dict[str, float]]:
     """Names that a header gives the columns, and the unit of times; empty: it is no header."""
     names, units = [], dict[str, float]()
     for word in first:
-        plain, unit = word.lower().strip('"'), 1.0
-        stem, _, end = plain.rpartition("_")
-        if stem and end in SECONDS:
-            plain, unit = stem, SECONDS[end]
-        name = next((c for c, known in _HEADERS.items() if plain in known), "_")
+        called, unit = _unit(word)
+        name = next((c for c, known in _HEADERS.items() if called in known), "_")
         if name in names:
             name = "_"
         names.append(name)

@@ -215,6 +215,26 @@ class Columns:
         """Return whether a column holds times of day."""
         return any(map(is_time_of_day, self.words(name)))
 
+    def require_days(self, name: str, t_s: NDArray[np.float64], node: NDArray[np.int64]) -> None:
+        """Refuse times of day that fall from one row of a node to the next: a day lies between.
+
+        Parameters
+        ----------
+        name : str
+            The column of times.
+        t_s : (n,) float64
+            What it says [s].
+        node : (n,) int64
+            Whose each row is.
+        """
+        if not self.of_day(name):
+            return
+        by_node, fell = np.argsort(node, kind="stable"), np.zeros(len(node), dtype=bool)
+        fell[by_node[1:]] = (np.diff(node[by_node]) == 0) & (np.diff(t_s[by_node]) < 0)
+        self.require(
+            ~fell, f"{name} falls from one row of a node to the next; times of day need dates"
+        )
+
     def _converted(
         self, name: str, empty: float | None, read: Callable[[str], float | None], what: str
     ) -> NDArray[np.float64]:
@@ -276,7 +296,7 @@ class Columns:
         if found:
             self._fail(f"{_cut(found[0])} and {_cut(found[1])} both may be {wanted}; take one out")
         for name in self.names:
-            plain = _plain(name)
+            plain = plain_name(name)
             if _BYTES.search(_spaced(name)) and self._begins(plain, stems, "bps" in units):
                 self._fail(
                     f"column {_cut(name)} counts bytes, or may; write bits, and name it {wanted}"
@@ -299,7 +319,7 @@ class Columns:
     def _unit(name: str, stems: set[str], units: Mapping[str, float]) -> float | None:
         if units is BITS_PER_S and _BYTES.search(_spaced(name)):
             return None
-        plain = _plain(name)
+        plain = plain_name(name)
         for stem in stems:
             rest = plain.removeprefix(f"{stem}_") if stem else plain
             if (rest != plain or not stem) and rest in units:
@@ -308,12 +328,12 @@ class Columns:
 
     def factor(self, name: str, units: Mapping[str, float]) -> float:
         """Unit of a column that `find` has found."""
-        plain = _plain(name)
+        plain = plain_name(name)
         ends = [end for end in units if plain == end or plain.endswith(f"_{end}")]
         return units[max(ends, key=len)] if ends else 1.0
 
 
-def _plain(name: str) -> str:
+def plain_name(name: str) -> str:
     """A name in small letters, its unit behind an underscore: `Time [ms]` is `time_ms`."""
     return _spaced(name).lower()
 

@@ -7,8 +7,7 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from netsim.messaging.message import Envelope
-from netsim.node.messaging import ProbeReply
+from netsim.messaging.message import Envelope, ProbeReply
 
 STILL = {
     "fading": {"kind": "none"},

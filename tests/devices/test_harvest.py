@@ -371,6 +371,8 @@ def test_a_trace_may_have_rows_of_each_node(tmp_path):
         ("t_s,power_w\n0,1\n1,2e6\n", "must be at most 1e+06 W"),
         ("t_s,power_w\n0,1\n0,2\n", "there is a row for this time already"),
         ("t_s\n0\n", "power_w"),
+        ("t_s,power_w\n23:59:00,1\n00:01:00,2\n", "times of day need dates"),
+        ("node,t_s,power_w\n0,23:59:00,1\n1,23:00:00,1\n0,00:01:00,2\n", "line 4"),
         ("node,t_s,power_w\n7,0,1\n", "node must be one of 0 to 2"),
     ],
 )

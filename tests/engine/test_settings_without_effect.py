@@ -126,3 +126,25 @@ def test_a_threshold_beside_probes_has_no_effect_and_a_warning_says_so():
     assert plain["event_log_sha256"] == few["event_log_sha256"]
     assert not told(plain, "answers to its probes")
     assert told(few, "reachable = 0.5 has kept no message from any node: whom a node reaches")
+
+
+SLOW = {"count": 3, "groups": [{"name": "slow", "count": 1, "speed": 0.1}]}
+
+
+@pytest.mark.parametrize(
+    ("own", "said"),
+    [
+        ({"compute": {"kind": "stragglers", "slowdown": 9.0}}, '[compute] kind = "stragglers"'),
+        ({"nodes": SLOW}, "[nodes.groups] speed"),
+        ({"compute": {"kind": "stragglers", "step_s": 0.01}}, None),
+        ({}, None),
+    ],
+)
+def test_slow_nodes_whose_work_takes_no_time_are_told(own, said):
+    """A local step takes no time unless the scenario says how long it takes."""
+    found = played(**POISSON, algorithm={"kind": "dpsgd"}, **own)
+    texts = told(found, "had no effect: a local step takes no time")
+    assert [said in text for text in texts] == ([] if said is None else [True])
+    if said is not None:
+        plain = played(**POISSON, algorithm={"kind": "dpsgd"})
+        assert found["event_log_sha256"] == plain["event_log_sha256"]

@@ -5,6 +5,7 @@ import copy
 import pytest
 
 from netsim import engine, scenario, world
+from netsim.errors import ScenarioError
 from netsim.scenario import unread_keys
 from netsim.scenario.file import shipped
 from netsim.world.remarks import remarks
@@ -29,6 +30,19 @@ BASE = {
 }
 PLACED = {"nodes": {"count": 3, "placement": "disc", "radius_m": 20.0}}
 ADAM = {"training": {"optimizer": "adam", "learning_rate": 0.1}}
+EXPONENTIAL = {"kind": "exponential", "mean_on_s": 1.0, "mean_off_s": 0.2}
+LOG_NORMAL = {"kind": "log_normal", "sigma_db": 4.0}
+ALONE = {"kind": "frequency_selective", "profile": "independent"}
+EVERY = {"name": "all", "count": 3, "churn": {"kind": "none"}, "battery_j": 5.0}
+GROUPS = {"count": 3, "groups": [EVERY]}
+WIRED = {"count": 3, "groups": [{**EVERY, "uplink_bps": 1e6}]}
+CELL = {
+    "nodes": {"count": 3, "groups": [{"name": "base", "count": 1, "role": "server"}]},
+    "topology": {"kind": "hub", "centre": 0},
+    "exchange": {"schedule": "rounds", "interval_s": 1.0},
+    "algorithm": {"kind": "fedavg"},
+    "radio": {**RADIO, "mac": {"kind": "ofdma"}},
+}
 CASES = {
     "radio.mean_snr_db": (PLACED | {"radio": {**RADIO, "mean_snr_db": 20.0}}, 40.0),
     "radio.path_loss.exponent": ({}, 4.0),
@@ -55,6 +69,26 @@ CASES = {
     "algorithm.staleness.unit": ({}, "seconds"),
     "algorithm.training.momentum": (ADAM, 0.9),
     "algorithm.training.beta1": ({}, 0.5),
+    "training.learning_rate": (
+        {"training": {}, "algorithm": {"kind": "kd_pdfl", "training": {"learning_rate": 0.2}}},
+        0.3,
+    ),
+    "training.batch_size": (
+        {"algorithm": {"kind": "kd_pdfl", "training": {"batch_size": 5}}},
+        7,
+    ),
+    "metrics.stages": ({"algorithm": {"kind": "kd_pdfl", "stages": ["mixed"]}}, ["received"]),
+    "energy.battery_j": ({"nodes": GROUPS}, 1e-3),
+    "link.uplink_bps": ({"nodes": WIRED, "link": {"latency_s": 0.01}}, 1e3),
+    "churn.mean_on_s": ({"nodes": GROUPS, "churn": EXPONENTIAL}, 0.5),
+    "nodes.placement": ({"link": {"rate_bps": 1e5}}, "disc"),
+    "radio.shadowing.decorrelation_m": ({"radio": {**RADIO, "shadowing": LOG_NORMAL}}, 9.0),
+    "radio.fading.delay_spread_s": ({"radio": {**RADIO, "fading": ALONE}}, 3e-7),
+    "radio.mac.average_s": (CELL, 0.1),
+    "radio.mac.anomalous_slots": (
+        {"radio": {**RADIO, "mac": {"kind": "csma"}, "fidelity": "packet"}},
+        False,
+    ),
     "run.actors": ({}, 3),
     "run.spill_above_gb": ({}, 1.0),
 }
@@ -131,6 +165,33 @@ def test_a_key_that_a_change_or_an_algorithm_reads_is_not_remarked_on():
     assert told({**found, "changes": [{"at_s": 1.0, "set": {"radio.discovery": "probe"}}]}) == []
     probing = {"kind": "kd_pdfl", "name": "probing", "set": {"radio.discovery": "probe"}}
     assert told({**found, "algorithm": [{"kind": "kd_pdfl"}, probing]}) == []
+
+
+def test_a_key_that_a_change_alone_states_is_told_where_nothing_reads_it():
+    found = tables("radio.probe_window_s", {})
+    late = {"at_s": 1.0, "set": {"radio.probe_window_s": 0.2}}
+    (text,) = told({**found, "changes": [late]})
+    assert "probe_window_s = 0.2 has no effect" in text
+    probing = {"at_s": 0.5, "set": {"radio.discovery": "probe"}}
+    assert told({**found, "changes": [probing, late]}) == []
+
+
+@pytest.mark.parametrize(
+    ("beside", "value", "is_told"),
+    [({}, 1e4, False), ({}, 1e5, True), ({"ideal_network": True}, 1e4, True)],
+)
+def test_a_change_after_which_all_is_as_before_is_told(beside, value, is_told):
+    change = {"at_s": 1.0, "set": {"link.rate_bps": value}}
+    texts = told({**BASE, "link": {"rate_bps": 1e5}, "changes": [change], **beside})
+    assert any("[[changes]] at_s = 1 has no effect" in text for text in texts) == is_told
+
+
+def test_a_set_of_what_the_algorithms_own_training_states_is_refused():
+    method = {"kind": "kd_pdfl", "training": {"learning_rate": 0.2}}
+    own = {**method, "set": {"training.learning_rate": 0.3}}
+    with pytest.raises(ScenarioError, match=r"learning_rate = 0\.3.*its own training"):
+        scenario.from_dict({**BASE, "algorithm": own})
+    scenario.from_dict({**BASE, "algorithm": {**method, "set": {"training.momentum": 0.3}}})
 
 
 def test_the_remark_is_among_those_of_the_world():

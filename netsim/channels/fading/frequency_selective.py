@@ -20,6 +20,7 @@ A packet spans all blocks. What it meets is one effective SNR (`netsim.channels.
 blocks. `capacity` is also what rate adaptation sees as SNR.
 """
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Annotated, Literal, Self
 
@@ -89,6 +90,12 @@ class FrequencySelective(Fading):
     delay_spread_s: Annotated[NonNegative, OffClock()] = 100e-9
     mapping: Literal["eesm", "capacity"] = "eesm"
     beta: Positive | None = None
+
+    def unread_keys(self) -> Mapping[str, str]:
+        found = dict(super().unread_keys())
+        if self.profile == "independent":
+            found["delay_spread_s"] = 'with profile = "independent" blocks fade by themselves'
+        return found
 
     @model_validator(mode="after")
     def _in_blocks_of_time(self) -> Self:

@@ -20,6 +20,7 @@ sub-channels sends each packet over all of its own, and takes twice as long. A p
 way when a coherence block ends keeps the share with which it began.
 """
 
+from collections.abc import Mapping
 from typing import ClassVar, Literal, Self
 
 from pydantic import model_validator
@@ -52,6 +53,11 @@ class Ofdma(Mac):
     scheduler: Literal["round_robin", "proportional_fair"] = "round_robin"
     max_subchannels: Count | None = None
     average_s: Positive = 1.0
+
+    def unread_keys(self) -> Mapping[str, str]:
+        if self.scheduler == "proportional_fair":
+            return {}
+        return {"average_s": 'it is read with scheduler = "proportional_fair"'}
 
     @model_validator(mode="after")
     def _no_more_than_there_are(self) -> Self:

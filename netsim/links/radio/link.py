@@ -17,8 +17,7 @@ The life of a message, in the order of `RadioLink`'s methods:
 
 A message whose time to live, patience or contact ends while it waits is given up (`_give_up`). A
 flight is cut short when a node is switched off or a contact ends (`switched`, `_lose_contact`).
-What several nodes send at once (`OverTheAir`) is `superposition.Superposition`'s; what goes by
-relays is `relaying.Relaying`'s, hop by hop.
+`superposition.Superposition` sends what several nodes send at once, `relaying.Relaying` by relays.
 """
 
 from __future__ import annotations
@@ -216,9 +215,8 @@ class RadioLink(PhysicalLink):
         for flight in self._flights if over_full else ():
             flight.power_now *= over_full[flight.src]
         now, medium, flights = self.env.now, self._interference, self._flights
-        channel_access.leave_slots(
-            flights, self._turns, self._accounting.airtime, self.recorder, now
-        )
+        count = self._accounting.airtime
+        channel_access.leave_slots(flights, self._turns, count, self.recorder, now)
         alike = type(medium) is type(interference)
         if not (alike and (medium is None or medium.goes_on_from(interference))):  # type: ignore[arg-type]
             self._settle(channel_access.Rejoined(medium, flights, now))

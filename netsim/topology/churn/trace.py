@@ -46,12 +46,7 @@ class Trace(Churn):
         off_s = rows.times(off, rows.factor(off, SECONDS), empty=np.inf)
         if self.start_s is None:
             rows.require(on_s >= 0, f"{on} must be at least 0, unless start_s is set")
-        if rows.of_day(on):
-            by_node, fell = np.argsort(node, kind="stable"), np.zeros(len(node), dtype=bool)
-            fell[by_node[1:]] = (np.diff(node[by_node]) == 0) & (np.diff(on_s[by_node]) < 0)
-            rows.require(
-                ~fell, f"{on} falls from one row of a node to the next; times of day need dates"
-            )
+        rows.require_days(on, on_s, node)
         rows.require(off_s > on_s, f"{off} must be later than {on}")
         order = np.lexsort((on_s, node))
         same = node[order][1:] == node[order][:-1]

@@ -55,18 +55,12 @@ class Trace(Mobility):
         place, words = self._places(rows)
         number = node_numbers(rows.text, list(dict.fromkeys(names)), "mobility", len(start_m))
         node = np.array([number[name] for name in names])
-        same_day = rows.of_day(time)
-        order = (
-            np.lexsort((t_s, node)) if not same_day else np.lexsort((np.arange(len(node)), node))
-        )
+        rows.require_days(time, t_s, node)
+        order = np.lexsort((t_s, node))
         same = node[order][1:] == node[order][:-1]
         wrong = np.zeros(len(node), dtype=bool)
         wrong[order[1:]] = same & (t_s[order][1:] == t_s[order][:-1])
         rows.require(~wrong, "this node has a row for this time already")
-        wrong[order[1:]] = same & (t_s[order][1:] < t_s[order][:-1])
-        rows.require(
-            ~wrong, f"{time} falls from one row of a node to the next; times of day need dates"
-        )
         found: list[list[Leg]] = [[] for _ in start_m]
         for k in order.tolist():
             if node[k] < len(found):

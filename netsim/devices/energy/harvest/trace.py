@@ -63,6 +63,7 @@ class Trace(Harvest):
             known = np.isin(node, nodes)
             rows.require(known | known.any(), f"node must be one of {min(nodes)} to {max(nodes)}")
             require_known(rows.text, node.tolist(), max(nodes) + 1)
+        rows.require_days(time, t_s, node)
         order = np.lexsort((t_s, node))
         twice = np.zeros(len(node), dtype=bool)
         twice[order[1:]] = (np.diff(node[order]) == 0) & (np.diff(t_s[order]) == 0)
