@@ -159,17 +159,6 @@ class Outbox:
         fates = Fates(self._uses, self._id, type(msg).__name__, now_ns) if refs else None
         return Envelope(msg, self._id, bits, self._wakeups.round, now_ns, fates, tag, **marks)
 
-    def to_peers(self, msg: Message, peers: Sequence[int], tag: Any) -> list[Sending]:
-        """One message of an exchange as it leaves for all peers; see `transmissions`.
-
-        Parameters
-        ----------
-        msg, peers, tag
-            The message, whom it goes to (one or more), and the key of the exchange.
-        """
-        self.sent += len(peers)
-        return [(self.packed(msg, tag), peers)]
-
 
 @dataclass(eq=False)
 class _Pending:
@@ -596,7 +585,9 @@ class MessagingVerbs:
             over, tag = self._barrier.join(self._id, kind, phase, senders)
             tag.in_flight += len(messages) + len(peers)
         if peers:
-            sendings = self._outbox.to_peers(msg, peers, tag)  # type: ignore[arg-type]
+            self._outbox.sent += len(peers)
+            packed = self._outbox.packed(msg, tag)  # type: ignore[arg-type]
+            sendings: list[Sending] = [(packed, peers)]
         else:
             sendings = self._outbox.sendings(messages, tag=tag)
         self._link.exchange(sendings, self._deliveries)
