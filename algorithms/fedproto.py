@@ -148,8 +148,8 @@ def mean_over_holders(node: Node, params: Params, sent: Mapping[int, Prototypes]
         total = len(holders) if own in holders else sum(s[k] for k in holders)
         if total < TOO_SMALL:  # all are so old that their factors are no numbers any more
             equal = [1.0 / len(holders)] * len(holders)
-            of_holders = [values[k] for k in holders]
-            w = list(api.discounted(node, params, of_holders, equal, own=None))
+            among = [values[k] for k in holders]
+            w = list(api.discounted(node, params, among, equal, own=None))
         else:
             w = [s[k] / total for k in holders]
         if own in holders:

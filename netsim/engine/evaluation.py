@@ -108,6 +108,7 @@ class Evaluator:
         self.means: Mapping[str, float] = {}
         self.main_values: Mapping[int, float] = {}
         self._names = set[str]()
+        self._counts: Mapping[str, int] = {}
         self.time_ns = 0
         self.wall_s = 0.0
         self.weights_told: list[Callable[[int, int, Sequence[float]], None]] = []
@@ -149,6 +150,7 @@ class Evaluator:
             if not prefix:
                 reached.append(value)
         self.means = {m: sum(v.values()) / len(v) for m, v in values.items()}
+        self._counts = {m: len(v) for m, v in values.items() if m != self._reported}
         self.main_values = values.get(main, {})
         self.time_ns = time_ns
         self.wall_s += time.perf_counter() - started_s
@@ -226,6 +228,18 @@ class Evaluator:
         return [
             f"stages = {shown(list(self._stages))}: no node has published such a model, so none is "
             f"measured; what was published is {', '.join(sorted(published))}"
+        ]
+
+    def partly_measured(self) -> list[str]:
+        """Warn of metrics of `[task] also` that not all nodes have whose models were measured."""
+        also = getattr(self._shards.task, "also", ())
+        most = self._counts.get(self._shards.task.main, 0) if also else 0
+        counts = {name: self._counts.get(name, 0) for name in also}
+        partly = [f"{name} ({n})" for name, n in counts.items() if n < most]
+        return [
+            f"[task] also: measured at some of {most} nodes, whose test samples alone tell, and "
+            f"averaged over these: {told}"
+            for told in partly
         ]
 
     def cost(self, run_wall_s: float) -> dict[str, float]:

@@ -455,6 +455,7 @@ class Simulation:
                 *self.checks.warnings(totals, self.link.in_flight),
                 *self.evaluator.without_main(),
                 *self.evaluator.without_stages(),
+                *self.evaluator.partly_measured(),
             ],
             "parameters_sha256": parameters_sha256(self.parts, scheduler),
         }

@@ -11,6 +11,7 @@ from netsim.errors import ProtocolError
 from netsim.learning.architecture import Traits
 from netsim.learning.refs import Cell, Ref
 from netsim.learning.shards import NodeRows, Shards
+from netsim.learning.tasks.classification import Classification
 from netsim.node.checks import MixingCheck
 from netsim.node.publishing_verbs import Publication, PublishingVerbs
 from netsim.recording.recorder import Recorder
@@ -34,7 +35,7 @@ def predict(model, x):
 def measure():
     """Metrics of one evaluation, {(metric, node): value}."""
 
-    def run(*nodes, malicious=(), common=COMMON):
+    def run(*nodes, malicious=(), common=COMMON, task=None):
         architecture = SimpleNamespace(
             traits=Traits(), bind=lambda row: torch.nn.Identity(), num_outputs=3
         )
@@ -45,11 +46,13 @@ def measure():
             scheduler=SimpleNamespace(
                 brought=iter,
                 flush=lambda: None,
+                require_unchanged=lambda: None,
                 computes=True,
                 backend=SimpleNamespace(predictions=lambda asked: []),
             ),
             shards=Shards(GUESSES[:, None].double(), LABELS, nodes, common_rows, 2, None),
         )
+        learning.shards.task = task or learning.shards.task
         parts = []
         for i in range(len(nodes)):
             publishing = PublishingVerbs(i, None, [], MixingCheck(RunWarnings()), RunWarnings())
@@ -59,7 +62,10 @@ def measure():
         recorder = Recorder(None)
         bits_transmitted_by, spent_j = lambda node: 0, lambda node, time_ns: 0.0
         bad = frozenset(malicious)
-        Evaluator(parts, learning, recorder, bits_transmitted_by, spent_j, bad, [], 3, ()).run(0)
+        run.evaluator = Evaluator(
+            parts, learning, recorder, bits_transmitted_by, spent_j, bad, [], 3, ()
+        )
+        run.evaluator.run(0)
         found = recorder.metric_rows()
         return {
             (metric, node): value
@@ -96,6 +102,22 @@ def test_without_common_samples_of_its_classes_a_node_has_no_personal_accuracy(m
     assert ("accuracy_all_classes", 0) in found
 
 
+def test_a_metric_of_some_nodes_alone_is_told_of(measure):
+    """Both test samples of node 1 are of one class, of which no AUC tells."""
+    first, second = (
+        NodeRows(rows(0, 1), rows(), rows(5, 7)),
+        NodeRows(rows(0, 1), rows(), rows(2, 3)),
+    )
+    task = Classification(also=("macro_f1", "auc"))
+    for nodes, many in (((first, second), "auc (1)"), ((second, second), "auc (0)")):
+        measure(*nodes, task=task)
+        (told,) = measure.evaluator.partly_measured()
+        assert many in told
+        assert "of 2 nodes" in told
+    measure(first, first, task=task)
+    assert measure.evaluator.partly_measured() == []
+
+
 def test_malicious_nodes_have_metrics_of_their_own(measure):
     shard = NodeRows(rows(0, 1, 2), rows(), rows(4))
     found = measure(shard, shard, malicious=[1])
@@ -128,6 +150,7 @@ def series():
             scheduler=SimpleNamespace(
                 brought=iter,
                 flush=lambda: None,
+                require_unchanged=lambda: None,
                 computes=True,
                 backend=SimpleNamespace(predictions=predictions),
             ),
