@@ -38,6 +38,12 @@ def _summary(folder: Path) -> dict[str, Any]:
     return {}
 
 
+def _no_scenario(folder: Path) -> dict[str, Any]:
+    """Tables of a scenario that is not there; raises where the run has written one."""
+    run_folder.scenario_file(folder)
+    return {}
+
+
 def nowhere(_: Sequence[float]) -> None:
     """Positions of nodes that do not move: None."""
 
@@ -151,7 +157,7 @@ class RunFolder:
     def scenario(self) -> Mapping[str, Any]:
         """`scenario.toml`, see `run_folder.scenario`."""
         if self.faults is not None and not (self.folder / "scenario.toml").exists():
-            return self._read(lambda folder: run_folder.scenario_file(folder) and {}, {})
+            return self._read(_no_scenario, {})
         return self._read(run_folder.scenario, {})
 
     @cached_property
