@@ -39,7 +39,8 @@ def _summary(folder: Path) -> dict[str, Any]:
 
 
 def _no_scenario(folder: Path) -> dict[str, Any]:
-    run_folder.scenario_file(folder)  # refused where the run had written one
+    """Tables of a scenario that is not there; raises where the run has written one."""
+    run_folder.scenario_file(folder)
     return {}
 
 
