@@ -55,7 +55,21 @@ def note(moving: Moving) -> None:
 
 
 def black_of(like: Tensor, channels: int, scale: Any) -> Tensor:
-    """Black as images have it whose pixels were normalised, (channels,)."""
+    """Black as images have it whose pixels were normalised.
+
+    Parameters
+    ----------
+    like : torch.Tensor
+        Has the type and device.
+    channels : int
+    scale : netsim.data.sets.Scale or None
+        Means and deviations of channels; None: pixels are as they were.
+
+    Returns
+    -------
+    torch.Tensor
+        (channels,)
+    """
     if scale is None:
         return like.new_zeros(channels)
     means, deviations = (like.new_tensor(values) for values in scale)
