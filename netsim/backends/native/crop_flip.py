@@ -55,15 +55,20 @@ def note(moving: Moving) -> None:
 
 
 def black_of(like: Tensor, channels: int, scale: Any) -> Tensor:
-    """Black as images have it whose pixels were normalised, (channels,).
+    """Black as images have it whose pixels were normalised.
 
     Parameters
     ----------
     like : torch.Tensor
-        Of the images' type and device.
+        Has the type and device.
     channels : int
-    scale : (means, deviations) or None
-        By which each channel was normalised.
+    scale : netsim.data.sets.Scale or None
+        Means and deviations of channels; None: pixels are as they were.
+
+    Returns
+    -------
+    torch.Tensor
+        (channels,)
     """
     if scale is None:
         return like.new_zeros(channels)
