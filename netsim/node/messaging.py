@@ -584,7 +584,7 @@ class MessagingVerbs:
             else:
                 messages = dict.fromkeys(to, msg)
         senders = self._neighbours if expect is None else tuple(expect)
-        over, tag = None, (kind, phase)
+        tag: Any = (kind, phase)
         if self._barrier is not None:
             over, tag = self._barrier.join(self._id, kind, phase, senders)
             tag.in_flight += len(messages) + len(peers)
@@ -593,7 +593,7 @@ class MessagingVerbs:
         else:
             sendings = self._outbox.sendings(messages, tag=tag)
         self._link.exchange(sendings, self._deliveries)
-        if over is not None:
+        if self._barrier is not None:
             return over
         now, limit_ns = self._clock.now, to_ns(max_age_s)
         return self._clock.happened(self._latest.take(tag, senders, now, limit_ns))
