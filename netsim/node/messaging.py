@@ -130,8 +130,8 @@ class Outbox:
         self.sent += len(messages)
         return found
 
-    def packed(self, msg: Message, tag: Any = None, **marks: Any) -> Envelope:
-        """A message as it leaves this node; `tag` and `marks` as of `transmissions`."""
+    def packed(self, msg: Message, **marks: Any) -> Envelope:
+        """A message as it leaves this node; `marks` as of `transmissions`."""
         now_ns, (msg, refs) = self._clock.now, leaving(msg, self._id)
         if self._adversary is not None:
             msg = self._adversary.forged(msg)
@@ -141,7 +141,7 @@ class Outbox:
                 self._uses.read(self._id, (ref,), now_ns, "send")
         bits = size_bits(msg, self._parameter_bits, self._control_bits)
         fates = Fates(self._uses, self._id, type(msg).__name__, now_ns) if refs else None
-        return Envelope(msg, self._id, bits, self._wakeups.round, now_ns, fates, tag, **marks)
+        return Envelope(msg, self._id, bits, self._wakeups.round, now_ns, fates, **marks)
 
     def to_peers(self, msg: Message, peers: Sequence[int], tag: Any) -> list[Sending]:
         """One message of an exchange as it leaves for all peers; see `transmissions`.
@@ -152,7 +152,7 @@ class Outbox:
             The message, whom it goes to (one or more), and the key of the exchange.
         """
         self.sent += len(peers)
-        return [(self.packed(msg, tag), peers)]
+        return [(self.packed(msg, tag=tag), peers)]
 
 
 @dataclass(frozen=True)
