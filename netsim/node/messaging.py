@@ -139,15 +139,8 @@ class Outbox:
         self.sent += len(messages)
         return found
 
-    def packed(self, msg: Message, tag: Any = None, **marks: Any) -> Envelope:
-        """A message as it leaves this node.
-
-        Parameters
-        ----------
-        msg : Message
-        tag, marks
-            As of `transmissions`.
-        """
+    def packed(self, msg: Message, **marks: Any) -> Envelope:
+        """A message as it leaves this node; `marks` as of `transmissions`."""
         now_ns, (msg, refs) = self._clock.now, leaving(msg, self._id)
         if self._adversary is not None:
             msg = self._adversary.forged(msg)
@@ -157,7 +150,7 @@ class Outbox:
                 self._uses.read(self._id, (ref,), now_ns, "send")
         bits = size_bits(msg, self._parameter_bits, self._control_bits)
         fates = Fates(self._uses, self._id, type(msg).__name__, now_ns) if refs else None
-        return Envelope(msg, self._id, bits, self._wakeups.round, now_ns, fates, tag, **marks)
+        return Envelope(msg, self._id, bits, self._wakeups.round, now_ns, fates, **marks)
 
 
 @dataclass(eq=False)
@@ -580,18 +573,17 @@ class MessagingVerbs:
                 messages = dict.fromkeys(to, msg)
         senders = self._neighbours if expect is None else tuple(expect)
         tag: Any = (kind, phase)
-        over = None
         if self._barrier is not None:
             over, tag = self._barrier.join(self._id, kind, phase, senders)
             tag.in_flight += len(messages) + len(peers)
         if peers:
             self._outbox.sent += len(peers)
-            packed = self._outbox.packed(msg, tag)  # type: ignore[arg-type]
+            packed = self._outbox.packed(msg, tag=tag)  # type: ignore[arg-type]
             sendings: list[Sending] = [(packed, peers)]
         else:
             sendings = self._outbox.sendings(messages, tag=tag)
         self._link.exchange(sendings, self._deliveries)
-        if over is not None:
+        if self._barrier is not None:
             return over
         now, limit_ns = self._clock.now, to_ns(max_age_s)
         return self._clock.happened(self._latest.take(tag, senders, now, limit_ns))
