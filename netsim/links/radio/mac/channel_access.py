@@ -11,7 +11,6 @@ from netsim.channels.mac.ofdma import Ofdma
 from netsim.channels.sleep import Rhythm
 from netsim.clock import Clock
 from netsim.devices.energy.meter import EnergyMeter
-from netsim.links.radio.accounting.energy import EnergyAccounting
 from netsim.links.radio.mac.cells import Cells
 from netsim.links.radio.mac.changing_contention import ChangingContention
 from netsim.links.radio.mac.constant_contention import ConstantContention
@@ -93,7 +92,7 @@ OTHER_SLOTS = (
 def leave_slots(
     flights: Iterable[Flight],
     turns: Turns | None,
-    accounting: EnergyAccounting,
+    airtime: Callable[[Flight, int], None],
     recorder: Recorder,
     now_ns: int,
 ) -> None:
@@ -104,7 +103,8 @@ def leave_slots(
     flights : iterable of Flight
     turns : Turns or None
         The slots of the new rule.
-    accounting : EnergyAccounting
+    airtime : callable
+        See `EnergyAccounting.airtime`.
     recorder : Recorder
         Warns of flights that keep other slots than those.
     now_ns : int
@@ -114,10 +114,10 @@ def leave_slots(
             recorder.warnings.once("other slots", OTHER_SLOTS)
         elif turns is None and flight.turns is not None:
             planned = flight.ends_ns > flight.begins_ns  # else airtime is counted at the end
-            accounting.airtime(flight, now_ns)
+            airtime(flight, now_ns)
             flight.sampler.leave_slots(flight)
             if planned:
-                accounting.airtime(flight, flight.ends_ns)
+                airtime(flight, flight.ends_ns)
 
 
 class Rejoined:
