@@ -47,7 +47,6 @@ class Load(NamedTuple):
 new_load: Callable[[tuple[int, int, float, float]], Load] = partial(tuple.__new__, Load)
 """A `Load` of a tuple of all its fields, in a third of the time; there is one for every message."""
 
-
 KEPT = 32
 """Loads that are kept beside those under way before the ones that have ended are searched for."""
 

@@ -212,11 +212,11 @@ class RadioLink(PhysicalLink):
             self._adaptation.learn_from(adaptation)
         if self._superposition is not None:
             self._superposition.set_radio(radio, self._channel, self._free, self.ttl_ns)
-        for flight in self._flights if over_full else ():
-            flight.power_now *= over_full[flight.src]
         now, medium, flights = self.env.now, self._interference, self._flights
-        count = self._accounting.airtime
-        channel_access.leave_slots(flights, self._turns, count, self.recorder, now)
+        for flight in flights if over_full else ():
+            flight.power_now *= over_full[flight.src]
+        airtime = self._accounting.airtime
+        channel_access.leave_slots(flights, self._turns, airtime, self.recorder, now)
         alike = type(medium) is type(interference)
         if not (alike and (medium is None or medium.goes_on_from(interference))):  # type: ignore[arg-type]
             self._settle(channel_access.Rejoined(medium, flights, now))
@@ -227,8 +227,8 @@ class RadioLink(PhysicalLink):
                 self._start(message)
 
     def is_asleep(self, node: int) -> bool:
-        rhythm = self._rhythms[node] if self._rhythms else None
-        return rhythm is not None and rhythm.wakes_ns(self.env.now) > self.env.now
+        now, rhythm = self.env.now, self._rhythms[node] if self._rhythms else None
+        return rhythm is not None and rhythm.wakes_ns(now) > now
 
     def in_reach(self, src: int, others: Sequence[int]) -> list[int]:
         if self._relaying is None:
@@ -325,12 +325,12 @@ class RadioLink(PhysicalLink):
             self.env.after(contact_ns, self._give_up, message, OUTAGE)
 
     def withdraw(self, src: int, kind: type) -> int:
+        own = [one for one in self._waiting_from(src) if not is_others(one.group[0])]
         waiting = [
             message
-            for message in self._waiting_from(src)
+            for message in own
             if message.rounds is None and isinstance(message.group[0].envelope.message, kind)
         ]
-        waiting = [message for message in waiting if not is_others(message.group[0])]
         for message in waiting:
             self._give_up(message, WITHDRAWN)
         held = 0 if self._superposition is None else self._superposition.withdraw(src, kind)
@@ -343,13 +343,14 @@ class RadioLink(PhysicalLink):
 
     def _give_up(self, message: QueuedMessage, outcome: str) -> None:
         """End a message that has not started, unless that has been done."""
-        if not message.left_queue:
-            message.left_queue = True
-            for tx in message.group:
-                if message.rounds is None:
-                    self.finish(tx, outcome, attempts=0)
-                else:
-                    self._deliver(*message.rounds.given_up(tx, outcome))
+        if message.left_queue:
+            return
+        message.left_queue, rounds = True, message.rounds
+        for tx in message.group:
+            report, bits = (tx, outcome, 0, 0, None, None), 0
+            if rounds is not None:
+                report, bits = rounds.given_up(tx, outcome)
+            self._deliver(report, bits)
 
     def _release(self, radios: Sequence[int]) -> None:
         """Free radios, then start what waits for them, oldest first."""
@@ -537,10 +538,8 @@ class RadioLink(PhysicalLink):
 
     def _deliver(self, report: Report, bits: int = 0) -> None:
         """Finish a transmission after its propagation, if there is any."""
-        if self._distance_m is None:
-            self.finish(*report, bits)
-        else:
-            self.deliver(report, bits, self.propagation_ns(report[0].src, report[0].dst))
+        tx = report[0]
+        self.deliver(report, bits, self.propagation_ns(tx.src, tx.dst))
 
     # -- flights cut short -----------------------------------------------------------------------
 
@@ -565,11 +564,11 @@ class RadioLink(PhysicalLink):
 
     def _lose_contact(self, flight: Flight, reception: Reception, _: object) -> None:
         """End a reception whose two ends lose contact, if it has not ended."""
-        there = flight in self._flights and reception in flight.receptions
-        if there and flight.broadcast:
-            self._drop_receiver(flight, reception, OUTAGE)
-        elif there:
-            self._cut(flight, OUTAGE)
+        if flight in self._flights and reception in flight.receptions:
+            if flight.broadcast:
+                self._drop_receiver(flight, reception, OUTAGE)
+            else:
+                self._cut(flight, OUTAGE)
 
     def _cut(self, flight: Flight, outcome: str) -> None:
         """End a flight before its planned end; until now its receivers have listened."""

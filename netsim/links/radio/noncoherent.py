@@ -162,7 +162,7 @@ class NonCoherent:
         link.env.after(duration_ns, self._end, frame, radios, duration_ns)
 
     def _missed(self, node: int, senders: Sequence[int]) -> str | None:
-        """Why a node hears nothing of a frame; None: it listens."""
+        """Cause for which a node hears nothing of a frame; None: it listens."""
         if node in self._link.off:
             return OFF
         if node in senders or (self._free is not None and not self._free[node]):

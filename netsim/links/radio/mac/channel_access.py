@@ -92,7 +92,7 @@ OTHER_SLOTS = (
 def leave_slots(
     flights: Iterable[Flight],
     turns: Turns | None,
-    airtime: Callable[[Flight, int], object],
+    airtime: Callable[[Flight, int], None],
     recorder: Recorder,
     now_ns: int,
 ) -> None:
@@ -104,7 +104,7 @@ def leave_slots(
     turns : Turns or None
         The slots of the new rule.
     airtime : callable
-        (flight, until when) -> anything: counts what it has sent by then.
+        See `EnergyAccounting.airtime`.
     recorder : Recorder
         Warns of flights that keep other slots than those.
     now_ns : int
