@@ -347,7 +347,8 @@ class RadioLink(PhysicalLink):
             return
         message.left_queue, rounds = True, message.rounds
         for tx in message.group:
-            report, bits = (tx, outcome, 0, 0, None, None), 0
+            report: Report = (tx, outcome, 0, 0, None, None)
+            bits = 0
             if rounds is not None:
                 report, bits = rounds.given_up(tx, outcome)
             self._deliver(report, bits)
