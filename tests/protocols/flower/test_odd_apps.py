@@ -145,7 +145,7 @@ def test_lists_of_metrics_are_recorded_number_by_number():
 
 @pytest.mark.parametrize("params", [{}, {"workers": 1}, {"train_steps": 6}], ids=str)
 def test_a_client_that_raises_has_taken_the_time_that_is_known(params):
-    """Its sleep counts, and its steps where the scenario says them; its state comes back.
+    """The time is that of its sleep, and of its steps where they are known. Its state comes back.
 
     The processes of `workers` get copies of the state, and so does Flower's own simulation.
     """
