@@ -152,6 +152,17 @@ class Outbox:
         fates = Fates(self._uses, self._id, type(msg).__name__, now_ns) if refs else None
         return Envelope(msg, self._id, bits, self._wakeups.round, now_ns, fates, **marks)
 
+    def to_peers(self, msg: Message, peers: Sequence[int], tag: Any) -> list[Sending]:
+        """One message of an exchange as it leaves for all peers; see `transmissions`.
+
+        Parameters
+        ----------
+        msg, peers, tag
+            The message, whom it goes to (one or more), and the key of the exchange.
+        """
+        self.sent += len(peers)
+        return [(self.packed(msg, tag=tag), peers)]
+
 
 @dataclass(eq=False)
 class _Pending:
@@ -577,9 +588,7 @@ class MessagingVerbs:
             over, tag = self._barrier.join(self._id, kind, phase, senders)
             tag.in_flight += len(messages) + len(peers)
         if peers:
-            self._outbox.sent += len(peers)
-            packed = self._outbox.packed(msg, tag=tag)  # type: ignore[arg-type]
-            sendings: list[Sending] = [(packed, peers)]
+            sendings = self._outbox.to_peers(msg, peers, tag)  # type: ignore[arg-type]
         else:
             sendings = self._outbox.sendings(messages, tag=tag)
         self._link.exchange(sendings, self._deliveries)

@@ -1,7 +1,6 @@
 """Meter of the energy that nodes draw and harvest; it switches off nodes without any."""
 
 from collections.abc import Callable, Iterable, Sequence
-from enum import Enum
 from typing import Any
 
 from netsim.channels.sleep import Rhythm
@@ -10,17 +9,88 @@ from netsim.devices.availability import Availability
 from netsim.devices.energy import Energy
 from netsim.devices.energy.battery import Battery, Charge, HarvestingBattery
 from netsim.devices.energy.harvest import Supply
-from netsim.devices.energy.loads import Load, Loads, new_load
-from netsim.devices.energy.states import Activity, States
+from netsim.devices.energy.loads import Load, new_load
+from netsim.devices.energy.states import Activity, Does, States
 from netsim.units import NS_PER_S, to_s
 
+KEPT = 32
+"""Loads that are kept beside those under way before the ones that have ended are searched for."""
 
-class Does(Enum):
-    """State of a radio, by the field of `Activity` that counts it."""
 
-    SEND = "sending"
-    RECEIVE = "receiving"
-    OVERHEAR = "overhearing"
+class Loads:
+    """Energy of one node by one cause: what has been drawn, and the loads under way.
+
+    Parameters
+    ----------
+    rhythm : Rhythm or None
+        When the node's radio is awake, as far as its sleep saves energy; None: always.
+
+    Attributes
+    ----------
+    counted_j : float
+        Joules of all loads to their ends.
+    """
+
+    __slots__ = ("_ahead", "_most", "_rhythm", "counted_j")
+
+    def __init__(self, rhythm: Rhythm | None = None) -> None:
+        self.counted_j = 0.0
+        self._ahead: list[Load] = []
+        self._most = KEPT
+        self._rhythm = rhythm
+
+    def add(self, load: Load, joules: float, now_ns: int) -> None:
+        """Count a load.
+
+        Parameters
+        ----------
+        load : Load
+        joules : float
+            All of its energy.
+        now_ns : int
+        """
+        self.counted_j += joules
+        if load.to_ns > now_ns:
+            ahead = self._ahead
+            ahead.append(load)
+            if len(ahead) > self._most:
+                self._ahead = [one for one in ahead if one.to_ns > now_ns]
+                self._most = 2 * len(self._ahead) + KEPT
+
+    def drawn_j(self, now_ns: int) -> float:
+        """Joules that have been drawn by an instant."""
+        drawn = self.counted_j
+        for load in self._ahead:
+            drawn -= load.joules(now_ns, load.to_ns, self._rhythm)
+        return max(0.0, drawn)  # sums that cancel leave a rounding error
+
+    def stop(self, now_ns: int) -> list[Load]:
+        """Let every load end now; what takes back the rest of each."""
+        self.counted_j = self.drawn_j(now_ns)
+        rest = [
+            Load(max(now_ns, load.from_ns), load.to_ns, -load.watt, -load.woken_w)
+            for load in self._ahead
+            if load.to_ns > now_ns
+        ]
+        self._ahead = []
+        return rest
+
+    def drop(self, place: int, now_ns: int) -> Load | None:
+        """Let one load end now; what takes back the rest of it, None: there is none.
+
+        Parameters
+        ----------
+        place : int
+            Its place among those that have not ended, in order of their begin.
+        now_ns : int
+        """
+        to_come = sorted(load for load in self._ahead if load.to_ns > now_ns)
+        if place >= len(to_come):
+            return None
+        load = to_come[place]
+        self.counted_j -= load.joules(now_ns, load.to_ns, self._rhythm)
+        self._ahead = to_come[:place] + to_come[place + 1 :]
+        return Load(max(now_ns, load.from_ns), load.to_ns, -load.watt, -load.woken_w)
 
 
 class EnergyMeter:

@@ -5,12 +5,21 @@ it sends it receives nothing. What is spread over a time counts by its share of 
 """
 
 from collections.abc import Callable
+from enum import Enum
 from typing import NamedTuple
 
 from netsim.devices.energy.steps import Steps
 
 KEPT = 64
 """Instants that are kept before those that matter no longer are searched for."""
+
+
+class Does(Enum):
+    """State of a radio, by the field of `Activity` that counts it."""
+
+    SEND = "sending"
+    RECEIVE = "receiving"
+    OVERHEAR = "overhearing"
 
 
 class Activity(NamedTuple):

@@ -347,11 +347,8 @@ class RadioLink(PhysicalLink):
             return
         message.left_queue, rounds = True, message.rounds
         for tx in message.group:
-            report: Report = (tx, outcome, 0, 0, None, None)
-            bits = 0
-            if rounds is not None:
-                report, bits = rounds.given_up(tx, outcome)
-            self._deliver(report, bits)
+            unsent: tuple[Report, int] = (tx, outcome, 0, 0, None, None), 0
+            self._deliver(*(unsent if rounds is None else rounds.given_up(tx, outcome)))
 
     def _release(self, radios: Sequence[int]) -> None:
         """Free radios, then start what waits for them, oldest first."""
@@ -509,7 +506,10 @@ class RadioLink(PhysicalLink):
         flight.leg += 1
         self._ending += 1
         for report in (*reports, *missed):
-            self._deliver(report, bits)
+            if self._distance_m is None:
+                self.finish(*report, bits)
+            else:
+                self._deliver(report, bits)
             bits = 0  # one row of the log has them
         queue, radios = self._queue, flight.radios
         for radio in radios:
@@ -539,8 +539,7 @@ class RadioLink(PhysicalLink):
 
     def _deliver(self, report: Report, bits: int = 0) -> None:
         """Finish a transmission after its propagation, if there is any."""
-        tx = report[0]
-        self.deliver(report, bits, self.propagation_ns(tx.src, tx.dst))
+        self.deliver(report, bits, self.propagation_ns(report[0].src, report[0].dst))
 
     # -- flights cut short -----------------------------------------------------------------------
 

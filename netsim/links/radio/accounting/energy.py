@@ -221,14 +221,15 @@ class EnergyAccounting:
         int
             Bits transmitted: an attempt that was cut short counts by the part that was sent.
         """
-        bits = self._bits(flight, cut)
+        if flight.broadcast:
+            bits = self._of_broadcast(flight, cut)
+        else:
+            bits = round(flight.receptions[0].transmissions * flight.packet_bits)
         if self._meter.by_bits:
             self._tell_meter(flight, reports, bits)
         return bits
 
-    def _bits(self, flight: Flight, cut: bool) -> int:
-        if not flight.broadcast:
-            return round(flight.receptions[0].transmissions * flight.packet_bits)
+    def _of_broadcast(self, flight: Flight, cut: bool) -> int:
         if not flight.rate_bps:
             return 0
         whole = flight.packets * flight.packet_bits
