@@ -99,21 +99,21 @@ SCHEDULE = {"kind": "exponential", "gamma": 0.5, "every": 5.0, "by": "time"}
 def rates_of(monkeypatch, kind, schedule):
     """(virtual time, rate) of each local training of a run, in order."""
     found = []
-    train, job = TrainingVerbs.train, training_verbs.Train
+    train, job = TrainingVerbs.train, training_verbs._train
 
     def timed(verbs, *args, **how):
         found.append([verbs._clock.now / 1e9, None])
         return train(verbs, *args, **how)
 
-    def noted(*args, **how):
-        work = job(*args, **how)
+    def noted(fields):
+        work = job(fields)
         found[-1][1] = work.rate
         return work
 
     case = AlgorithmCase(MODULES, kind)
     with monkeypatch.context() as patched:
         patched.setattr(TrainingVerbs, "train", timed)
-        patched.setattr(training_verbs, "Train", noted)
+        patched.setattr(training_verbs, "_train", noted)
         training = {"learning_rate": 0.1, "learning_rate_schedule": schedule}
         scenario = case.scenario(case.schedules[0], training=training, horizon_s=30.0)
         engine.play(world.build(scenario), scenario.algorithm[0], check=False)
