@@ -136,10 +136,10 @@ def table(
     Below the table stands what the runs were not made alike of: data, files, sources.
     """
     rows = rows_of(folders, target)
-    if csv_path is not None:
-        write_csv(csv_path, rows)
     told = printed(rows)
     unlike = made_unlike(folders, [str(row["run"]) for row in rows])
+    if csv_path is not None:  # after all that reads the runs
+        write_csv(csv_path, rows)
     return replace(told, note="\n".join([told.note, *unlike]))
 
 

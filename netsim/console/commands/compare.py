@@ -39,11 +39,13 @@ def command(
             named = None if show is None else sweep_results.measures_named(show)
             design = sweep_results.design_of(runs[0], target, named, against)
             lines = comparison.compare_points(runs[0], design)
-            if csv is not None:
-                write_csv(csv, comparison.tidy_rows(lines))
             measures = comparison.measures_to_show(lines, design.show)
-            terminal.out().print(WrappedTable(differences.printed(lines, measures, design)))
-            for line in sweep_results.left_out(runs[0]):
+            shown = WrappedTable(differences.printed(lines, measures, design))
+            missing = sweep_results.left_out(runs[0])
+            if csv is not None:  # after all that reads the runs
+                write_csv(csv, comparison.tidy_rows(lines))
+            terminal.out().print(shown)
+            for line in missing:
                 terminal.err().print(line)
             return
         for option, said in (("--show", show), ("--against", against)):
