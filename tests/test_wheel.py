@@ -147,6 +147,7 @@ def test_the_source_distribution_is_the_checkout(tmp_path: Path):
     assert there - names <= {"PKG-INFO", ".gitignore"}
 
 
+@pytest.mark.slow
 def test_without_the_kernel_the_wheel_is_pure_and_has_its_sources(wheel: Path):
     assert wheel.name.endswith("-py3-none-any.whl")
     assert "without its native kernel: NETSIM_NATIVE=0" in (wheel.parent / "said.txt").read_text()
@@ -256,7 +257,7 @@ def test_a_folder_of_ones_own_imports_the_api_and_its_siblings(
     assert list((here / "out").rglob("summary.json"))
 
 
-@pytest.mark.thinned(12)
+@pytest.mark.slow
 @pytest.mark.parametrize("installed", [True, False])
 @pytest.mark.parametrize("where", ["working folder", "path"])
 def test_somebody_elses_package_called_algorithms_is_not_taken(

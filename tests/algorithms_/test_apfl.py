@@ -20,7 +20,7 @@ from .transcription import (
 ALGORITHM = {"kind": "apfl", "local_steps": 3}
 
 
-@pytest.mark.thinned(6)
+@pytest.mark.slow
 @pytest.mark.parametrize("world", WORLDS)
 @pytest.mark.parametrize("adaptive", [False, True])
 def test_algorithm_1(play, world, adaptive):

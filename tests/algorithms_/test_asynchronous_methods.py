@@ -50,7 +50,7 @@ def woken(folder):
     return sorted(zip(woke.t_s, woke.node, strict=True))
 
 
-@pytest.mark.thinned(12)
+@pytest.mark.slow
 @pytest.mark.parametrize("world", [CLOCKS, CLOCKS | {"topology": {"kind": "ring"}}])
 def test_ad_psgd(play, tmp_path, world):
     """Lines 2 to 4, in the order of the events: a step that began before others' averages."""
@@ -359,7 +359,7 @@ def kept_entries(density):
     return [(0, 768, round(scale * sums[0])), (780, 900, round(scale * sums[1]))]
 
 
-@pytest.mark.thinned(12)
+@pytest.mark.slow
 @pytest.mark.parametrize("world", [UNEVEN, STACKED])
 def test_dispfl(play, tmp_path, world):
     density, alpha_0, rounds = 0.4, 0.3, 20

@@ -58,7 +58,7 @@ def transcription(given, eps_1, eps_2, linkage):
     return trained, theta, history
 
 
-@pytest.mark.thinned(6)
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("world", [WORLD, SERVER], ids=["peers", "server"])
 @pytest.mark.parametrize("linkage", ["complete", "single"])
 @pytest.mark.parametrize("eps_1", [0.0, 2.0], ids=["one cluster", "several"])

@@ -200,7 +200,7 @@ def assert_same(simulation, expected, models):
             np.testing.assert_allclose(mine.numpy(), rows[k].numpy(), rtol=0, atol=1e-9)
 
 
-@pytest.mark.thinned(18)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("params", "budgets", "reading"),
     [
@@ -376,7 +376,7 @@ def test_the_passes_download_each_candidate_twice_at_most(run):
 # -- networks that lose, delay and sleep -------------------------------------------------------
 
 
-@pytest.mark.thinned(12)
+@pytest.mark.slow
 @pytest.mark.parametrize("absent", ["renormalise", "self", "last"])
 @pytest.mark.parametrize(
     "network",

@@ -142,7 +142,7 @@ def test_theorem_1_both_algorithms_select_the_same_sets():
     assert len(set(chosen)) > 5  # from hardly any candidate to most of them
 
 
-@pytest.mark.thinned(4)
+@pytest.mark.slow
 @pytest.mark.parametrize("per_batch", [1, 2, 4, 9])
 def test_selection_in_batches_is_algorithm_3(per_batch):
     """Compare jobs of `node.pool` and `node.select` with the pseudocode; shares are those of p."""

@@ -98,7 +98,7 @@ def test_heurfedamp(play, world, compared):
     )
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("change", [{"absent": "self"}, {"absent": "last"}, {"max_age_s": 0.001}])
 def test_absence_counts_where_messages_are_lost(play, change):
     plain, changed = (play({"kind": "fedamp", **more}, **LOSSY) for more in ({}, change))
@@ -106,6 +106,7 @@ def test_absence_counts_where_messages_are_lost(play, change):
     assert not all(torch.equal(*pair) for pair in pairs)
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(
     "algorithm",
     [{"own_weight": 0.5}, {"compare": "models"}, {"heuristic": True, "alpha": 2.0}],

@@ -32,7 +32,7 @@ def steps(row, batches, part, decay):
     return row
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("decay", [0.0, 0.1])
 @pytest.mark.parametrize("world", WORLDS)
 def test_algorithm_1(play, world, decay):
@@ -51,6 +51,7 @@ def test_algorithm_1(play, world, decay):
     assert difference(shown(run, "mixed"), theta) < 1e-12
 
 
+@pytest.mark.slow
 def test_only_the_base_is_sent(play, tmp_path):
     play(ALGORITHM, tmp_path / "run", **WORLD)
     log = pd.read_parquet(tmp_path / "run" / "messages")

@@ -67,7 +67,7 @@ def transcribed(given, shared):
     return trained, theta, personal
 
 
-@pytest.mark.thinned(6)
+@pytest.mark.slow
 @pytest.mark.parametrize("world", WORLDS)
 @pytest.mark.parametrize(("share", "shared"), [("parameters", slice(None)), ("backbone", BASE)])
 def test_both_heads(play, world, share, shared):

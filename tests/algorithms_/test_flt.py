@@ -60,7 +60,7 @@ def links(given, threshold, iterations):
     ]
 
 
-@pytest.mark.thinned(4)
+@pytest.mark.slow
 @pytest.mark.parametrize("world", [WORLD, SERVER], ids=["peers", "server"])
 @pytest.mark.parametrize(("threshold", "sizes"), [(1.0, True), (0.9, False)])
 def test_flt(play, world, threshold, sizes):
@@ -128,7 +128,7 @@ def test_more_iterations_bring_centres_nearer_to_their_samples():
     assert misfit(20) < misfit(2) < misfit(1)
 
 
-@pytest.mark.thinned(4)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
     [{"absent": "self"}, {"absent": "last"}, {"max_age_s": 0.001}, {"announce": 3}],

@@ -231,7 +231,7 @@ def who_heard_whom(folder: Path):
     return exchanges
 
 
-@pytest.mark.thinned(24)
+@pytest.mark.slow
 @pytest.mark.parametrize("network", [IDEAL, FADING], ids=["ideal", "fading"])
 @pytest.mark.parametrize(
     ("params", "reading"),

@@ -238,7 +238,7 @@ def test_over_ideal_links_a_run_is_algorithm_1(play, models, tmp_path, kind, ste
         assert_alike(map(torch.from_numpy, encoders), [w.get() for w in expected.weigh])
 
 
-@pytest.mark.thinned(12)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["l2c", "meta_l2c"])
 @pytest.mark.parametrize("absent", ["renormalise", "self", "last"])
 def test_over_lossy_links_it_is_algorithm_1_with_absent_peers(play, models, tmp_path, kind, absent):
@@ -256,7 +256,7 @@ def test_over_lossy_links_it_is_algorithm_1_with_absent_peers(play, models, tmp_
         assert any(0 < len(closed) < NODES for closed in expected.rings_closed)
 
 
-@pytest.mark.thinned(4)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["l2c", "meta_l2c"])
 def test_the_weights_logged_are_those_of_algorithm_1(play, tmp_path, kind):
     run = play({"kind": kind, **SETTING}, tmp_path / "run", **WORLD)

@@ -351,7 +351,7 @@ STAR = {"exchange": {"schedule": "star", "slot_s": 0.03, "slots_per_exchange": 4
 RING = {"topology": {"kind": "ring"}}
 
 
-@pytest.mark.thinned(18)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("tables", "absent"),
     [

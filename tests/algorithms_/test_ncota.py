@@ -53,6 +53,7 @@ def test_the_step_of_consensus_is_that_of_the_formula():
     assert torch.allclose(step(w, trained, (), 0.01, RADIUS), trained)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fading", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_energies_add_up_on_average_and_vary_as_derived(fading):
     """Mean sum of l_j p_j; variance ((1 + a)^2 - sum of a_j^2) / (M S_ref)^2, a_j = M S_j p_j.

@@ -21,7 +21,7 @@ _spec.loader.exec_module(checks)
 pytestmark = pytest.mark.closed_forms
 
 
-@pytest.mark.thinned(12)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("nodes", "d0_over_radius"),
     [(10, 1.1008), (20, 0.6445), (30, 0.4988), (50, 0.3697), (100, 0.2519)],

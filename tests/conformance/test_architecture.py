@@ -132,6 +132,7 @@ def test_no_module_lies_loose_at_the_top():
     assert {p.stem for p in ROOT.glob("*.py")} <= LOOSE
 
 
+@pytest.mark.slow
 def test_modules_can_be_imported_on_every_system():
     """Modules of Unix alone are imported where they are used, or in a `try`."""
     unix = {"fcntl", "grp", "pty", "pwd", "resource", "termios", "tty"}

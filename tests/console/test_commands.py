@@ -62,6 +62,7 @@ def test_the_resolved_scenario_gives_the_same_run(ok, here):
         assert first[key] == second[key]
 
 
+@pytest.mark.slow
 def test_several_algorithms_get_sub_folders_and_a_comparison(ok, netsim, here):
     (here / "two.toml").write_text(TWO)
     result = ok("run", "two.toml", "--figures")

@@ -101,6 +101,7 @@ def test_a_number_of_reachable_nodes_that_keeps_no_message_back_is_told(
     assert bool(told(found, "reachable = 1 has kept no message")) == is_told
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize(
     ("key", "own", "is_told"),
     [
@@ -131,6 +132,7 @@ def test_a_threshold_beside_probes_has_no_effect_and_a_warning_says_so():
 SLOW = {"count": 3, "groups": [{"name": "slow", "count": 1, "speed": 0.1}]}
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize(
     ("own", "said"),
     [

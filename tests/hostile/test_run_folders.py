@@ -84,6 +84,7 @@ def test_nothing_is_wrong_with_good_ones(good, readers):
         assert wrong == []
 
 
+@pytest.mark.slow
 def test_ids_of_nodes_are_never_executed(ended):
     payload = f"(__import__('pathlib').Path('{CANARY}').touch() or '')"
     for path, columns in (("nodes.parquet", ["node"]), ("messages", ["src", "dst"])):

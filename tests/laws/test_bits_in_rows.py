@@ -26,7 +26,7 @@ class Leaving:
         return max(0, self.until_ns[max(i, j), min(i, j)] - time_ns)
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("mac", MEDIA, ids=named)
 @pytest.mark.parametrize("fidelity", ["message", "packet"])

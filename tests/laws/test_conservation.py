@@ -21,7 +21,7 @@ def many(found):
     return pytest.mark.parametrize("mac", found, ids=named)
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.thinned(4)
 @many(MEDIA)
 @pytest.mark.parametrize("senders", [2, 20, pytest.param(60, marks=pytest.mark.slow)])
 def test_one_receiver_gets_no_more_than_the_rate(ether, mac, senders):

@@ -12,6 +12,7 @@ MS = 1_000_000
 FAR_M = 2_997_924.58  # 10 ms of light
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("mac", MEDIA, ids=named)
 @pytest.mark.parametrize("fidelity", ["message", "packet"])
 def test_time_on_the_way_counts(ether, mac, fidelity):
@@ -51,7 +52,7 @@ def test_rounds_of_a_broadcast_wait_no_longer(ether):
     assert {x.at_ns - x.sent_ns for x in ended} == {500 * MS}
 
 
-@pytest.mark.thinned(4)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["unicasts", "broadcasts", "asking"])
 @pytest.mark.parametrize("routing", ["none", "hops"])
 def test_networks_keep_to_it(kind, routing):

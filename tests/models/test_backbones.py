@@ -21,7 +21,7 @@ def size(module):
     return sum(p.numel() for p in module.parameters())
 
 
-@pytest.mark.thinned(8)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "colour", "grey"),
     [

@@ -43,6 +43,7 @@ def test_a_position_depends_on_itself_and_what_came_before():
     assert moved.tolist() == [False] * 3 + [True] * 3
 
 
+@pytest.mark.slow
 def test_attention_is_that_of_pytorch():
     block = built().features.blocks[0]
     x = torch.randn(2, T, D, generator=torch.Generator().manual_seed(2)).double()

@@ -105,6 +105,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("name", REFUSED)
 def test_an_argument_that_cannot_be_played_as_written_is_refused(name, learn):
     verb, message = REFUSED[name]
@@ -187,6 +188,7 @@ VERBS = {
 }
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("when", ["before it is computed", "before the next call"])
 @pytest.mark.parametrize("name", VERBS)
 def test_a_name_that_a_function_reads_may_not_change_in_a_run(name, when, learn, monkeypatch):
@@ -242,6 +244,7 @@ def values_come_back():
         one[:] = 1.0
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("kind", READS)
 @pytest.mark.usefixtures("values_come_back")
 def test_whatever_a_function_reads_of_its_module_may_not_change_in_a_run(kind, learn):

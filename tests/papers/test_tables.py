@@ -37,7 +37,7 @@ def test_names_that_differ_have_folders_that_differ():
     assert tables.slug("mu1 = 0, mu2 = 10") == "mu1_=_0_mu2_=_10"
 
 
-@pytest.mark.thinned(12)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ALL)
 def test_every_cell_of_a_table_can_be_played(name):
     table = table_files.load(name)

@@ -49,6 +49,7 @@ def played(out):
     return run.summaries["dpsgd"]["parameters_sha256"]
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_numbers_are_those_of_a_new_process(plain, tmp_path, setting):
     with SETTINGS[setting]():

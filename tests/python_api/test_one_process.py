@@ -129,6 +129,7 @@ def test_classes_of_one_name_do_not_meet_in_threads(small, tmp_path):
         assert list(pool.map(play, (3, 5))) == [65 * w + 11 * w - w + 10 for w in (3, 5)]
 
 
+@pytest.mark.slow
 def test_settings_are_those_of_runs_until_the_last_one_ends():
     before = gc.get_threshold()
     with process_settings.of_runs(tf32=False):

@@ -164,7 +164,7 @@ def of_files(small, tmp_path):
     return made
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["own/kept.py", "data/train.csv"])
 def test_a_folder_of_other_files_is_not_taken_for_that_of_a_scenario(of_files, tmp_path, name):
     """Whatever a scenario names by its path may be another one the next day."""

@@ -87,6 +87,7 @@ def test_what_is_no_folder_of_ours_is_left_alone(place):
     ]
 
 
+@pytest.mark.slow
 def test_no_other_module_makes_temporary_folders():
     """Folders and files that `tempfile` names outlive a process that is killed, for ever."""
     found = set()

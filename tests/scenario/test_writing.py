@@ -61,7 +61,7 @@ SMALL = {
 }
 
 
-@pytest.mark.thinned(6)
+@pytest.mark.slow
 @pytest.mark.parametrize("keys", list(itertools.permutations(VARIED, 2)), ids=" ".join)
 def test_a_sweep_over_tables_and_numbers_is_found_again(keys, tmp_path):
     """Its folders are called by the keys in their order."""

@@ -87,6 +87,7 @@ WAYS = {
 }
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("way", WAYS)
 def test_terminal_page_and_python_say_what_differs(tmp_path, way):
     change, told = WAYS[way]

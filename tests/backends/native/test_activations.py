@@ -37,6 +37,7 @@ def values(layer):
     return nn.Sequential(nn.Linear(5, 20), layer, nn.Linear(20, 3))
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize(("shape", "network"), [((2, 6, 6), maps), ((5,), values)])
 def test_training_is_pytorchs(case, variant, known, shape, network):
     models = case(lambda: network(made(known)), shape, 3, B=19)

@@ -60,6 +60,7 @@ def stopped(scenario, folder, at_s):
         signal.signal(signal.SIGINT, before)
 
 
+@pytest.mark.thinned(8)
 @pytest.mark.parametrize("at_s", [0.0, 25.0])
 @pytest.mark.parametrize(
     ("begun", "engine", "actors", "later"),
@@ -86,6 +87,7 @@ def test_a_run_goes_on_with_its_learning_elsewhere(
     assert netsim.open(folder).scenario.tables.run.engine in ("local", "ray")
 
 
+@pytest.mark.slow
 def test_run_with_resume_takes_the_engine_that_it_names(tmp_path, pools):
     scenario, folder = netsim.Scenario(**TABLES), tmp_path / "run"
     stopped(scenario, folder, 25.0)

@@ -186,6 +186,7 @@ def test_what_ends_with_its_contact_has_arrived(ether):
     assert [x.outcome for x in e.run()] == ["delivered"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("slots_in_order")
 def test_a_receiver_that_goes_off_before_its_slot_has_not_listened(ether):
     """Node 1's slot begins at 2 ms, and the next one at 8 ms."""

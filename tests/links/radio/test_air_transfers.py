@@ -315,6 +315,7 @@ def test_senders_that_never_wait_are_refused():
         from_dict(scenario(mac={"kind": "csma", "cw_min": 1, "stages": 0}))
 
 
+@pytest.mark.slow
 def test_a_slotted_sender_s_probability_is_at_most_one():
     with pytest.raises(ScenarioError, match="attempt_rate = 2 is the probability"):
         from_dict(scenario(mac={"kind": "aloha", "slotted": True, "attempt_rate": 2.0}))

@@ -129,7 +129,7 @@ def test_who_has_heard_the_cts_spoils_nothing(ether, mbps, rate_hz):
     assert delays["message"] == pytest.approx(delays["packet"], rel=0.15)
 
 
-@pytest.mark.thinned(10)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n", "rate_hz", "want", "error"),
     [(2, 20, 0.490, 0.010), (2, 80, 1.179, 0.027), (2, 150, 1.175, 0.021), (4, 40, 0.177, 0.026),

@@ -72,6 +72,7 @@ def test_a_line_that_starves_has_its_backlog_left(wires, tmp_path):
     assert w.run() == [(12.25, 0, 1, "delivered")]
 
 
+@pytest.mark.thinned(4)
 @pytest.mark.parametrize("packet_bytes", PACKETS)
 @pytest.mark.parametrize("shape", ["one", "both", "three", "looped"])
 @pytest.mark.parametrize("seed", range(8))

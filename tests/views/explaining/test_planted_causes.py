@@ -91,7 +91,7 @@ def same(found: Any, told: Any) -> bool:
     return bool(found == told)
 
 
-@pytest.mark.thinned(8)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CAUSES)
 def test_the_cause_is_in_the_first_three_lines(runs: dict[str, Path], name: str):
     _, found = explained(runs[name])
