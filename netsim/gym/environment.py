@@ -102,7 +102,7 @@ class Environment(gymnasium.Env[dict[str, Any], Any]):
         seed : int, optional
             The scenario's seed; None: that of the last episode and one more.
         options : dict, optional
-            None is known: what has any is refused.
+            None is known: a warning names those that are given.
 
         Returns
         -------

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import operator
+import warnings
 import weakref
 from collections.abc import Mapping
 from typing import Any
 
-from netsim.errors import ScenarioError
+from netsim.errors import RunWarning, ScenarioError
 from netsim.gym.episode import Episode
 from netsim.gym.source import Source
 
@@ -41,19 +42,20 @@ class Episodes:
         seed : int or None
             The scenario's seed; None: that of the last episode and one more.
         options : mapping or None
-            As `reset` takes them; none is known.
+            As `reset` takes them; none is known, which a warning says.
 
         Raises
         ------
         NetsimError
-            If there are options, the seed is no whole number, the scenario can't be played, or
-            nothing is decided before its end.
+            If the seed is no whole number, the scenario can't be played, or nothing is decided
+            before its end.
         """
         if options:
-            raise ScenarioError(
-                f"options = {dict(options)!r}: none is known; a scenario says what is played: "
-                'netsim.load("quickstart", horizon_s=200.0)'
+            told = (
+                f"reset: options = {dict(options)!r}: none is known and none is read; a scenario "
+                'says what is played: netsim.load("quickstart", horizon_s=200.0)'
             )
+            warnings.warn(told, RunWarning, stacklevel=3)
         self.close()
         self._seed = self._seed + 1 if seed is None else _whole(seed)
         episode = self._episode = self.source.episode(self._seed)

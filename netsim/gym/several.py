@@ -89,7 +89,7 @@ class SeveralAgents(AECEnv[str, dict[str, Any], Any]):  # type: ignore[misc] # i
         seed : int, optional
             The scenario's seed; None: that of the last episode and one more.
         options : dict, optional
-            None is known: what has any is refused.
+            None is known: a warning names those that are given.
 
         Raises
         ------
