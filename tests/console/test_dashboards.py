@@ -9,10 +9,13 @@ import pytest
 
 
 def metrics_of(folder) -> pd.DataFrame:
-    rows = pd.read_parquet(folder / "metrics")
-    return rows.groupby(["metric", "t_s"], observed=True).value.agg(
-        ["mean", lambda v: v.std(ddof=0), "min", "max"]
-    ).set_axis(["mean", "std", "min", "max"], axis=1)  # fmt: skip
+    """Statistics over nodes, from when as many are measured as at the end."""
+    rows = pd.read_parquet(folder / "metrics").astype({"metric": str})
+    found = rows.groupby(["metric", "t_s"]).value.agg(
+        ["mean", lambda v: v.std(ddof=0), "min", "max", "count"]
+    ).set_axis(["mean", "std", "min", "max", "nodes"], axis=1)  # fmt: skip
+    whole = found.nodes >= found.nodes.groupby("metric").transform("last")
+    return found[whole.groupby("metric").cummax()].drop(columns="nodes")
 
 
 def records_of(content: bytes):
