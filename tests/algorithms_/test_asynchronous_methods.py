@@ -75,7 +75,7 @@ def test_ad_psgd(play, tmp_path, world):
     assert between > 3  # the gradient was taken at an older model than the node's last average
 
 
-@pytest.mark.thinned(6)
+@pytest.mark.slow
 @pytest.mark.parametrize("world", [UNEVEN, STACKED])
 @pytest.mark.parametrize("influence", ["equal", "sizes"])
 def test_swift_in_rounds(play, world, influence):
@@ -223,7 +223,7 @@ def test_dfedpgp(play, world):
     assert mu.std() > 0.1
 
 
-@pytest.mark.thinned(6)
+@pytest.mark.slow
 @pytest.mark.parametrize("world", [UNEVEN, STACKED])
 @pytest.mark.parametrize("gossip_steps", [1, 3])
 def test_dfedsam(play, world, gossip_steps):

@@ -205,7 +205,7 @@ def test_what_changed_links_can_not_be_exported(call, original):
     assert "alter links in mid-run" in call("export", "b", "--as", "bonnmotion", code=2)
 
 
-@pytest.mark.thinned(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("there", ["there", "gone"])
 def test_a_fork_that_was_broken_off_is_compared_when_it_goes_on(
     call, original, tmp_path, monkeypatch, there

@@ -147,7 +147,7 @@ def test_seconds_by_state_and_node_are_the_summarys(runs, tmp_path, name):
             assert seconds[state, node] == pytest.approx(expected_s, abs=1e-7)
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in CASES if name != "wires"])
 def test_seconds_agree_with_what_is_counted_elsewhere(runs, name):
     """Airtime, availability and local steps have counters of their own."""

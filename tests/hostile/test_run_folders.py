@@ -104,6 +104,7 @@ def test_ids_of_nodes_are_never_executed(ended):
             assert result.stderr.splitlines() == [told]
 
 
+@pytest.mark.slow
 def test_a_folder_with_a_list_of_its_own_does_not_hide_from_verify(ended):
     inside = ended / "messages" / "sub"
     inside.mkdir()

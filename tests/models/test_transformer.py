@@ -58,6 +58,7 @@ def test_attention_is_that_of_pytorch():
     torch.testing.assert_close(block(x, None), expected, rtol=1e-12, atol=1e-13)
 
 
+@pytest.mark.slow
 def test_adapters_add_nothing_at_first_and_a_low_rank_term_later():
     network, x = built(rank=2), tokens()
     before = network(x)

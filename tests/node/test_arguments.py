@@ -188,7 +188,7 @@ VERBS = {
 }
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("when", ["before it is computed", "before the next call"])
 @pytest.mark.parametrize("name", VERBS)
 def test_a_name_that_a_function_reads_may_not_change_in_a_run(name, when, learn, monkeypatch):

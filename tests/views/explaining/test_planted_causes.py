@@ -99,6 +99,7 @@ def test_the_cause_is_in_the_first_three_lines(runs: dict[str, Path], name: str)
     assert limits(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OTHERS)
 def test_other_causes_are_among_the_first_three_lines(runs: dict[str, Path], name: str):
     _, found = explained(runs[name])
