@@ -81,7 +81,6 @@ def of_runs(tf32: bool) -> Iterator[None]:
         raise
     finally:
         gc.collect()
-        gc.collect()  # what finalizers held in the first one
         with _guard:
             _under_way.remove(tf32)
             if not _under_way:

@@ -1,5 +1,6 @@
 """One run of a scenario: checks of machine and output folder, then its algorithms in turn."""
 
+import gc
 import os
 import stat
 from collections.abc import Callable, Mapping, Sequence
@@ -334,6 +335,7 @@ def require_suitable(worlds: "Mapping[str, World]", path: str) -> None:
             engine.Simulation(world, world.scenario.entry(name), None, True, None)
         except UnsuitableError as error:
             refused |= dict.fromkeys(str(error).splitlines())
+    gc.collect(1)  # these runs, which are as young as that; a run freezes what it finds
     if refused:
         raise _in_file(path, UnsuitableError("\n".join(refused)))
 
