@@ -93,7 +93,7 @@ def measure(case: dict[str, Any], device: str) -> dict[str, Any]:
     """The largest relative difference of any value of a case."""
     there, left = _values(case, device, "stacked")
     here, _ = _values(case, "cpu", "sequential")
-    worst = {name: _difference(there[name], value) for name, value in here.items()}
+    worst = {name: difference(there[name], value) for name, value in here.items()}
     name = max(worst, key=lambda k: worst[k])
     kind = "adam" if case["optimizer"] == "adam" else "sgd"
     return {
@@ -104,7 +104,7 @@ def measure(case: dict[str, Any], device: str) -> dict[str, Any]:
     }
 
 
-def _difference(ours: torch.Tensor, theirs: torch.Tensor) -> float:
+def difference(ours: torch.Tensor, theirs: torch.Tensor) -> float:
     """Relative to the largest entry; infinite where one has nan and the other has not."""
     scale = float(theirs.abs().max().clamp(min=1e-6))
     found = float((ours - theirs).abs().max()) / scale

@@ -9,6 +9,7 @@ in memory is named. The order is that of what the numbers are worth without thos
 whether the device computes what the CPU does, then how fast.
 
 - parity: in float64 against the CPU: models, optimisers, losses (`_parity.py`)
+- methods: every shipped method in a small scenario in float64, on both backends, against the CPU
 - ratios: N nodes train, over a plain loop on the same device. The loop trains ten nodes, whose
   steps cost what those of more nodes do, and all of netsim's nodes start alike, since it would take
   minutes to draw 10,000 models; otherwise as `local_sgd.py`
@@ -35,6 +36,8 @@ from local_sgd import ROWS_A_NODE, Jobs, too_large
 from netsim import engine, scenario, world
 from netsim.engine.assembly import open_learning
 from netsim.engine.simulation import Simulation
+from netsim.scenario import algorithm_files
+from netsim.testing import algorithms
 
 Cell = dict[str, Any]
 
@@ -68,6 +71,28 @@ class Part:
 def parity(cell: Cell, device: str, tiny: bool) -> Cell:
     """Compare the device's numbers with the CPU's."""
     return _parity.measure(cell, device)
+
+
+def method_cells(tiny: bool) -> list[Cell]:
+    """Every method that netsim's own verbs train, by both backends."""
+    kinds = algorithm_files.algorithms()
+    names = [name for name in kinds if not algorithm_files.learns_itself(kinds[name])]
+    return [
+        {"method": name, "backend": backend}
+        for name in (names[:3] if tiny else names)
+        for backend in ("stacked", "sequential")
+    ]
+
+
+def method(cell: Cell, device: str, tiny: bool) -> Cell:
+    """The largest relative difference of any model published, to the CPU's, one node at a time."""
+    case = algorithms.AlgorithmCase(algorithm_files.algorithms(), cell["method"])
+    there = algorithms.models_learned(case, cell["backend"], device)
+    here = algorithms.models_learned(case, "sequential")
+    if there.keys() != here.keys():
+        return {"failed": "other models are published"}
+    worst = max(_parity.difference(there[key], model) for key, model in here.items())
+    return {"models": len(here), "difference": worst, "agrees": worst <= _parity.MOST["sgd"]}
 
 
 def ratio_cells(tiny: bool) -> list[Cell]:
@@ -186,8 +211,9 @@ def training(cell: Cell, device: str, tiny: bool) -> Cell:
 
 
 PARTS = {
-    "parity": Part(0.24, _parity.cases, parity),
-    "ratios": Part(0.41, ratio_cells, ratio),
+    "parity": Part(0.18, _parity.cases, parity),
+    "methods": Part(0.12, method_cells, method),
+    "ratios": Part(0.35, ratio_cells, ratio),
     "gossip": Part(0.16, gossip_cells, gossip_end_to_end),
     "memory": Part(0.08, memory_cells, memory),
     "training": Part(0.11, training_cells, training),
@@ -291,8 +317,9 @@ def main(arguments: list[str] | None = None) -> None:
     for name, results in found["parts"].items():
         print(f"\n## {name}\n")
         print(table(results))
-    apart = [c for c in found["parts"].get("parity", []) if not c.get("agrees")]
-    print(f"\n{len(apart)} cells of parity differ or failed")
+    compared = [c for name in ("parity", "methods") for c in found["parts"].get(name, [])]
+    apart = [c for c in compared if not c.get("agrees")]
+    print(f"\n{len(apart)} of {len(compared)} cells of parity and methods differ or failed")
     for cell in apart:
         print(described(cell))
     for name, results in found["parts"].items():

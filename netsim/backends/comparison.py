@@ -11,11 +11,14 @@ and the loop are compared in float64. The sequential backend is not, since a mod
 lose what is odd about it: there the difference is held against what the loop itself ends with from
 starts that differ in their last bits.
 Losses of an algorithm's own are compared at their first use, by `netsim.backends.grouping`.
+On a GPU both sides compute without cuDNN, which takes another algorithm for parameters that lie at
+another address: some are off by a hundred times what rounding is, and none of it is the model's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import astuple
 from typing import Any, NamedTuple, Protocol
 from weakref import WeakKeyDictionary
@@ -159,6 +162,10 @@ class Comparison:
         return self._verdicts[key]
 
     def _differs(self, backend: Runs, is_thorough: bool = False) -> str | None:
+        with _without_cudnn():
+            return self._found(backend, is_thorough)
+
+    def _found(self, backend: Runs, is_thorough: bool) -> str | None:
         told = None
         for attempt in range(TRIES if self._shards_taken else 0):
             plain = self._plain(attempt)
@@ -329,6 +336,16 @@ class Comparison:
         with torch.no_grad(), looking(a):
             outputs: Tensor = model(_as(x, layout.dtype))
         return Outcome(row, outputs.flatten(1).cpu())
+
+
+@contextmanager
+def _without_cudnn() -> Iterator[None]:
+    """Leave convolutions and normalisations on a GPU to PyTorch's own kernels."""
+    before, torch.backends.cudnn.enabled = torch.backends.cudnn.enabled, False
+    try:
+        yield
+    finally:
+        torch.backends.cudnn.enabled = before
 
 
 def _as(x: Tensor, dtype: torch.dtype) -> Tensor:

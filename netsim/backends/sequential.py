@@ -81,7 +81,7 @@ class Sequential:
                 raise JobFailedError(job) from error
             for cell, value in zip(job.outputs, values, strict=True):
                 if cell is not None:
-                    cell.fill(value)
+                    cell.fill(value.to(self.shards.x.device))
         return len(jobs)
 
     def predictions(self, asked: Sequence[tuple[Ref, Rows]]) -> list[Tensor]:

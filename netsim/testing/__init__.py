@@ -6,10 +6,10 @@
         testing.check("two_ray.py", beside=__file__)
 
 What a file holds is found by looking: an algorithm plays under each schedule that it allows, over
-clean links and lossy ones, with nodes that come and go, without learning, on two backends, and
-broken off and resumed; a component plays a whole run twice, and keeps what its family promises
-(`netsim.testing.families`, one file each). What does not hold is an `AssertionError` that says what
-was found. `checks` gives the same one by one, for `pytest.mark.parametrize`.
+clean links and lossy ones, with nodes that come and go, without learning, on two backends, on a
+GPU where there is one, and broken off and resumed; a component plays a whole run twice, and keeps
+what its family promises (`netsim.testing.families`, one file each). What does not hold is an
+`AssertionError` that says what was found. `checks` gives the same one by one, for `pytest.mark.parametrize`.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -18,6 +18,8 @@ from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
+
+import torch
 
 from netsim.scenario.kinds import kinds_of
 from netsim.testing import algorithms, components
@@ -140,6 +142,8 @@ def _of_algorithm(case: AlgorithmCase) -> Iterator[Check]:
     if not case.needs_values:
         yield Check("timing only", partial(algorithms.plays_without_learning, case))
     yield Check("two backends", partial(algorithms.learns_alike_on_two_backends, case))
+    if torch.cuda.is_available():
+        yield Check("GPU", partial(algorithms.learns_alike_on_a_gpu, case))
     yield Check("resumed", partial(algorithms.goes_on_after_an_interrupt, case))
 
 

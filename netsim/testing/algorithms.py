@@ -212,33 +212,62 @@ def plays_without_learning(case: AlgorithmCase) -> None:
 
 def learns_alike_on_two_backends(case: AlgorithmCase) -> None:
     """One node after the other, and many in one call: the same models but for rounding."""
-    alone, grouped = (_models(case, backend) for backend in ("sequential", "stacked"))
-    require(alone.keys() == grouped.keys(), "other models are published on another backend")
-    for key, model in alone.items():
+    alone, grouped = (models_learned(case, backend) for backend in ("sequential", "stacked"))
+    _require_alike(
+        grouped,
+        alone,
+        "learned otherwise in a group: a loss or a function of values must be pure and for one "
+        "node",
+    )
+
+
+def learns_alike_on_a_gpu(case: AlgorithmCase) -> None:
+    """On a GPU, where there is one, as on the CPU: the same models but for rounding."""
+    _require_alike(
+        models_learned(case, "stacked", "cuda"),
+        models_learned(case, "sequential"),
+        "learned otherwise on a GPU: a loss or a function of values must draw no numbers of its "
+        "own",
+    )
+
+
+def _require_alike(
+    found: Mapping[tuple[int, str], torch.Tensor],
+    expected: Mapping[tuple[int, str], torch.Tensor],
+    why: str,
+) -> None:
+    require(found.keys() == expected.keys(), f"other models are published: {why}")
+    for (node, stage), model in expected.items():
         torch.testing.assert_close(
-            grouped[key],
+            found[node, stage],
             model,
             rtol=1e-7,
             atol=1e-7,
-            msg=lambda text, key=key: (  # type: ignore[misc]
-                f"node {key[0]}, {key[1]}: learned otherwise in a group: a loss or a function of "
-                f"values must be pure and for one node: {text}"
-            ),
+            msg=lambda text, node=node, stage=stage: f"node {node}, {stage}: {why}: {text}",  # type: ignore[misc]
         )
 
 
-def _models(case: AlgorithmCase, backend: str) -> dict[tuple[int, str], torch.Tensor]:
-    """Every model that is published last, by node and stage, in float64."""
+def models_learned(
+    case: AlgorithmCase, backend: str, device: str = "cpu"
+) -> dict[tuple[int, str], torch.Tensor]:
+    """Every model that is published last, by node and stage, in float64, on the CPU.
+
+    Parameters
+    ----------
+    case : AlgorithmCase
+    backend, device : str
+        As in `[run]`.
+    """
     scenario = case.scenario(
         case.schedules[-1],
         horizon_s=20.0,
         training={"learning_rate": 0.1, "dtype": "float64"},
-        run={"device": "cpu", "backend": backend},
+        run={"device": device, "backend": backend},
     )
     run = Simulation(world.build(scenario), scenario.algorithm[0], None, False, None)
     run.to_horizon()
     found = {
-        (node.id, stage): publication.ref.tensor().clone()
+        (node.id, stage): publication.ref.tensor().to("cpu", copy=True)
         for node in run.parts
         for stage, publication in node.publishing.published.items()
     }

@@ -122,6 +122,6 @@ class Resources:
                 if cell is None:
                     continue
                 # A row of a batch would keep the whole batch alive.
-                cell.fill(value.detach().clone())
+                cell.fill(value.detach().clone().to(self.store.device))
                 if len(cell.shape) == 1 and cell.shape[0] >= LONG_VALUE:
                     self.store.adopt(cell)
