@@ -9,7 +9,8 @@ What a file holds is found by looking: an algorithm plays under each schedule th
 clean links and lossy ones, with nodes that come and go, without learning, on two backends, on a
 GPU where there is one, and broken off and resumed; a component plays a whole run twice, and keeps
 what its family promises (`netsim.testing.families`, one file each). What does not hold is an
-`AssertionError` that says what was found. `checks` gives the same one by one, for `pytest.mark.parametrize`.
+`AssertionError` that says what was found. `checks` gives the same one by one, for
+`pytest.mark.parametrize`.
 """
 
 from collections.abc import Callable, Iterator, Mapping
