@@ -43,7 +43,9 @@ Cell = dict[str, Any]
 
 PLAIN_NODES = 10
 
-SCENARIOS = ("quickstart", "small_pfedgraph", "small_dpfl", "small_mapl", "small_l2c")
+SCENARIOS = (
+    "quickstart", "small_pfedgraph", "small_dpfl", "small_mapl", "small_l2c", "small_next_token"
+)  # fmt: skip
 
 SHARE_OF_HORIZON = 0.2
 """Share of the horizon that is played of the scenarios but for the first."""

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from netsim.backends.native.library import load, why_missing
+from netsim.registry import family
 from netsim.scenario import from_dict
 from netsim.scenario.algorithm_files import algorithms, learns_itself, leaves_decisions
 
@@ -179,9 +180,23 @@ def test_gpu_plays_every_part_and_goes_on_where_it_was_broken_off(monkeypatch, t
     assert set(parts) == set(gpu.PARTS)
     assert all(len(parts[name]) == len(part.cells(True)) for name, part in gpu.PARTS.items())
     assert not any("failed" in cell or "left_out" in cell for p in parts.values() for cell in p)
-    assert all(cell["agrees"] for cell in parts["parity"])
+    assert all(cell["agrees"] for cell in [*parts["parity"], *parts["methods"]])
     events = {(cell["scenario"], cell["events"]) for cell in parts["training"]}
     assert len(events) == len({cell["scenario"] for cell in parts["training"]})
+
+
+def test_every_model_is_compared_on_a_gpu_with_inputs_that_it_takes(run):
+    import _parity
+
+    models = family("netsim.models")
+    compared = {case["model"] for case in _parity.cases(False)}
+    assert compared | set(_parity.OTHER_TASKS) == set(models)
+    for model in compared:
+        shape = _parity.shape_of(model)
+        assert all(size <= 84 for size in shape[1:])
+        assert len(shape) > 1 or shape[0] <= 296  # else a cell takes minutes
+        keys = {"backbone": {"kind": "lenet"}} if model == "mapl" else {}
+        models[model].model_validate({"kind": model, **keys}).build(shape, _parity.CLASSES)
 
 
 def test_gpu_names_what_fails_or_does_not_fit(run):

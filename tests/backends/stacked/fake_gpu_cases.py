@@ -134,6 +134,24 @@ def double(row):
     return 2 * row
 
 
+def equal_weights(row):
+    """Weights that a method makes without naming a device, as anyone would."""
+    return torch.full((MANY,), 1 / MANY, dtype=torch.float64)
+
+
+@batched
+def equal_weights_of_many(row):
+    return equal_weights(row)
+
+
+def mixed_by(function):
+    def jobs(bench, model):
+        (weights,) = bench.later(Apply(function, (Slot(0),)), [model], (MANY,))
+        return [weights, *bench.later(Mix(None), [*[model] * MANY, weights], model.shape)]
+
+    return jobs
+
+
 def select(bench, model, *state):
     """Copies: four of a call, and of each job weights and the header of its state."""
     work = Select(model.owner, (1.0, 2.0, 3.0), (0.5, 0.5), None, bool(state))
@@ -317,6 +335,11 @@ def test_a_shipped_loss_waits_for_constants_that_it_makes_in_each_step(name, wai
     assert found["late upload"] == 4 + steps * draws
     assert found.get("upload", 0) == steps * waits_a_step
     assert "read" not in found
+
+
+@pytest.mark.parametrize("function", [equal_weights, equal_weights_of_many])
+def test_what_a_function_makes_on_the_cpu_comes_to_lie_on_the_gpu(function, waits):
+    flushed(bench_of(3), mixed_by(function), waits)
 
 
 def test_there_is_a_case_for_every_job_type():
