@@ -13,6 +13,7 @@ whether the device computes what the CPU does, then how fast.
 - ratios: N nodes train, over a plain loop on the same device. The loop trains ten nodes, whose
   steps cost what those of more nodes do, and all of netsim's nodes start alike, since it would take
   minutes to draw 10,000 models; otherwise as `local_sgd.py`
+- convolutions: of all lanes as one product of patches, lane after lane, and in groups
 - gossip: whole runs, over a plain loop, as `async_gossip.py`
 - memory: of whole runs, over a row a node
 - training: shipped scenarios or a fifth of them, and their accuracies beside those of the CPU
@@ -34,6 +35,7 @@ from _timing import interleaved, prepare, save
 from local_sgd import ROWS_A_NODE, Jobs, too_large
 
 from netsim import engine, scenario, world
+from netsim.backends.stacked.convolution import as_columns, patches
 from netsim.engine.assembly import open_learning
 from netsim.engine.simulation import Simulation
 from netsim.scenario import algorithm_files
@@ -140,6 +142,61 @@ def ratio(cell: Cell, device: str, tiny: bool) -> Cell:
     }
 
 
+def convolution_cells(tiny: bool) -> list[Cell]:
+    """Those of L2C's CNN and LeNet, in training and in evaluation."""
+    shapes = {"l2c 1": (3, 32, 5, 32), "l2c 2": (32, 64, 5, 16), "lenet 2": (6, 16, 5, 14)}
+    widths = ((2, 4),) if tiny else ((100, 10), (100, 64), (1_000, 10), (20, 2_000))
+    return [
+        {
+            "layer": name,
+            "inputs": c,
+            "outputs": o,
+            "kernel": k,
+            "side": side,
+            "lanes": w,
+            "images": n,
+        }
+        for name, (c, o, k, side) in shapes.items()
+        for w, n in widths
+    ]
+
+
+def convolution_ways(cell: Cell, device: str, tiny: bool) -> Cell:
+    """Milliseconds of a pass forwards, and of one both ways, by each way."""
+    lanes, images, kernel, side = (cell[k] for k in ("lanes", "images", "kernel", "side"))
+    x = torch.randn(lanes, images, cell["inputs"], side, side, device=device)
+    shape = lanes, cell["outputs"], cell["inputs"], kernel, kernel
+    weight = torch.randn(shape, device=device)
+    margin = kernel // 2
+
+    def by_patches(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+        rows, _ = patches(x.flatten(0, 1), (kernel, kernel), (1, 1), (margin, margin), lanes)
+        y = torch.bmm(rows, as_columns(w))
+        return y.view(lanes, images, side, side, -1).permute(0, 1, 4, 2, 3)
+
+    def lane_after_lane(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+        pairs = zip(x, w, strict=True)
+        return torch.stack([torch.conv2d(one, filters, padding=margin) for one, filters in pairs])
+
+    def in_groups(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+        beside = x.transpose(0, 1).reshape(images, -1, side, side)
+        y = torch.conv2d(beside, w.flatten(0, 1), padding=margin, groups=lanes)
+        return y.view(images, lanes, -1, side, side).transpose(0, 1)
+
+    ways = {"patches": by_patches, "lanes": lane_after_lane, "groups": in_groups}
+    there, back = x.detach().requires_grad_(), weight.detach().requires_grad_()
+    runs: dict[str, Callable[[], object]] = {}
+    for name, way in ways.items():
+        runs[name] = lambda way=way: way(x, weight)  # type: ignore[misc]
+        runs[f"{name}, both ways"] = lambda way=way: torch.autograd.grad(  # type: ignore[misc]
+            way(there, back).square().sum(), (there, back)
+        )
+    best = interleaved(runs, device, 0.0 if tiny else 1.0, least=1 if tiny else 2)
+    expected = by_patches(x, weight)
+    apart = max(_parity.difference(way(x, weight), expected) for way in ways.values())
+    return {f"{name} ms": 1e3 * seconds for name, seconds in best.items()} | {"difference": apart}
+
+
 def gossip_cells(tiny: bool) -> list[Cell]:
     """Trainings of a run, about, are few where they take long."""
     if tiny:
@@ -216,7 +273,8 @@ PARTS = {
     "parity": Part(0.18, _parity.cases, parity),
     "methods": Part(0.12, method_cells, method),
     "ratios": Part(0.35, ratio_cells, ratio),
-    "gossip": Part(0.16, gossip_cells, gossip_end_to_end),
+    "convolutions": Part(0.06, convolution_cells, convolution_ways),
+    "gossip": Part(0.10, gossip_cells, gossip_end_to_end),
     "memory": Part(0.08, memory_cells, memory),
     "training": Part(0.11, training_cells, training),
 }
