@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
 from rich.console import Console
 from rich.text import Text
 
@@ -284,6 +285,12 @@ def require_local(scenario: Scenario, path: str) -> None:
         )
 
 
+def at_a_time(scenario: Scenario) -> int:
+    """Return how many runs to play at a time: one a core, or one where they would share a GPU."""
+    shares_gpu = scenario.run.device != "cpu" and torch.cuda.is_available()
+    return 1 if shares_gpu else cores.available()
+
+
 class Session:
     """A sweep that is played: its workers, what became of its runs, its tables."""
 
@@ -324,12 +331,13 @@ class Session:
             Runs in all, those done before, those to play: at most.
         """
         console = None if self._quiet else consoles.err()
-        jobs = self._sweep.jobs or (None if self._where.engine == "ray" else cores.available())
+        by_ray = self._where.engine == "ray"
+        jobs = self._sweep.jobs or (None if by_ray else at_a_time(self._scenario))
         if console is not None:
             announce(console, self._scenario)
             before = f", of which {done} are done" if done or not self._new else ""
-            at_a_time = "" if jobs is None or not due else f", {min(jobs, due)} at a time"
-            console.print(f"{total} runs{before}{at_a_time}, into {self._top}")
+            so_many = "" if jobs is None or not due else f", {min(jobs, due)} at a time"
+            console.print(f"{total} runs{before}{so_many}, into {self._top}")
         name = (
             "status"
             if self._where.only is None

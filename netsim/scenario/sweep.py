@@ -78,7 +78,8 @@ class Sweep(Table):
         of what arrives the highest; other numbers choose nothing. Absent: of trials the task's main
         metric on validation samples, such as `accuracy_validation`; of a grid nothing is chosen.
     jobs
-        Number of runs that are played at a time. Absent: one a core; `--jobs` comes first.
+        Number of runs that are played at a time. Absent: one a core, or one where
+        they would share a GPU; `--jobs` comes first.
     show
         Numbers of `summary.json` that table and figure show; empty: the main ones. Example:
         `["accuracy", "delay_s", "energy_j"]`

@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 
 from netsim.campaign import grid as sweep
+from netsim.campaign import sweeping
 from netsim.campaign.grid import points
 from netsim.campaign.sweep_results import score
 from netsim.errors import ScenarioError
-from netsim.scenario import Sweep, algorithm_files, check, from_dict
+from netsim.scenario import Sweep, algorithm_files, check, from_dict, load
 from netsim.scenario.draft import Draft
 
 
@@ -121,3 +122,15 @@ SMALL = {
     "model": {"kind": "mlp"},
     "algorithm": {"kind": "local"},
 }
+
+
+@pytest.mark.parametrize(
+    ("device", "has_gpu", "expected"),
+    [("auto", True, 1), ("cuda:0", True, 1), ("cpu", True, 4), ("auto", False, 4)],
+)
+def test_runs_that_would_share_a_gpu_are_played_one_after_another(
+    monkeypatch, device, has_gpu, expected
+):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: has_gpu)
+    monkeypatch.setattr("netsim.campaign.sweeping.cores.available", lambda: 4)
+    assert sweeping.at_a_time(load("small_dpfl", [f"run.device={device}"])) == expected

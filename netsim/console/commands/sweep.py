@@ -60,7 +60,9 @@ def command(
     select: Annotated[
         str | None, typer.Option(help="Metric that chooses the best trial or point.")
     ] = None,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Runs at a time \\[one a core].")] = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Runs at a time \\[one a core, or a GPU].")
+    ] = None,
     only: Annotated[
         str | None,
         typer.Option(metavar="I/N", help="Play every N-th run from the I-th on, beside others."),
