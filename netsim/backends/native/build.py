@@ -1,7 +1,8 @@
 """Compiles the kernel: `python -m netsim.backends.native.build [--to FOLDER]`.
 
-One unit a pair of instruction set and scalar type, several at a time, linked into one library. The
-compiler is Zig's, from the package `ziglang`, if that is installed; else the system's.
+It compiles one unit for each pair of instruction set and scalar type, several at a time, and links
+them into one library. The compiler is the one named in `CXX`, else Zig's from the package
+`ziglang`, else g++ or clang++.
 """
 
 from __future__ import annotations
