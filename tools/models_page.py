@@ -22,8 +22,8 @@ PREFACE = """\
 This page has every model of the network and its devices, with its equation and its source. The
 link of each section leads to the keys of its kinds, with full references, ranges of validity and
 departures from the source. [Fidelity](fidelity.md) says which models are compared with closed forms
-and with ns-3, and what they leave out. Unless a section says otherwise, SNRs are linear, $d$ is in m
-and $f$ in Hz. `tools/models_page.py` writes this page.
+and with ns-3, and what they leave out. Unless a section says otherwise, SNRs are linear, $d$ is in
+m and $f$ in Hz. `tools/models_page.py` writes this page.
 """
 PUBLISHED = """\
 ## Published numbers
