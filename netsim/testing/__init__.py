@@ -5,10 +5,10 @@
     def test_two_ray():
         testing.check("two_ray.py", beside=__file__)
 
-`check` finds out what a file contains. It plays an algorithm under each schedule that it allows, over
-ideal and lossy links, with nodes that come and go, without learning, on two backends, on a GPU if
-there is one, and interrupted and resumed. It plays a component twice in a whole run, and checks the
-contract of its family (`netsim.testing.families`, one file each). A failed check raises an
+`check` finds out what a file contains. It plays an algorithm under each schedule that it allows,
+over ideal and lossy links, with nodes that come and go, without learning, on two backends, on a GPU
+if there is one, and interrupted and resumed. It plays a component twice in a whole run, and checks
+the contract of its family (`netsim.testing.families`, one file each). A failed check raises an
 `AssertionError` that says what it found. `checks` returns the checks one by one, for
 `pytest.mark.parametrize`.
 """

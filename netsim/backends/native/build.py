@@ -25,7 +25,7 @@ from typing import NamedTuple
 HERE = Path(__file__).parent
 SOURCES = HERE / "src"
 ACTIVATIONS = sorted((SOURCES / "activations").glob("*.h"))
-"""A file an activation; its place in this list is its number in the kernel."""
+"""One file per activation; its place in this list is its number in the kernel."""
 
 FLAGS = (
     *("-std=c++17", "-O2", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math"),
