@@ -23,11 +23,11 @@ Readings and departures:
 
 Personalizes: a second whole model v_i, and its weight a_i.
 Shares: the common model w.
-Sends: `b * theta + 32` a neighbour; with a server `b * theta + 32` up, `b * theta` down.
+Sends: `b * theta + 32` per neighbour; with a server `b * theta + 32` up, `b * theta` down.
 Needs: equal architectures.
 Cost a round: `S + 1` steps (`S` without `adaptive`), S of them of two gradients; a mean.
-Late or absent peers: the mean is over those heard; by `absent` the own model or a peer's last one
-stands in. A client without an answer goes on from its own model.
+Late or absent peers: the mean is over the models that came; with `absent`, the own model or the
+peer's last one replaces a missing one. A client that gets no answer continues from its own model.
 """
 
 from dataclasses import replace

@@ -24,13 +24,13 @@ come one by one, as bits, and their sum is exact.
 
 Personalizes: nothing: one model for all.
 Shares: the model's parameters.
-Sends: `b * P + 2 * b + 32` a neighbour; with a server `b * P + 2 * b + 32` up, `b * theta` down.
-    Over a radio what goes up is P symbols for all devices together, and no bits.
+Sends: `b * P + 2 * b + 32` per neighbour; with a server `b * P + 2 * b + 32` up, `b * theta` down.
+Over a radio all devices together send P symbols up, and no bits.
 Needs: equal architectures.
 Cost a round: `S` steps, a mean.
-Late or absent peers: those that send within `wait_s` of the first are in the sum; a later one is in
-    a sum of its own, which joins the round's if it comes in time. A client without an answer goes
-    on from the model that it had.
+Late or absent peers: clients that send within `wait_s` of the first are in the sum; a later one is
+in a sum of its own, which joins that of the round if it comes in time. A client that gets no answer
+continues from the model that it had.
 """
 
 from typing import Any, Literal

@@ -32,12 +32,12 @@ Readings and departures:
 
 Personalizes: the whole model, alike within a cluster.
 Shares: whole models.
-Sends: `b * theta + 32` a neighbour; with a server `b * theta + 32` up, `b * theta` down.
+Sends: `b * theta + 32` per neighbour; with a server `b * theta + 32` up, `b * theta` down.
 Needs: equal architectures; a common initial model.
-Cost a round: `S` steps, a mean a cluster.
-Late or absent peers: absent members have no say in a split and go with its larger part; the mean is
-over those heard; by `absent` the weight of others stays with the own model, or last models stand
-in.
+Cost a round: `S` steps, a mean per cluster.
+Late or absent peers: absent members do not count in a split and go with its larger part; the mean
+is over the models that came; with `absent`, the own model takes the weight of the others, or their
+last models replace them.
 """
 
 import math

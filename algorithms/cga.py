@@ -28,13 +28,13 @@ Readings and departures:
 
 Personalizes: nothing: neighbours' models agree in the end.
 Shares: the model, and gradients at neighbours' models.
-Sends: `b * (theta + P) + 32` a neighbour, in two exchanges.
+Sends: `b * (theta + P) + 32` per neighbour, in two exchanges.
 Needs: equal architectures.
-Cost a round: `(1 + d) * S` steps, one after another: a round is as much longer; a quadratic program
-in d numbers.
-Late or absent peers: a neighbour counts in the projection if its model and its gradient came; the
-weight of one whose model did not come stays with the own model, or (`absent`) its last messages
-stand in.
+Cost a round: `(1 + d) * S` steps, one after another, which makes a round longer; a quadratic
+program in d numbers.
+Late or absent peers: a neighbour counts in the projection if its model and its gradient came; if
+its model did not come, the own model takes its weight, or (`absent`) its last messages replace the
+missing ones.
 """
 
 from collections.abc import Sequence

@@ -17,11 +17,11 @@ Departures: none known.
 
 Personalizes: nothing: neighbours' factors agree in the end.
 Shares: the factors.
-Sends: `b * factors + 32` a neighbour, *factors* being the entries of all A and B.
+Sends: `b * factors + 32` per neighbour, *factors* being the entries of all A and B.
 Needs: equal architectures and initial models.
 Cost a round: `S` steps, a mean of factors.
-Late or absent peers: an absent neighbour's weight stays with the own factors; by `absent` its last
-ones stand in. Factors of earlier wake-ups are mixed like others.
+Late or absent peers: the own factors take an absent neighbour's weight; with `absent`, the
+neighbour's last ones replace them. Factors of earlier wake-ups count like others.
 """
 
 from dataclasses import dataclass, replace

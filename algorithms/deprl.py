@@ -16,11 +16,11 @@ Departures: none known.
 
 Personalizes: the head.
 Shares: the base.
-Sends: `b * base + 32` a neighbour.
+Sends: `b * base + 32` per neighbour.
 Needs: equal architectures; a model of base and head.
-Cost a round: `S + H` steps, H those of the head, S one unless more are given; a mean.
-Late or absent peers: an absent neighbour's weight stays with the own base; by `absent` its last
-base stands in. Bases of earlier wake-ups are mixed like others.
+Cost a round: `S + H` steps, H those of the head, S one by default; a mean.
+Late or absent peers: the own base takes an absent neighbour's weight; with `absent`, the
+neighbour's last base replaces it. Bases of earlier wake-ups count like others.
 """
 
 from dataclasses import dataclass

@@ -11,11 +11,11 @@ Departures: none known.
 
 Personalizes: nothing: neighbours' models agree in the end.
 Shares: the model.
-Sends: `b * theta + 32` a neighbour.
+Sends: `b * theta + 32` per neighbour.
 Needs: equal architectures.
 Cost a round: `S` steps, a mean.
-Late or absent peers: an absent neighbour's weight stays with the own model; by `absent` its last
-model stands in.
+Late or absent peers: the own model takes an absent neighbour's weight; with `absent`, the
+neighbour's last model replaces it.
 """
 
 from netsim.api import Inbox, Node, Process, algorithm

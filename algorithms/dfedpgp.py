@@ -16,11 +16,11 @@ Departures: those of `sgp` about lost shares. Assumed: receivers are drawn anew 
 
 Personalizes: the head.
 Shares: the base and its push-sum weight.
-Sends: `b * base + b` a message, to each of m neighbours at random.
+Sends: `b * base + b` per message, to each of m neighbours at random.
 Needs: equal architectures; a model of base and head.
 Cost a round: `S + H` steps, H those of the head; a mean.
-Late or absent peers: what comes late is added late, however old: the method would lose
-the share of a message that is left out.
+Late or absent peers: a node adds late shares when they come, however old, because a share left out
+would be lost to all.
 """
 
 from netsim import api

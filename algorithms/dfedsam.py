@@ -15,11 +15,11 @@ Departures: none known.
 
 Personalizes: nothing: neighbours' models agree in the end.
 Shares: the model, Q times.
-Sends: `b * theta + 32` a neighbour and gossip step.
+Sends: `b * theta + 32` per neighbour and gossip step.
 Needs: equal architectures.
-Cost a round: `S` steps of two gradients each; a mean a gossip step.
-Late or absent peers: an absent neighbour's weight stays with the own model; by `absent` its last
-model stands in.
+Cost a round: `S` steps of two gradients each; a mean per gossip step.
+Late or absent peers: the own model takes an absent neighbour's weight; with `absent`, the
+neighbour's last model replaces it.
 """
 
 from dataclasses import replace

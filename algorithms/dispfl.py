@@ -22,10 +22,12 @@ Departures: none known.
 
 Personalizes: the mask, and with it the model.
 Shares: the model inside of the mask, and the mask.
-Sends: `b * kept + masked` a neighbour, *kept* entries of the mask out of *masked*, and all others.
+Sends: `b * kept + masked` per neighbour, *kept* entries of the mask out of *masked*, and all
+others.
 Needs: equal architectures.
 Cost a round: `S` steps, a mean, a gradient.
-Late or absent peers: the mean is over those heard; by `absent` a peer's last model stands in.
+Late or absent peers: the mean is over the models that came; with `absent`, a peer's last model
+replaces a missing one.
 """
 
 import math

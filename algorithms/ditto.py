@@ -15,11 +15,12 @@ Departures: v_i starts at the node's initial model, in pFedGraph's code at one o
 
 Personalizes: a second whole model, v_i.
 Shares: the common model w.
-Sends: `b * theta + 32` a neighbour; with a server `b * theta + 32` up, `b * theta` down.
+Sends: `b * theta + 32` per neighbour; with a server `b * theta + 32` up, `b * theta` down.
 Needs: equal architectures.
 Cost a round: `2 * S` steps, a mean.
-Late or absent peers: the mean is over those heard; by `absent` the own model or a peer's last one
-stands in. A client without an answer goes on from its own model; v_i keeps near the w that it has.
+Late or absent peers: the mean is over the models that came; with `absent`, the own model or the
+peer's last one replaces a missing one. A client that gets no answer continues from its own model;
+v_i stays near the w that it has.
 """
 
 from netsim import api

@@ -19,11 +19,11 @@ Departures: none known.
 
 Personalizes: nothing: all models agree in the end.
 Shares: fragments of the model.
-Sends: `b * fragment + 32` a message, each fragment to J neighbours at random.
+Sends: `b * fragment + 32` per message, each fragment to J neighbours at random.
 Needs: equal architectures.
 Cost a round: `S` steps, a mean.
-Late or absent peers: a fragment is averaged when it comes, unless it is older than `max_age_s` by
-then; what nobody has sent stays the node's own.
+Late or absent peers: a node averages a fragment when it comes, unless it is older than `max_age_s`;
+entries that no peer has sent keep the node's own values.
 """
 
 from dataclasses import dataclass

@@ -30,13 +30,13 @@ each of Omega_k has one place, which its next model takes over. What an absent c
 
 Personalizes: the whole model.
 Shares: whole models, of collaborators chosen by the validation loss.
-Sends: `b * theta` to each node that has this one among its candidates; before the first round up to
-`2 * (N - 1)` models go to each node.
+Sends: `b * theta` to each node that has this one among its candidates; before the first round each
+node gets up to `2 * (N - 1)` models.
 Needs: equal architectures; validation samples; a common initial model.
 Cost a round: `S` steps, 2 + 2 c losses over the validation samples for c candidates, a mean.
-Late or absent peers: the choice and the mean are over candidates that were heard; by `absent` the
-own model or their last one stands in. A neighbour that could not be had in the preprocessing joins
-later, as far as the budget goes (`latecomers`).
+Late or absent peers: the choice and the mean are over the candidates whose models came; with
+`absent`, the own model or their last one replaces a missing one. A neighbour that did not answer in
+the preprocessing joins later if the budget has room (`latecomers`).
 """
 
 from collections.abc import Generator, Mapping, Sequence

@@ -16,11 +16,11 @@ Departures: none known; with momentum or Adam the step is that optimizer's, star
 
 Personalizes: nothing: neighbours' models agree in the end.
 Shares: the model.
-Sends: `b * theta + 32` a neighbour.
+Sends: `b * theta + 32` per neighbour.
 Needs: equal architectures.
-Cost a round: `S` steps, one unless more are given; a mean.
-Late or absent peers: an absent neighbour's weight stays with the own model; by `absent` its last
-model stands in. Models of earlier wake-ups are mixed like others.
+Cost a round: `S` steps, one by default; a mean.
+Late or absent peers: the own model takes an absent neighbour's weight; with `absent`, the
+neighbour's last model replaces it. Models of earlier wake-ups count like others.
 """
 
 from collections.abc import Mapping, Sequence

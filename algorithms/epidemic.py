@@ -2,23 +2,23 @@
 
 Source: De Vos, Farhadkhani, Guerraoui, Kermarrec, Pires and Sharma, "Epidemic Learning: Boosting
 Decentralized Learning with Randomized Communication", NeurIPS 2023, arXiv:2310.01972, Algorithm 1
-with EL-Local: in a round node i takes a step to x_i, draws s others at random, sends them x_i, and
+with EL-Local. In a round node i takes a step to x_i, draws s others at random, sends them x_i, and
 
-    x_i <- (x_i + sum of the x_j received) / (1 + how many came).
+    x_i <- (x_i + sum of the x_j received) / (1 + number of models received).
 
-How many come is random, none to all; the graph is another one in each round.
+That number is random, from none to all; the graph differs from round to round.
 
-Readings: a node draws among its peers, all others over a complete topology. Each message is
-averaged once. Where nodes wake by themselves a node averages what has come since it last woke.
-Departures: none known; EL-Oracle, whose graph is s-regular, needs one that draws for all.
+Readings: a node draws among its peers, which are all others over a complete topology. It averages
+each message once. Without rounds it averages the models that have come since it last woke.
+Departures: none known; EL-Oracle, whose graph is s-regular, needs a node that draws for all.
 
 Personalizes: nothing: all models agree in the end.
 Shares: the model.
-Sends: `b * theta` a message, to each of s neighbours at random.
+Sends: `b * theta` per message, to each of s neighbours at random.
 Needs: equal architectures.
-Cost a round: `S` steps, one unless more are given; a mean.
-Late or absent peers: the mean is over what came; a message that came late is averaged in the next
-round, unless it is older than `max_age_s`.
+Cost a round: `S` steps, one by default; a mean.
+Late or absent peers: the mean is over the models that came; a late one counts in the next round,
+unless it is older than `max_age_s`.
 """
 
 from netsim import api

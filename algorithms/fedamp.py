@@ -25,11 +25,12 @@ Readings and departures:
 
 Personalizes: the whole model, theta_i, which is never replaced.
 Shares: whole models, of which each node gets a mean u_i of its own.
-Sends: `b * theta + 32` a neighbour; with a server `b * theta + 32` up, `b * theta` down.
+Sends: `b * theta + 32` per neighbour; with a server `b * theta + 32` up, `b * theta` down.
 Needs: equal architectures; a common initial model.
-Cost a round: `S` steps, a mean a node.
-Late or absent peers: attention is over those heard; by `absent` the weight of others stays with the
-own model, or last models stand in. Without an answer theta_i keeps near the last u_i.
+Cost a round: `S` steps, a mean per node.
+Late or absent peers: attention is over the models that came; with `absent`, the own model takes the
+weight of the others, or their last models replace them. Without an answer theta_i stays near the
+last u_i.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -20,11 +20,11 @@ Departures: none known.
 
 Personalizes: nothing: one model for all.
 Shares: the model.
-Sends: `b * theta` a neighbour; with a server `b * theta + 32` up, `b * theta + 32` down.
+Sends: `b * theta` per neighbour; with a server `b * theta + 32` up, `b * theta + 32` down.
 Needs: equal architectures.
 Cost a round: `S` steps; a mixture for each model that comes.
-Late or absent peers: a model counts when it comes, by its age; without a server not if it is older
-than `max_age_s`.
+Late or absent peers: a model counts when it comes, with a weight by its age; without a server only
+if it is not older than `max_age_s`.
 """
 
 from collections.abc import Sequence

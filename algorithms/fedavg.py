@@ -14,13 +14,13 @@ Departures: by default all clients take part, as far as the links and the schedu
 
 Personalizes: nothing: one model for all.
 Shares: the model.
-Sends: `b * theta + 32` a neighbour; with a server `b * theta + 32` up, `b * theta` down; in slots
-`2 * b * theta` a peer and exchange.
+Sends: `b * theta + 32` per neighbour; with a server `b * theta + 32` up, `b * theta` down; in slots
+`2 * b * theta` per peer and exchange.
 Needs: equal architectures.
 Cost a round: `S` steps, a mean.
-Late or absent peers: the mean is over those heard; by `absent` the own model or a peer's last one
-stands in. A client without an answer goes on from its own model; a star mixes the answers that
-came.
+Late or absent peers: the mean is over the models that came; with `absent`, the own model or the
+peer's last one replaces a missing one. A client that gets no answer continues from its own model; a
+star mixes the answers that came.
 """
 
 from typing import Any

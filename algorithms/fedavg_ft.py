@@ -13,11 +13,11 @@ Departures: none known.
 
 Personalizes: the model, by local training from the common one.
 Shares: the common model.
-Sends: `b * theta + 32` a neighbour; with a server `b * theta + 32` up, `b * theta` down.
+Sends: `b * theta + 32` per neighbour; with a server `b * theta + 32` up, `b * theta` down.
 Needs: equal architectures; validation samples with `fine_tune_after`.
 Cost a round: `S` steps, a mean; with `fine_tune_after` a pass over the validation samples.
-Late or absent peers: the mean is over those heard; by `absent` the own model or a peer's last one
-stands in. A client without an answer goes on from its own model.
+Late or absent peers: the mean is over the models that came; with `absent`, the own model or the
+peer's last one replaces a missing one. A client that gets no answer continues from its own model.
 """
 
 from typing import Annotated, Any

@@ -11,13 +11,13 @@ itself, from the w that it adopted last: the same where no message is lost.
 
 Personalizes: the model, by gentler local training from `switch_s` on.
 Shares: the common model.
-Sends: `b * theta + 32` a neighbour; with a server `b * theta + 32` up, `b * theta` down; in slots
-`2 * b * theta` a peer and exchange.
-Needs: equal architectures; a time to switch at.
+Sends: `b * theta + 32` per neighbour; with a server `b * theta + 32` up, `b * theta` down; in slots
+`2 * b * theta` per peer and exchange.
+Needs: equal architectures; the time of the switch (`switch_s`).
 Cost a round: `S` steps, a mean.
-Late or absent peers: the mean is over those heard; by `absent` the own model or a peer's last one
-stands in. A client without an answer goes on from its own model; a star mixes the answers that
-came.
+Late or absent peers: the mean is over the models that came; with `absent`, the own model or the
+peer's last one replaces a missing one. A client that gets no answer continues from its own model; a
+star mixes the answers that came.
 """
 
 from netsim import api

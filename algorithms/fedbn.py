@@ -14,12 +14,12 @@ The mean is by training samples; `weights = "equal"` is Algorithm 1's.
 
 Personalizes: the normalisation layers.
 Shares: all other parameters.
-Sends: `b * (P - norm) + 32` a neighbour; with a server `b * (P - norm) + 32` up, `b * (P - norm)`
+Sends: `b * (P - norm) + 32` per neighbour; with a server `b * (P - norm) + 32` up, `b * (P - norm)`
 down.
 Needs: equal architectures.
 Cost a round: `S` steps, a mean.
-Late or absent peers: the mean is over those heard; by `absent` the own model or a peer's last one
-stands in. A client without an answer goes on from its own model.
+Late or absent peers: the mean is over the models that came; with `absent`, the own model or the
+peer's last one replaces a missing one. A client that gets no answer continues from its own model.
 """
 
 from netsim.api import AveragedPart, Node, Process, RoundParams, algorithm, round_processes

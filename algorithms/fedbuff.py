@@ -19,11 +19,11 @@ Departures: none known.
 
 Personalizes: nothing: one model for all.
 Shares: the model, or the change of it.
-Sends: `b * theta` a neighbour; with a server `b * theta + 32` up, `b * theta + 32` down.
+Sends: `b * theta` per neighbour; with a server `b * theta + 32` up, `b * theta + 32` down.
 Needs: equal architectures.
 Cost a round: `S` steps; a mixture for K updates.
-Late or absent peers: an update counts when it comes, by its age; without a server when it is mixed,
-unless it is older than `max_age_s` by then.
+Late or absent peers: an update counts when it comes, with a weight by its age; without a server
+when the node mixes it, unless it is then older than `max_age_s`.
 """
 
 from netsim import api

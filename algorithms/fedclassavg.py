@@ -22,11 +22,11 @@ Readings and departures:
 
 Personalizes: the base.
 Shares: the head.
-Sends: `b * head + 32` a neighbour; with a server `b * head + 32` up, `b * head` down.
+Sends: `b * head + 32` per neighbour; with a server `b * head + 32` up, `b * head` down.
 Needs: equal heads (bases may differ); a model of base and head.
 Cost a round: `S` steps on two views of each sample, a mean of heads.
-Late or absent peers: the mean is over those heard; by `absent` the own model or a peer's last one
-stands in. A client without an answer goes on from its own model.
+Late or absent peers: the mean is over the models that came; with `absent`, the own model or the
+peer's last one replaces a missing one. A client that gets no answer continues from its own model.
 """
 
 from typing import Any, Literal

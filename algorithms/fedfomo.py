@@ -23,11 +23,11 @@ Readings and departures:
 
 Personalizes: the whole model.
 Shares: whole models, on request.
-Sends: `b * theta` to each neighbour that wants it; with `downloads` 1 more to each neighbour.
+Sends: `b * theta` to each neighbour that asks for it; with `downloads` one more to each neighbour.
 Needs: equal architectures; validation samples.
 Cost a round: `S` steps, 2 + d losses over the validation samples, a mean.
-Late or absent peers: weights are over those heard; by `absent` a peer's last model stands in.
-Without rounds, a request for models that comes late is still followed.
+Late or absent peers: weights are over the models that came; with `absent`, a peer's last model
+replaces a missing one. Without rounds, a node still answers a request that comes late.
 """
 
 import math

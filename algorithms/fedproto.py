@@ -21,12 +21,13 @@ Readings and departures:
 
 Personalizes: the whole model.
 Shares: the mean feature of each class.
-Sends: `k * (32 + b * F)` a neighbour; with a server `k * (32 + b * F)` up, `C * (32 + b * F)` down,
-C classes that any node holds.
+Sends: `k * (32 + b * F)` per neighbour; with a server `k * (32 + b * F)` up, `C * (32 + b * F)`
+down, C classes that any node holds.
 Needs: equal numbers of features (models may differ); a model of base and head.
 Cost a round: `S` steps, a pass over the training samples.
-Late or absent peers: prototypes are means over the holders heard; by `absent` the own or a peer's
-last ones stand in. Without an answer training goes on towards the last ones.
+Late or absent peers: a prototype is the mean over the holders that were heard; with `absent`, the
+own or a peer's last ones replace missing ones. Without an answer a node trains towards the last
+ones.
 """
 
 from collections.abc import Mapping, Sequence

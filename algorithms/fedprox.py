@@ -10,11 +10,11 @@ Departures: the norm is over trained parameters, not over running statistics.
 
 Personalizes: nothing; with `fine_tune` the model after local training.
 Shares: the common model.
-Sends: `b * theta + 32` a neighbour; with a server `b * theta + 32` up, `b * theta` down.
+Sends: `b * theta + 32` per neighbour; with a server `b * theta + 32` up, `b * theta` down.
 Needs: equal architectures; validation samples with `fine_tune_after`.
 Cost a round: `S` steps, a mean.
-Late or absent peers: the mean is over those heard; by `absent` the own model or a peer's last one
-stands in. A client without an answer goes on from its own model.
+Late or absent peers: the mean is over the models that came; with `absent`, the own model or the
+peer's last one replaces a missing one. A client that gets no answer continues from its own model.
 """
 
 from typing import Any, Self

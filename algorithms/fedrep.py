@@ -20,11 +20,12 @@ Readings and departures:
 
 Personalizes: the head.
 Shares: the base.
-Sends: `b * base + 32` a neighbour; with a server `b * base + 32` up, `b * base` down.
+Sends: `b * base + 32` per neighbour; with a server `b * base + 32` up, `b * base` down.
 Needs: equal architectures; a model of base and head.
 Cost a round: `S + H` steps, H those of the head; a mean.
-Late or absent peers: the mean is over those heard; by `absent` the own model or a peer's last one
-stands in. A client without an answer goes on from its own model; the head is its own in any case.
+Late or absent peers: the mean is over the models that came; with `absent`, the own model or the
+peer's last one replaces a missing one. A client that gets no answer continues from its own model;
+the head is its own in any case.
 """
 
 from dataclasses import replace

@@ -22,11 +22,11 @@ Readings and departures:
 
 Personalizes: a second head, beside the generic one.
 Shares: base and generic head; with `share = "backbone"` the base alone.
-Sends: `b * P + 32` a neighbour; with a server `b * P + 32` up, `b * P` down.
+Sends: `b * P + 32` per neighbour; with a server `b * P + 32` up, `b * P` down.
 Needs: equal architectures; a model of base and head.
 Cost a round: `S` steps, a mean.
-Late or absent peers: the mean is over those heard; by `absent` the own model or a peer's last one
-stands in. A client without an answer goes on from its own model.
+Late or absent peers: the mean is over the models that came; with `absent`, the own model or the
+peer's last one replaces a missing one. A client that gets no answer continues from its own model.
 """
 
 from dataclasses import replace

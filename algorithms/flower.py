@@ -8,9 +8,10 @@ where messages cross links, where clients compute, and where the app sleeps.
 Personalizes: what the app does.
 Shares: what the app sends.
 Sends: Flower's messages in their own encoding.
-Needs: one server, and flwr (`pip install 'netsim-dfl[flower]'`).
-Cost a round: as many steps as replies name.
-Late or absent peers: missing among the replies, after the strategy's timeout.
+Needs: one server; flwr (`pip install 'netsim-dfl[flower]'`); no data and no model, which the app
+brings (models may differ).
+Cost a round: as many steps as the replies say.
+Late or absent peers: they are missing among the replies after the strategy's timeout.
 """
 
 from netsim import api

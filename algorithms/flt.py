@@ -31,13 +31,13 @@ Readings and departures:
 
 Personalizes: the whole model, alike among linked nodes.
 Shares: whole models, and once the centres of encoded samples.
-Sends: `b * theta + 32` a neighbour; with a server `b * theta + 32` up, `b * theta` down;
-`k * b * F` more up in the first `announce` rounds.
+Sends: `b * theta + 32` per neighbour; with a server `b * theta + 32` up, `b * theta` down; `k * b *
+F` more up in the first `announce` rounds.
 Needs: equal architectures; a common initial model; a model of base and head.
-Cost a round: `S` steps, a mean a node; once k-means over the encoded training samples.
-Late or absent peers: the mean is over linked nodes that were heard; by `absent` the weight of
-others stays with the own model, or last models stand in. Whoever's centres were lost is linked to
-nobody, so `announce` them in several rounds.
+Cost a round: `S` steps, a mean per node; once k-means over the encoded training samples.
+Late or absent peers: the mean is over the linked nodes whose models came; with `absent`, the own
+model takes the weight of the others, or their last models replace them. A node whose centres were
+lost is linked to no other, so `announce` them in several rounds.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -24,12 +24,12 @@ Readings where the paper is silent or contradicts itself (each an option where o
 
 Personalizes: the whole model.
 Shares: whole models, of peers that are asked.
-Sends: `2 * b * theta` a peer and exchange: one to the star, one back.
+Sends: `2 * b * theta` per peer and exchange: one to the star, one back.
 Needs: equal architectures.
-Cost a round: `1` step a slot; in an exchange the star computes outputs of all models on one
+Cost a round: `1` step per slot; in an exchange the star computes outputs of all models on one
 minibatch, and a mean.
-Late or absent peers: peers that do not answer are left out; by `absent` their weight stays with the
-star, or their last model stands in.
+Late or absent peers: the star leaves out peers that do not answer; with `absent`, it takes their
+weight itself, or uses their last models.
 """
 
 from collections.abc import Sequence

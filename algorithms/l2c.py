@@ -26,11 +26,13 @@ Readings and departures:
 
 Personalizes: the whole model.
 Shares: updates, weighted by what lowers the validation loss.
-Sends: `b * theta` a collaborator (all neighbours until `prune_after`), and a word to those dropped.
+Sends: `b * theta` per collaborator (all neighbours until `prune_after`), and a message without
+values to those dropped.
 Needs: equal architectures; validation samples; a common initial model.
 Cost a round: `S` steps, `mixing_steps` gradients over the validation samples, a mean.
-Late or absent peers: updates count once, and weights of peers without a new one learn nothing; by
-`absent` their weight goes to the others, to the own update, or their last update counts again.
+Late or absent peers: an update counts once, and the weight of a peer without a new one does not
+change by learning; with `absent`, its weight goes to the others or to the own update, or its last
+update counts again.
 """
 
 from collections.abc import Sequence

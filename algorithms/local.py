@@ -8,7 +8,7 @@ Personalizes: the whole model.
 Shares: nothing.
 Sends: `0`, never a message.
 Needs: nothing (models may differ).
-Cost a round: `S` steps; under a star a step a slot.
+Cost a round: `S` steps; under a star a step per slot.
 Late or absent peers: nothing changes.
 """
 

@@ -33,18 +33,18 @@ Readings and departures (paper against code; taken is what the published tables 
   s_ij = 1, `confidence = false` c_j = 1, `norm = "l1"` ||w_i||_1 (Table 3).
 - `mix_backbones` is MAPL+, for equal architectures: parameters of the backbones with the same
   weights and in the same messages; running statistics stay at home. The code never calls it.
-- Absent and late peers: see `AbsenceParams`. One without a head at hand keeps its weight out of
-  the graph step. Rounds are a node's own.
+- Absent and late peers: see `AbsenceParams`. The graph step leaves the weight of a peer as it is if
+  its head did not come. Each node counts its own rounds.
 
 Personalizes: the whole model; with `mix_backbones` the head and the projection.
 Shares: prototypes of classes, and heads to compare.
-Sends: `b * C * F` a neighbour until `warmup_rounds`, then `2 * b * C * F + 32` (prototypes over
+Sends: `b * C * F` per neighbour until `warmup_rounds`, then `2 * b * C * F + 32` (prototypes over
 edges with weight alone), and 1 when an edge appears or goes.
 Needs: equal numbers of features (models may differ); a model of base and head.
 Cost a round: `S` steps on two views of each sample, a graph step, a mean of prototypes.
-Late or absent peers: a peer without a head at hand keeps its weight out of the graph step;
-prototypes are mixed over those that came; by `absent` the weight of others stays with the own ones,
-or last ones stand in.
+Late or absent peers: the graph step leaves the weight of a peer as it is if its head did not come;
+the mean is over the prototypes that came; with `absent`, the own ones take the weight of the
+others, or last ones replace them.
 """
 
 import functools

@@ -31,13 +31,13 @@ Readings and departures:
 
 Personalizes: the whole model.
 Shares: updates, whole changes since the start, and an encoder.
-Sends: `2 * b * theta` a collaborator (all neighbours until `prune_after`); round the ring
-`2 * (N - 1) / N * b * E` to the next node, E the encoder's parameters.
+Sends: `2 * b * theta` per collaborator (all neighbours until `prune_after`); round the ring `2 * (N
+- 1) / N * b * E` to the next node, E the encoder's parameters.
 Needs: equal architectures; validation samples; a common initial model.
 Cost a round: `S` steps, `mixing_steps` gradients over the validation samples, as many steps of the
 encoder, a mean.
-Late or absent peers: as in `l2c`; a node that misses a piece of the ring keeps its own encoder for
-the round. Without rounds encoders go to neighbours whole.
+Late or absent peers: as in `l2c`; a node that misses a part of the ring's sum keeps its own encoder
+for the round. Without rounds nodes send whole encoders to their neighbours.
 """
 
 from collections.abc import Sequence

@@ -32,12 +32,12 @@ node. Over wires the shares come as numbers, and l_ij = 1.
 
 Personalizes: nothing: one model for all.
 Shares: the model's parameters.
-Sends: `2 * b * P + 2 * b` a neighbour. Over a radio that are 2 P symbols to all who listen, and no
-    bits.
+Sends: `2 * b * P + 2 * b` per neighbour. Over a radio it sends 2 P symbols to all listeners, and no
+bits.
 Needs: equal architectures.
 Cost a round: `S` steps, a mean.
 Late or absent peers: a node that is not on the air within `wait_s` of the first sends in a later
-    frame, which is left out; nobody waits for it.
+frame, which does not count; no node waits for it.
 """
 
 import torch

@@ -19,10 +19,10 @@ Departures: none known.
 
 Personalizes: the whole model, in so far as neighbours differ.
 Shares: the model.
-Sends: `b * theta` a message, to one peer at random.
+Sends: `b * theta` per message, to one peer at random.
 Needs: equal architectures.
 Cost a round: `S` steps; in the first stage n losses over the training samples, a mean.
-Late or absent peers: a model counts when it comes, unless it is older than `max_age_s` by then.
+Late or absent peers: a model counts when it comes, unless it is older than `max_age_s`.
 """
 
 from netsim import api

@@ -30,12 +30,12 @@ Readings and departures:
 
 Personalizes: the model, by one gradient step from the common one.
 Shares: the common model.
-Sends: `b * theta + 32` a neighbour; with a server `b * theta + 32` up, `b * theta` down.
+Sends: `b * theta + 32` per neighbour; with a server `b * theta + 32` up, `b * theta` down.
 Needs: equal architectures.
 Cost a round: `S` steps of two gradients on halves of a minibatch (HF: five on thirds; exact: a
 second derivative more), a mean; with `adapt` a gradient over the training samples.
-Late or absent peers: the mean is over those heard; by `absent` the own model or a peer's last one
-stands in. A client without an answer goes on from its own model.
+Late or absent peers: the mean is over the models that came; with `absent`, the own model or the
+peer's last one replaces a missing one. A client that gets no answer continues from its own model.
 """
 
 from collections.abc import Iterator

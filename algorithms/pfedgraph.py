@@ -42,12 +42,13 @@ Readings and departures:
 
 Personalizes: the whole model.
 Shares: whole models, weighted by likeness of updates and size.
-Sends: `b * theta + 32` a neighbour; with a server `b * theta + 32` up, `b * (theta + P)` down (`b *
-theta` with `direction = "approx"`).
+Sends: `b * theta + 32` per neighbour; with a server `b * theta + 32` up, `b * (theta + P)` down (`b
+* theta` with `direction = "approx"`).
 Needs: equal architectures; a common initial model.
-Cost a round: `S` steps, two means a node.
-Late or absent peers: the graph is solved over those heard; by `absent` the weight of others stays
-with the own model, or last models stand in. A client without an answer goes on from its own model.
+Cost a round: `S` steps, two means per node.
+Late or absent peers: the graph is solved over the models that came; with `absent`, the own model
+takes the weight of the others, or their last models replace them. A client that gets no answer
+continues from its own model.
 """
 
 import operator

@@ -32,10 +32,10 @@ Readings and departures:
 
 Personalizes: the whole model, generated from an embedding of the node.
 Shares: a hypernetwork; what is sent are changes of models.
-Sends: `b * P` a neighbour; with a server `b * P` up, `b * P` down.
+Sends: `b * P` per neighbour; with a server `b * P` up, `b * P` down.
 Needs: equal architectures; memory for a hypernetwork of about 100 P numbers.
-Cost a round: `S` steps; a step of the hypernetwork for each change heard.
-Late or absent peers: a change that is not heard is a step less; among peers copies of the
+Cost a round: `S` steps; a step of the hypernetwork for each change that arrives.
+Late or absent peers: a change that does not arrive is a step less; the peers' copies of the
 hypernetwork then differ.
 """
 

@@ -24,13 +24,13 @@ Readings and departures:
 
 Personalizes: the head; in the last phase base weights too.
 Shares: whole models; bases in the last phase.
-Sends: `b * theta + 32` a neighbour; with a server `b * theta + 32` up, `b * theta` down, later
-`b * base` down.
-Needs: equal architectures; a model of base and head; how many rounds are half of all
+Sends: `b * theta + 32` per neighbour; with a server `b * theta + 32` up, `b * theta` down, later `b
+* base` down.
+Needs: equal architectures; a model of base and head; half of the number of rounds
 (`general_rounds`).
-Cost a round: `S` steps, a mean a node.
-Late or absent peers: weights are over those heard; by `absent` the weight of others stays with the
-own model, or last models stand in.
+Cost a round: `S` steps, a mean per node.
+Late or absent peers: weights are over the models that came; with `absent`, the own model takes the
+weight of the others, or their last models replace them.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

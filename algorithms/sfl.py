@@ -30,12 +30,12 @@ Readings and departures:
 
 Personalizes: the whole model.
 Shares: whole models, mixed along a graph.
-Sends: `b * theta + 32` a neighbour; with a server `b * theta + 32` up, `b * theta` down.
+Sends: `b * theta + 32` per neighbour; with a server `b * theta + 32` up, `b * theta` down.
 Needs: equal architectures; `edges`, or a graph that is learned.
-Cost a round: `S` steps, a mean a node; `graph = "learned"`: `graph_iterations` steps on K x K
+Cost a round: `S` steps, a mean per node; `graph = "learned"`: `graph_iterations` steps on K x K
 numbers.
-Late or absent peers: the graph is restricted to those heard; by `absent` the weight of others stays
-with the own model, or last models stand in.
+Late or absent peers: the graph is restricted to the nodes whose models came; with `absent`, the own
+model takes the weight of the others, or their last models replace them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

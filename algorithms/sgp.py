@@ -21,11 +21,11 @@ mass with it.
 
 Personalizes: nothing: all models agree in the end.
 Shares: the model and its push-sum weight.
-Sends: `b * theta + b` a message, to each of m neighbours at random.
+Sends: `b * theta + b` per message, to each of m neighbours at random.
 Needs: equal architectures.
-Cost a round: `S` steps, one unless more are given; a mean.
-Late or absent peers: what comes late is added late, however old: the method would lose
-the share of a message that is left out.
+Cost a round: `S` steps, one by default; a mean.
+Late or absent peers: a node adds late shares when they come, however old, because a share left out
+would be lost to all.
 """
 
 from netsim import api

@@ -18,11 +18,11 @@ lose nothing.
 
 Personalizes: nothing: neighbours' models agree in the end.
 Shares: changes of the model, compressed.
-Sends: `b * P + 64` a neighbour, or nothing; with a `compression` its bits in place of *b P*.
+Sends: `b * P + 64` per neighbour, or nothing; with a `compression` its bits in place of *b P*.
 Needs: equal architectures and initial models.
 Cost a round: `S` steps, a norm, a mixture.
-Late or absent peers: what is known of a neighbour stands in; a change that was missed shows when
-the next one comes, and the neighbour is then asked for the whole.
+Late or absent peers: the node mixes its copy of the neighbour's model as it is; when the next
+change shows that one was missed, the node asks the neighbour for its whole model.
 """
 
 from dataclasses import dataclass

@@ -25,11 +25,11 @@ Departures: none known but the coefficients.
 
 Personalizes: nothing: neighbours' models agree in the end.
 Shares: the model.
-Sends: `b * theta + 2 * b` a neighbour.
+Sends: `b * theta + 2 * b` per neighbour.
 Needs: equal architectures.
-Cost a round: `S` steps, one unless more are given; a mean.
-Late or absent peers: the last model of a neighbour stands in, however old; with
-`absent = "self"` its weight stays with the own model.
+Cost a round: `S` steps, one by default; a mean.
+Late or absent peers: the node mixes a neighbour's last model, however old; with `absent = "self"`
+the own model takes its weight.
 """
 
 from collections.abc import Mapping

@@ -1,8 +1,8 @@
-"""Write the tables of docs/asynchrony.md about each method: `python tools/fates.py`.
+"""Write the table of docs/asynchrony.md about each method: `python tools/fates.py`.
 
-Every method that ships plays five small worlds in which the fate of one peer is planted: its
+Every method that ships plays five small worlds. In each, something happens to one peer: its
 messages are late, all messages are lost, it leaves for good, it leaves and comes back, it joins
-in mid-run. What the others did with its messages is read from `uses/` and `graph/`.
+in mid-run. `uses/` and `graph/` say how the other nodes used its messages.
 """
 
 import argparse
@@ -131,7 +131,7 @@ def found_in(kind: str, case: str) -> str:
         before = weight[weight.t_s <= LEAVES_S].weight
         last_s = max([*used.t_used_s, *weight.t_s], default=0.0)
         share = f", weight {before.mean():.2g} until then" if len(before) else ""
-        return f"until {last_s - LEAVES_S:+.0f} s{share}"
+        return f"until {round(last_s - LEAVES_S):+d} s{share}"
     since_s = RETURNS_S if case == "returns" else JOINS_S
     first = used[used.t_used_s >= since_s + 1e-9]
     first = first[first.t_sent_s >= since_s]

@@ -1,9 +1,9 @@
 """Write docs/methods.md, the guide to the methods in `algorithms/`: `python tools/methods.py`.
 
-What a method is like stands in the header of its file, in fields that begin a line and end at the
-next field or at an empty line; what it declares by `@algorithm(...)` and its parameters come from
-the module itself. `tests/algorithms_/test_methods_guide.py` compares the fields with what runs do,
-and this document with the headers.
+The header of a method's file describes it, in fields that begin a line and end at the next field or
+at an empty line; the declaration `@algorithm(...)` and the parameters come from the module itself.
+`tests/algorithms_/test_methods_guide.py` compares the fields with runs, and this document with the
+headers.
 """
 
 import argparse
@@ -36,26 +36,33 @@ PREFACE = """\
 
 Written by `tools/methods.py` from the headers of `algorithms/*.py`; change those, then run it.
 
-All methods train under every schedule unless the table says otherwise: under `rounds`, with a
-barrier, and under `poisson`, `periodic` and `star`, without one. Without a barrier a node that
-wakes mixes the newest models that have arrived. The column *Server* says whether a method needs a
-node of role `server` (*with*), can use one (*with or without*) or knows none (*without*). With a
-server, nodes send to it alone, and it answers. Without a server they send to each other; over a
-complete topology that loses nothing both give the same numbers.
+All methods train under every schedule unless the column *Schedules* says otherwise: under
+`rounds`, with a barrier, and under `poisson`, `periodic` and `star`, without one. Without a barrier
+a node that wakes mixes the newest models that have arrived. The column *Personal* names the part of
+a model that differs between nodes. *Server* says whether a method needs a node of role `server`
+(*with*), can use one (*with or without*) or has none (*without*). With a server, nodes send to the
+server only, and it answers. Without a server they send to each other; over a complete topology
+without losses both give the same numbers. *Validation* says whether a method needs validation
+samples (`[data] validation`), *Models* whether architectures may differ between nodes.
 
-A formula gives the bits that one node sends to one neighbour in a round, unless the text says
-otherwise. In it, *b* is the number of bits of a number (`[training] parameter_bits`, 32); *theta*
-counts the numbers of a model, running statistics included, *P* its parameters, *base* and *head*
-those of its two parts, and *norm* those of its normalisation layers; *C* is the number of classes,
-*k* of the classes that the node holds, and *F* of the features that the head takes; *N* counts
-nodes, *d* neighbours, and *S* the local steps of a round. Local steps take virtual time; losses,
-gradients and passes over samples take none. The headers and acknowledgements of a radio are added.
+The formula in *Bits* gives the bits that one node sends to one neighbour in a round, unless the
+text says otherwise; *Steps* gives the local steps of a node in a round. In formulas, *b* is the
+number of bits of a number (`[training] parameter_bits`, 32); *theta* counts the numbers of a model
+with running statistics, *P* its parameters, *base* and *head* those of its two parts, and *norm*
+those of its normalisation layers; *C* is the number of classes, *k* of the classes that the node
+holds, and *F* of the features that the head takes; *N* counts nodes, *d* neighbours, and *S* the
+local steps of a round as `local_steps` or `local_epochs` set them. Local steps take virtual time;
+losses, gradients and passes over samples take none. A radio adds headers and acknowledgements.
 
-Each method's parameter `absent` says what happens to a peer whose message is late or lost: the
-other peers share its weight (`renormalise`), the node itself gets it (`self`), or the peer's last
-message is used again (`last`), unless that is older than `max_age_s`.
+The parameter `absent` of a method decides what happens if a peer's message is late or lost: the
+other peers share its weight (`renormalise`), the node itself gets it (`self`), or the method uses
+the peer's last message again (`last`), unless that is older than `max_age_s`
+([Absence, lateness and age](asynchrony.md)). In the lists of parameters, `-` stands for an absent
+value, whose meaning [the keys of algorithms](scenario/algorithms.md) give, and `{...}` for a table
+with a `kind`; a parameter without `=` has no default.
 
-`docs/methods_table.md` compares all of them on one small setting, in rounds and over radio.
+[All methods, one setting](methods_table.md) compares them on one small task, in rounds and over
+radio.
 """
 
 
@@ -90,6 +97,11 @@ class Method(NamedTuple):
     needs_server: bool
     needs_values: bool
     parameters: dict[str, Any]
+
+    @property
+    def wants_server(self) -> bool:
+        """Return whether its declaration or its needs name a server."""
+        return self.needs_server or "one server" in self.fields["Needs"]
 
     def formulas(self, field: str) -> list[str]:
         """Return the formulas between backquotes in a field, in its order."""
@@ -162,9 +174,9 @@ def row(m: Method) -> str:
         f"[`{m.kind}`](#{m.kind})",
         m.idea.removesuffix("."),
         m.fields["Personalizes"].split(";")[0].split(", ")[0].removesuffix("."),
-        next(f"`{f}`" for f in m.formulas("Sends")),
+        next((f"`{f}`" for f in m.formulas("Sends")), m.fields["Sends"].removesuffix(".")),
         next((f"`{f}`" for f in m.formulas("Cost a round")), ""),
-        "with" if m.needs_server else "with or without" if m.knows_servers else "without",
+        "with" if m.wants_server else "with or without" if m.knows_servers else "without",
         "all" if m.schedules is None else ", ".join(m.schedules),
         "yes" if is_listed(m, VALIDATION) else "",
         UNEQUAL if UNEQUAL in m.fields["Needs"] else "equal",
@@ -179,9 +191,10 @@ def is_listed(m: Method, need: str) -> bool:
 
 def section(m: Method) -> str:
     """All about one method."""
-    lines = [f"## {m.kind}", "", f"**{m.title}.** {m.idea}", "", f"{m.source}", ""]
+    lines = [f"## {m.kind}", "", f"**{m.title}.** {m.idea}", ""]
+    lines += [m.source, ""] if m.source else []
     lines += [f"- **{name}:** {value}" for name, value in m.fields.items()]
-    lines.append(f"- **Timing only:** {'no' if m.needs_values else 'can be played'}")
+    lines.append(f"- **Timing only:** {'no' if m.needs_values else 'yes'}")
     shown = ", ".join(
         f"`{n}`" if v is ... else f"`{n} = {literal(v)}`" for n, v in m.parameters.items()
     )

@@ -48,11 +48,13 @@ CHAPTERS = {
         "$$\\bar\\gamma\\,[\\mathrm{dB}] = P - L(d) - X - 10 \\log_{10}(k T_0 B) - F$$",
         {
             "free_space": Model(
-                r"$L = 20 \log_{10}\frac{4 \pi d f}{c}$, less both antennas' gains",
+                r"$L = 20 \log_{10}\frac{4 \pi d f}{c}$, less the gains of both antennas "
+                r"(`antennas_db`)",
                 "Friis, Proc. IRE 1946",
             ),
             "log_distance": Model(
-                r"$L = L_0 + 10\, n \log_{10}\frac{d}{d_0}$",
+                r"$L = L_0 + 10\, n \log_{10}\frac{d}{d_0}$; $L_0$: `reference_db`, by default "
+                r"that of free space at $d_0$",
                 "Rappaport, Wireless Communications, 2002, 4.9",
             ),
             "itu_indoor": Model(
@@ -120,8 +122,8 @@ CHAPTERS = {
     "channels.shadowing": Chapter(
         "Shadowing",
         r"$X$ in dB, normal with standard deviation $\sigma$; $\delta$ is the decorrelation "
-        "distance. A function of pair and place: it never depends on when or how often it "
-        "is asked for.",
+        "distance. $X$ is a function of the pair and the positions of its ends; it does not change "
+        "over time.",
         {
             "none": Model("$X = 0$"),
             "log_normal": Model(
@@ -144,9 +146,10 @@ CHAPTERS = {
     "channels.fading": Chapter(
         "Fading",
         "Power gain $g$ with mean 1, so that the SNR is $g$ times the mean. With `process = "
-        '"blocks"` it is drawn anew for each block of `coherence_s`, else of $0.423 / f_D$ '
-        '(Rappaport 2002, eq. 5.40.c), $f_D = v f / c$; with `"sum_of_sinusoids"` it follows the '
-        "Clarke spectrum in time (Xiao, Zheng and Beaulieu, IEEE Trans. Wireless Commun. 2006).",
+        '"blocks"` each block has a new draw; a block lasts `coherence_s`, or else $0.423 / f_D$ '
+        "(Rappaport 2002, eq. 5.40.c) with $f_D = v f / c$ for nodes of speed $v$. With "
+        '`"sum_of_sinusoids"` the gain follows the Clarke spectrum in time (Xiao, Zheng and '
+        "Beaulieu, IEEE Trans. Wireless Commun. 2006).",
         {
             "none": Model("$g = 1$"),
             "rayleigh": Model(
@@ -168,8 +171,8 @@ CHAPTERS = {
     ),
     "channels.rate": Chapter(
         "Rate",
-        "Bit/s at an SNR $\\gamma$ over a bandwidth $B$. With `csi_delay_s` it is chosen on an old "
-        "SNR and decoded on the true one.",
+        "Rate $R$ in bit/s at an SNR $\\gamma$ over a bandwidth $B$ in Hz. With `csi_delay_s` the "
+        "sender chooses it by an old SNR, and the receiver decodes at the true one.",
         {
             "fixed": Model("$R$ as stated"),
             "shannon_gap": Model(
@@ -177,8 +180,9 @@ CHAPTERS = {
                 "Goldsmith and Chua, IEEE Trans. Commun. 1997",
             ),
             "ofdm_80211": Model(
-                "6 to 54 Mbit/s in 20 MHz: the fastest whose packet of 1500 bytes is lost with at "
-                "most 10 %",
+                "6 to 54 Mbit/s in 20 MHz: the fastest rate at which a packet of 1500 bytes is "
+                "lost "
+                "with a probability of at most 10 %",
                 "Pei and Henderson 2010",
             ),
             "lte_cqi": Model(
@@ -187,13 +191,14 @@ CHAPTERS = {
                 "3GPP TS 36.213, table 7.2.3-1",
             ),
             "lora": Model(
-                r"$\frac{2^{SF}}{B}$ a symbol, $8 + \left\lceil \frac{8 P - 4 SF + 28 + 16 CRC - "
-                r"20 IH}{4 (SF - 2 DE)} \right\rceil (CR + 4)$ symbols behind the preamble",
+                r"$\frac{2^{SF}}{B}$ per symbol, $8 + \left\lceil \frac{8 P - 4 SF + 28 + 16 CRC - "
+                r"20 IH}{4 (SF - 2 DE)} \right\rceil (CR + 4)$ symbols after the preamble",
                 "Semtech AN1200.13",
             ),
             "minstrel": Model(
-                "The rate with the largest share of acknowledged attempts over their time, shares "
-                "being exponentially weighted over windows of 100 ms",
+                "The rate with the largest throughput: share of acknowledged attempts over the "
+                "time "
+                "of an attempt; the shares are exponentially weighted means over windows of 100 ms",
                 "Linux (mac80211), ns-3's MinstrelWifiManager",
             ),
         },
@@ -242,10 +247,10 @@ CHAPTERS = {
     ),
     "channels.arq": Chapter(
         "Retransmission",
-        "A message of $M$ packets, each attempt at one of which is lost with probability $p$; $L$ "
-        "is `max_attempts`. Numbers of attempts and losses are drawn at once, with the "
-        "distribution "
-        "that playing every attempt would have.",
+        "A message of $M$ packets; each attempt at a packet is lost with probability $p$; $L$ is "
+        "`max_attempts`. netsim draws the numbers of attempts and losses of a message at once, "
+        "with "
+        "the distribution of playing every attempt.",
         {
             "none": Model(r"losses $\sim \mathrm{Binomial}(M, p)$"),
             "unlimited": Model(r"attempts $\sim M + \mathrm{NegativeBinomial}(M, 1 - p)$"),
@@ -260,31 +265,35 @@ CHAPTERS = {
     ),
     "channels.broadcast": Chapter(
         "Broadcast",
-        "One airtime for several receivers, each of which loses packets by itself.",
+        "One transmission for several receivers, each of which loses packets independently.",
         {
             "once": Model("every packet is sent once"),
             "repeated": Model(
-                r"rounds of what somebody lacks; a packet is sent $\sum_{k=0}^{R-1} 1 - (1 - "
-                r"p^k)^n$ times in the mean, to $n$ receivers alike",
+                r"in each round the packets that some receiver still lacks; a packet is sent "
+                r"$\sum_{k=0}^{R-1} 1 - (1 - p^k)^n$ times on average, to $n$ receivers with equal "
+                r"$p$, in at most $R$ rounds (`max_rounds`)",
                 "Towsley, Kurose and Pingali, IEEE J. Sel. Areas Commun. 1997",
             ),
         },
     ),
     "channels.mac": Chapter(
         "Medium access",
-        "Who may send when, and what those who send together do to each other.",
+        "The nodes that may send at a time, and the effect of simultaneous senders on each other.",
         {
             "orthogonal": Model(
-                "a channel of its own for every pair; half-duplex radios are all that is scarce"
+                "a channel for every pair, without interference; only half-duplex radios limit "
+                "messages"
             ),
             "shared": Model(
-                r"$\mathrm{SINR}(t) = \frac{S(t)}{1 + \sum_k I_k(t)}$, powers over noise, of all "
-                "who send"
+                r"$\mathrm{SINR}(t) = \frac{S(t)}{1 + \sum_k I_k(t)}$, with the powers over noise "
+                r"of "
+                "the sender ($S$) and of all others that send ($I_k$)"
             ),
-            "tdma": Model("a slot a node in every frame; half a frame is waited on average"),
+            "tdma": Model("one slot for each node in every frame; the mean wait is half a frame"),
             "tdma_reuse": Model(
-                r"slot$(i) \neq$ slot$(j)$ where $1 \le d_G(i, j) \le$ `hops`; SINR of those who "
-                "share one",
+                r"slot$(i) \neq$ slot$(j)$ where $1 \le d_G(i, j) \le$ `hops`; SINR among nodes "
+                r"that "
+                "share a slot",
                 "Nelson and Kleinrock, IEEE Trans. Commun. 1985; Ramanathan 1999",
             ),
             "aloha": Model(
@@ -295,13 +304,15 @@ CHAPTERS = {
             ),
             "csma": Model(
                 r"$\tau = \frac{2 (1 - 2p)}{(1 - 2p)(W + 1) + p W (1 - (2p)^m)}$, $p = 1 - (1 - "
-                r"\tau)^{n-1}$; hidden senders solved beside it",
+                r"\tau)^{n-1}$ for $n$ senders in range of each other, extended to hidden senders",
                 "Bianchi, IEEE JSAC 2000; Tinnirello, Bianchi and Xiao 2010",
             ),
             "nr_sidelink_mode2": Model(
-                "a resource drawn among those that nobody in range has reserved (one in five at "
-                "least), kept for 5 to 15 packets; of two that pick blindly among $N$ a share "
-                "$1 / N$ collides",
+                "a random resource among those that no node in range has reserved (at least a "
+                "fifth "
+                "of all), for 5 to 15 packets; two nodes that choose blindly among $N$ collide "
+                "with "
+                "probability $1 / N$",
                 "3GPP TR 37.985, TS 38.214, 8.1.4",
             ),
             "ofdma": Model(
@@ -313,11 +324,11 @@ CHAPTERS = {
     ),
     "channels.presets": Chapter(
         "Radios by name",
-        "Values for keys of `[radio]`; what the scenario states itself goes before them.",
+        "Values for the keys of `[radio]` that the scenario does not state itself.",
         {
             "none": Model("the defaults"),
             "lora": Model(
-                "868 MHz, 125 kHz, SF 7 to 12 with their sensitivities, 1 % of the time",
+                "868 MHz, 125 kHz, SF 7 to 12 with their sensitivities, a duty cycle of 1 %",
                 "Semtech SX1276; Georgiou and Raza, IEEE Wireless Commun. Lett. 2017",
             ),
             "ble": Model(
@@ -353,25 +364,28 @@ CHAPTERS = {
     ),
     "channels.routing": Chapter(
         "Relaying",
-        "By which way a unicast goes to a node out of reach: the least sum of costs of its links. "
-        "Relays store a message and send it on: M packets of t over h hops take h M t.",
+        "A unicast to a node out of reach takes the route with the least sum of link costs. "
+        "Relays store a whole message and send it on: $M$ packets of duration $t$ over $h$ hops "
+        "take "
+        "$h M t$.",
         {
             "none": Model("no relays"),
-            "hops": Model("1 a link whose mean SNR is over the threshold"),
+            "hops": Model("cost 1 for each link whose mean SNR is above the threshold"),
             "etx": Model(
-                r"$\mathrm{ETX} = 1 / d$, $d$ the mean share of attempts that get through; an "
-                r"outage under Rayleigh fading: $e^{\theta / \bar\gamma}$",
+                r"$\mathrm{ETX} = 1 / d$, $d$ the mean share of successful attempts; with outage "
+                r"under Rayleigh fading $e^{\theta / \bar\gamma}$",
                 "De Couto et al., MobiCom 2003",
             ),
             "latency": Model(
-                r"$\mathrm{ETT} = \mathrm{ETX} \cdot S / B$",
+                r"$\mathrm{ETT} = \mathrm{ETX} \cdot S / B$, $S$ the size of a packet, $B$ the "
+                r"rate of the link",
                 "Draves, Padhye and Zill, MobiCom 2004",
             ),
         },
     ),
     "channels.sleep": Chapter(
         "Sleeping radios",
-        "A radio that sleeps hears nothing; its node computes on.",
+        "A radio that sleeps hears nothing; its node continues to compute.",
         {
             "none": Model("always awake"),
             "duty_cycle": Model("awake for a fixed share at the beginning of each period"),
@@ -379,26 +393,31 @@ CHAPTERS = {
     ),
     "compute.speed": Chapter(
         "Time of training",
-        "Virtual time of a job of $n$ local steps on a node of speed $v$; $s$ is `step_s`, $Z$ "
-        "standard normal, $E$ exponential of mean 1.",
+        "Virtual time of a job of $n$ local steps on a node of speed $v$ (`speed` of its group, 1 "
+        "by "
+        "default); $s$ is `step_s`, $Z$ standard normal, $E$ exponential of mean 1.",
         {
             "fixed": Model("$n s / v$"),
-            "shifted_exponential": Model(r"$(n s + \text{straggle} \cdot E) / v$, $E$ a job"),
+            "shifted_exponential": Model(
+                r"$(n s + \text{straggle} \cdot E) / v$, one draw per "
+                "job"
+            ),
             "flops": Model(
                 "$n$ times a step's operations over (`flops_per_s` × `utilisation` × $v$)"
             ),
             "spread": Model(
-                r"$n s\, e^{\sigma Z} / v$, or $n s (1 + \sigma E) / v$, one draw a node"
+                r"$n s\, e^{\sigma Z} / v$, or $n s (1 + \sigma E) / v$, one draw per node"
             ),
             "stragglers": Model("$n s / v$, on a share of the nodes `slowdown` times that"),
             "devices": Model(
-                "$n s / v$, by the score of a measured device over the median", "AI Benchmark 2020"
+                "$n s / (v r)$, $r$ the score of a measured device over the median score",
+                "AI Benchmark 2020",
             ),
         },
     ),
     "energy.compute": Chapter(
         "Energy of training",
-        "Joules a local step.",
+        "Energy of a local step in J.",
         {
             "per_step": Model("`joules`"),
             "cpu": Model(
@@ -409,7 +428,7 @@ CHAPTERS = {
     ),
     "energy.radio": Chapter(
         "Energy of the radio",
-        "Every attempt counts, headers too. A node whose battery is empty is off.",
+        "Every attempt counts, with its headers. A node whose battery is empty is off.",
         {
             "transmit": Model("transmit power × airtime"),
             "first_order": Model(
@@ -422,15 +441,19 @@ CHAPTERS = {
     ),
     "energy.harvest": Chapter(
         "Harvested energy",
-        "Power that fills batteries. An empty node is off until it holds `on_level`. Stored = "
-        "start + harvested - used - spilled.",
+        "Power that charges batteries. A node whose battery is empty is off until the battery "
+        "holds `on_level`. Energy stored = start + harvested - used - spilled (beyond a full "
+        "battery).",
         {
             "none": Model("nothing: an empty node stays off"),
-            "constant": Model("`power_w`; a node that draws $P$ is on for $h / P$ of its time"),
+            "constant": Model(
+                "`power_w` = $h$; a node that draws $P > h$ is on for $h / P$ of the time"
+            ),
             "solar": Model(r"$P \sin(\pi t / d)$ over the daylight $d$, $2 P d / \pi$ a day"),
-            "bernoulli": Model("`power_w` in a slot with `probability`"),
+            "bernoulli": Model("`power_w` in each slot with `probability`, else 0"),
             "markov": Model(
-                r"two states, good with $\frac{g}{g + b}$, for $1 / b$ slots",
+                r"two states; good with probability $\frac{g}{g + b}$, and for $1 / b$ slots on "
+                r"average",
                 "Ho et al., ICCS 2010",
             ),
             "trace": Model("from a file"),
@@ -438,11 +461,13 @@ CHAPTERS = {
     ),
     "topology.mobility": Chapter(
         "Mobility",
-        "Where nodes are, continuous in time.",
+        "Positions of nodes, continuous in time.",
         {
-            "static": Model("they stay"),
+            "static": Model("nodes do not move"),
             "random_waypoint": Model(
-                "straight to a uniform point, a pause, and on; started from its stationary law",
+                "in a straight line to a uniform point, a pause, and on to the next; the run "
+                "starts in "
+                "the stationary distribution",
                 "Johnson and Maltz 1996; Navidi and Camp 2004; Le Boudec and Vojnovic 2005",
             ),
             "gauss_markov": Model(
@@ -450,14 +475,18 @@ CHAPTERS = {
             ),
             "walker": Model(
                 r"satellites $i\!:\!t/p/f$ on circular orbits, $n = \sqrt{\mu / a^3}$, and "
-                "stations on the turning Earth; sight over the least elevation and past the air",
+                "stations on the turning Earth; a link needs a minimum elevation and a line above "
+                "the "
+                "atmosphere",
                 "Walker, J. Brit. Interplanet. Soc. 1984",
             ),
             "circle": Model(
-                r"round the place of each, at its height: $c + r (\cos, \sin)(\phi + v t / r)$",
+                r"a circle around the position that `[nodes]` gives each node, at its height: $c "
+                r"+ r (\cos, "
+                r"\sin)(\phi + v t / r)$",
                 "Zeng and Zhang, IEEE Trans. Wireless Commun. 2017",
             ),
-            "waypoints": Model("straight from one place in space to the next, heights included"),
+            "waypoints": Model("in straight lines from point to point, heights included"),
             "trace": Model("from a CSV file"),
             "bonnmotion": Model("from a file of BonnMotion"),
             "ns2": Model("from a movement file of ns-2"),
@@ -467,28 +496,32 @@ CHAPTERS = {
     ),
     "topology.churn": Chapter(
         "Churn",
-        "When nodes are on. One that is off pauses, and its transfers die.",
+        "Times at which nodes are on. A node that is off pauses, and its transmissions are "
+        "aborted.",
         {
             "none": Model("always"),
             "exponential": Model(
-                "exponential times on and off, stationary from time 0: on with probability "
-                r"$\frac{T_{on}}{T_{on} + T_{off}}$, their means"
+                "exponential times on and off with means $T_{on}$ and $T_{off}$, stationary from "
+                "time "
+                r"0: on with probability $\frac{T_{on}}{T_{on} + T_{off}}$"
             ),
             "trace": Model("from a file"),
-            "sumo": Model("while the node's vehicle is in SUMO's data"),
+            "sumo": Model("on while the node's vehicle is in SUMO's data"),
         },
     ),
     "exchange": Chapter(
         "Wake-ups",
-        "When nodes start their next piece of work.",
+        "Times at which nodes wake and begin a round.",
         {
             "rounds": Model("all together; a barrier ends an exchange"),
             "star": Model(
-                "every $T_{ex}$ slots one node, drawn uniformly",
+                "every $T_{ex}$ slots (`slots_per_exchange`) one node, drawn uniformly",
                 "Jeong and Kountouris 2023, Alg. 1",
             ),
-            "poisson": Model("exponential gaps, at each node by itself"),
-            "periodic": Model("a period of each node's own, at a random phase"),
+            "poisson": Model("exponential gaps of mean 1 / `rate_hz`, independent at each node"),
+            "periodic": Model(
+                "at each node every `period_s` (± at most `drift`), at a random phase"
+            ),
         },
     ),
 }
@@ -499,20 +532,26 @@ WIRES = Chapter(
     "`[link]` is one table; its parts:",
     {
         "latency, rate, loss": Model(
-            "A FIFO a direction: a message of $b$ bits occupies it for $b / R$, then is on its way "
-            "for the latency (and jitter); lost with the stated probability."
+            "One FIFO queue for each ordered pair of nodes: a message of $b$ bits occupies it for "
+            "$b / R$ and arrives after the latency (and jitter); each packet is lost with the "
+            "stated probability."
         ),
         '`sharing = "max_min"`': Model(
-            "Max-min fair rates of flows that share bottlenecks, by progressive filling.",
+            "Max-min fair rates of messages that share uplinks, downlinks and lines, by "
+            "progressive "
+            "filling.",
             "Bertsekas and Gallager, Data Networks, 6.5.2",
         ),
         "`[link.slow_start]`": Model(
             r"$RTT + \frac{b}{R} + \sum_{\text{windows}} \max(0,\, RTT + \frac{S}{R} - \frac{W S}"
-            r"{R})$ beyond the latency, over all windows but the last",
+            r"{R})$ in addition to the latency, over all windows $W$ of segments of $S$ bits but "
+            r"the "
+            r"last",
             "Kurose and Ross; RFC 5681, RFC 6928",
         ),
         "`[link.bursts]`, `[radio.bursts]`": Model(
-            "A two-state Markov chain makes a step at every attempt; a loss probability a state.",
+            "A Markov chain of two states, each with a loss probability, makes a step at every "
+            "attempt.",
             "Gilbert, BSTJ 1960; Elliott, BSTJ 1963",
         ),
     },

@@ -19,19 +19,20 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / "models.md"
 PREFACE = """\
 # Models and equations
 
-Every model of the network and its devices, with its equation and its source.
-`tools/models_page.py` writes this page. The link of each section leads to the keys of its kinds;
-full references, ranges of validity and departures from the source are there and in the docstrings.
-[Fidelity](fidelity.md) says which models are compared with closed forms and with ns-3, and what
-they leave out.
+This page has every model of the network and its devices, with its equation and its source. The
+link of each section leads to the keys of its kinds, with full references, ranges of validity and
+departures from the source. [Fidelity](fidelity.md) says which models are compared with closed forms
+and with ns-3, and what they leave out. Unless a section says otherwise, SNRs are linear, $d$ is in
+m and $f$ in Hz. `tools/models_page.py` writes this page.
 """
 PUBLISHED = """\
 ## Published numbers
 
-Numbers of standards, data sheets and papers beside those of the models that are named after them,
-computed anew when this page is written. 802.11's medium access is compared in
-[Fidelity](fidelity.md). Of sidelink mode 2 no published reception ratio is played again; its tests
-hold it against chains and slot by slot.
+The table compares numbers of standards, data sheets and papers (*published*) with those that the
+models give when this page is written (*netsim*); the path in *test* is below `tests/`.
+[Fidelity](fidelity.md) compares the medium access of 802.11. For sidelink mode 2 there is no
+comparison with a published reception ratio; its tests compare it with Markov chains and with a
+simulation slot by slot.
 """
 
 

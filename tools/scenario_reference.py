@@ -1,7 +1,7 @@
 """Write docs/scenario.md and docs/scenario/, all keys: `python tools/scenario_reference.py`.
 
-What a key does stands in the docstring of the class that states it, and nowhere else; examples are
-in `tools/scenario_examples.py`. `tests/scenario/test_reference.py` holds the pages against both.
+The docstring of a class describes its keys; examples are in `tools/scenario_examples.py`.
+`tests/scenario/test_reference.py` compares the pages with both.
 """
 
 import argparse
@@ -34,14 +34,15 @@ PREFACE = f"""\
 
 {GENERATED}
 
-A scenario is a TOML file of tables. `netsim list WORD --keys` prints what stands here (`channels`,
-`nodes`, `fading`, ..., or `all`), `netsim schema` has it for editors, and whoever states a wrong
-value is told what its key is.
+A scenario is a TOML file of tables. `netsim list WORD --keys` prints the same descriptions for a
+table or family (`channels`, `nodes`, `fading`, ..., or `all`), `netsim schema` prints them as a
+JSON Schema for editors, and the error for a wrong value contains the description of its key.
 
-A number's unit is the end of its key: `ttl_s` is in seconds, `rate_bps` in bit/s. *required*: the
-key has no default; no default and not required: it may be absent, and the description says what
-that means. A table with a `kind` is a component: its other keys are those of that kind, on the page
-of its family.
+The end of a key states the unit of its number: `ttl_s` is in seconds, `rate_bps` in bit/s. In the
+column *default*, *required* means that every scenario must state the key (or, below an absent
+table, every scenario that has the table). An empty default means that the key may be absent; its
+description says what happens then. A table with a `kind` is a component: its other keys are those
+of that kind, on the page of its family.
 
 """
 
@@ -64,12 +65,16 @@ class Page(NamedTuple):
 
 
 PAGES = (
-    Page("schedules", "When nodes wake", ("exchange",)),
-    Page("channels", "The radio's channel models", ("channels.",)),
-    Page("topology", "Who may talk to whom", ("topology", "topology.mobility", "topology.churn")),
+    Page("schedules", "Schedules: wake-ups of nodes", ("exchange",)),
+    Page("channels", "Channel models of the radio", ("channels.",)),
+    Page(
+        "topology",
+        "Topology, mobility and churn",
+        ("topology", "topology.mobility", "topology.churn"),
+    ),
     Page(
         "data",
-        "Data, who has what, and tasks",
+        "Data sets, partitions, drift and tasks",
         ("data.sets", "data.partitions", "data.drift", "tasks"),
     ),
     Page("models", "Models", ("models",)),
@@ -158,7 +163,7 @@ def _family(name: str, entries: Sequence[Choice], kinds: Kinds) -> str:
     if name == "algorithms":
         lines.append(
             "In `[algorithm]`, beside the keys of [every algorithm](../scenario.md#algorithm); "
-            "[methods.md](../methods.md) says what each method is like.\n"
+            "[Methods](../methods.md) describes each method.\n"
         )
     if name.startswith("protocols"):
         lines.append("In the keys of algorithms that take it.\n")

@@ -128,16 +128,16 @@ class Watcher(Protocol):
     """Listener to the progress of a sweep."""
 
     def started(self, report: Started) -> None:
-        """A run is being played."""
+        """Note that a run has started."""
 
     def progress(self, report: Progress) -> None:
-        """A run has come so far."""
+        """Note the progress of a run."""
 
     def again(self, job: Job, why: str) -> None:
-        """A run is played once more: its process is gone."""
+        """Note that a run is played again, because its process is gone."""
 
     def ended(self, outcome: Outcome) -> None:
-        """A run has ended for good."""
+        """Note the end of a run."""
 
 
 def play_all(

@@ -486,25 +486,25 @@ class SweepProgress:
         self.write("running")
 
     def started(self, report: Started) -> None:
-        """A run is being played."""
+        """Note that a run has started."""
         self._running[report.job.where] = {"pid": report.pid, "host": report.host}
         self.write("running", at_once=True)
 
     def progress(self, report: Progress) -> None:
-        """A run has come so far."""
+        """Note the progress of a run."""
         if report.job.where in self._running:
             share = report.virtual_s / report.horizon_s
             self._running[report.job.where] |= {"share": round(share, 4)}
             self.write("running")
 
     def again(self, job: Job, why: str) -> None:
-        """A run is played once more: its process is gone."""
+        """Note that a run is played again, because its process is gone."""
         self._tried.setdefault(job.where, []).append(why)
         self._running.pop(job.where, None)
         self._say(Text(f"{job.where}  ") + Text(f"{why}; played again", style="yellow"))
 
     def ended(self, outcome: Outcome) -> None:
-        """A run has ended for good."""
+        """Note the end of a run."""
         self.outcomes.append(outcome)
         self._running.pop(outcome.job.where, None)
         self.write("running")

@@ -112,7 +112,7 @@ def shipped() -> Shipped:
 
 
 def as_table(entries: Sequence[Entry], rates: Rates, cores: int) -> Table:
-    """Return a row a scenario, sections by paper.
+    """Return one row per scenario, sections by paper.
 
     Parameters
     ----------

@@ -187,7 +187,7 @@ class Link(ABC):
 
     @abstractmethod
     def withdraw(self, src: int, kind: type) -> int:
-        """End, as `withdrawn`, a node's messages of a class that wait to be sent; how many.
+        """End a node's waiting messages of a class as `withdrawn`, and return their number.
 
         What has begun goes on: once a bit has been sent, a message takes its course.
 

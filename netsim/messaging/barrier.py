@@ -165,7 +165,7 @@ class Barrier:
         envelope: Envelope | None,
         mailbox: Callable[[Envelope], None],
     ) -> bool:
-        """A message of an exchange has ended.
+        """Take in the end of a message of an exchange.
 
         Parameters
         ----------

@@ -57,7 +57,7 @@ class Numbers:
             raise ProtocolError(f"Numbers: low = {self.low} must be at most high = {self.high}")
 
     def checked(self, value: ArrayLike) -> Array:
-        """As of `Space`; a float64 array of this shape."""
+        """Check numbers, and return them as a float64 array of this shape."""
         given = np.asarray(value)
         if not _is_real(given):
             raise ProtocolError(f"{value!r} is of type {given.dtype}, which has no real numbers")
@@ -70,7 +70,7 @@ class Numbers:
         return found
 
     def nothing(self) -> Array:
-        """As of `Space`: zeros, or the bound that is nearest to them."""
+        """Zeros, or the nearest bound; see `Space`."""
         return np.full(self.shape, min(max(0.0, self.low), self.high))
 
 
@@ -89,11 +89,11 @@ class Choice:
         _require_count("Choice: n", self.n)
 
     def checked(self, value: Any) -> int:
-        """As of `Space`."""
+        """Check a value, and return it as whole numbers."""
         return int(_whole(value, (), self.n))
 
     def nothing(self) -> int:
-        """As of `Space`: 0."""
+        """Action 0; see `Space`."""
         return 0
 
 
@@ -115,17 +115,17 @@ class Choices:
             _require_count("Choices: a size", size)
 
     def checked(self, value: Any) -> tuple[int, ...]:
-        """As of `Space`."""
+        """Check a value, and return it as whole numbers."""
         return tuple(map(int, _whole(value, (len(self.sizes),), np.array(self.sizes))))
 
     def nothing(self) -> tuple[int, ...]:
-        """As of `Space`: zeros."""
+        """Zeros; see `Space`."""
         return (0,) * len(self.sizes)
 
 
 @dataclass(frozen=True)
 class Subset:
-    """Some of the numbers below `n`, any many of them.
+    """A subset of any size of the numbers below `n`.
 
     Agents give and get 0 or 1 for each number; methods get those chosen, ascending.
 
@@ -140,17 +140,17 @@ class Subset:
         _require_count("Subset: n", self.n)
 
     def checked(self, value: Any) -> tuple[int, ...]:
-        """As of `Space`; `value` is (n,) of 0 and 1."""
+        """Check (n,) of 0 and 1, and return the numbers chosen."""
         return tuple(np.flatnonzero(_whole(value, (self.n,), 2)).tolist())
 
     def nothing(self) -> tuple[int, ...]:
-        """As of `Space`: none of them."""
+        """No number chosen; see `Space`."""
         return ()
 
 
 @dataclass(frozen=True)
 class Best:
-    """As many as `count` of the numbers below `n`: those that an agent scores highest.
+    """The `count` numbers below `n` that an agent scores highest.
 
     Methods get them ascending; of equal scores the lower number counts.
 
@@ -169,12 +169,12 @@ class Best:
             raise ProtocolError(f"Best: count = {self.count} must be at most n = {self.n}")
 
     def checked(self, value: ArrayLike) -> tuple[int, ...]:
-        """As of `Space`; `value` is (n,) scores from 0 to 1."""
+        """Check (n,) scores from 0 to 1, and return the numbers with the highest."""
         scores = Numbers((self.n,), 0.0, 1.0).checked(value)
         return tuple(sorted(np.argsort(-scores, kind="stable")[: self.count].tolist()))
 
     def nothing(self) -> tuple[int, ...]:
-        """As of `Space`: the first ones."""
+        """The first numbers; see `Space`."""
         return tuple(range(self.count))
 
 
@@ -195,12 +195,12 @@ class Shares:
         _require_count("Shares: n", self.n)
 
     def checked(self, value: ArrayLike) -> Array:
-        """As of `Space`; float64 (n,), which sum to one."""
+        """Check (n,) shares, and return them as float64 of sum 1."""
         given = Numbers((self.n,), 0.0, 1.0).checked(value)
         return given / given.sum() if given.sum() > 0 else self.nothing()
 
     def nothing(self) -> Array:
-        """As of `Space`: equal shares."""
+        """Equal shares; see `Space`."""
         return np.full(self.n, 1.0 / self.n)
 
 

@@ -263,7 +263,7 @@ class RequestReply:
     # -- what the inbox calls --------------------------------------------------------------------
 
     def arrived(self, envelope: Envelope) -> None:
-        """A request or a reply has been delivered to this node."""
+        """Take in a request or a reply that has been delivered to this node."""
         assert envelope.request is not None
         number, src = envelope.request[1], envelope.src
         if not envelope.reply:
@@ -402,7 +402,7 @@ class Inbox:
         self._adversary, self._counts = adversary, counts
 
     def deliver(self, tx: Transmission, outcome: str, arrived: Any) -> None:
-        """A transmission to this node has ended.
+        """Take in a transmission to this node that has ended.
 
         Parameters
         ----------

@@ -44,19 +44,19 @@ T = TypeVar("T")
 
 
 class Node:
-    """One node.
+    """One node, as an algorithm sees it.
 
-    Verbs come in seven groups: time (`wakeup tick sleep condition age`), the others (`peers
+    Verbs come in seven groups: time (`wakeup tick sleep condition age`), other nodes (`peers
     reachable`), messages (`send broadcast withdraw receive gather ask serve exchange`), the radio
     and the battery (`allocate csi queued battery_j energy_j`), learning
     (`initial train hold batch outputs loss gradient measure mix select pool compute value`), code
-    that brings its own learning (`work once seeded model decide`), and what a node shows (`publish
+    that brings its own learning (`work once seeded model decide`), and results (`publish
     record log_weights warn keep`); `uniform` and `permutation` are the only randomness.
 
     Parameters
     ----------
     internals : NodeInternals
-        What the verbs are handed to.
+        Parts of the node to which the verbs pass their calls.
     clock : Clock
     num_nodes : int
     schedule : str
@@ -69,11 +69,11 @@ class Node:
     id : int
         Its number, from 0.
     role : str
-        Its group's in the scenario: `node` by default, `server`, or a name of the user's own.
+        Role of its group in the scenario: `node` by default, `server`, or another name.
     num_nodes : int
         Number of nodes.
     neighbours : tuple of int
-        Nodes that it may ever talk to, ascending: a fixed set, for what a method keeps about each.
+        Nodes to which it may ever send, ascending; a fixed set, for a method's records about each.
     servers : tuple of int
         The neighbours whose role is `server`.
     far_servers : tuple of int
@@ -83,11 +83,11 @@ class Node:
     slots_per_exchange : int or None
         The paper's T_ex under `star`; None under other schedules.
     train_size : int
-        Number of training samples that it has now; it changes where data drift.
+        Present number of its training samples; it changes if the data drift.
     batch_size : int
         Number of samples of a minibatch.
     learning_rate : float
-        The scenario's learning rate, before its schedule, for algorithms that let it decay.
+        The scenario's learning rate, without its schedule, for algorithms that change it.
     max_age_s : float
         The greatest age of a message that counts [s]: the Params' `max_age_s`, else three mean
         intervals of the schedule; `math.inf` under `rounds` and for `absent = "last"`.
@@ -137,13 +137,13 @@ class Node:
     def rate_factor(self) -> float:
         """Factor of the scenario's schedule on the learning rate of training that begins now.
 
-        `train` does so by itself; it is for rules that contain the rate.
+        `train` applies it; it is for update rules that contain the learning rate.
         """
         return self._training.rate_factor()
 
     @property
     def round(self) -> int:
-        """Number of the node's last wake-up, 0 before the first; its messages bear it."""
+        """Number of the node's last wake-up, 0 before the first; its messages contain it."""
         return self._wakeups.round
 
     def age(self, value: Ref, unit: Literal["seconds", "versions"] = "seconds") -> float:
@@ -176,15 +176,14 @@ class Node:
     def wakeup(self) -> simpy.Event:
         """Wait for the node's next wake-up under the schedule.
 
-        Clocks are absolute: a wake-up that falls into other work, or at which the node is off, is
-        skipped and logged. Calling this again ends the node's round.
+        The times are those of the schedule: the node skips, and the run logs, a wake-up at which
+        it does other work or is off. Calling this again ends the node's round.
 
         Returns
         -------
         simpy.Event
-            `Wake(round, slot)`. Under `rounds` it happens when every node waits for the round, and
-            at the deadline at the latest; under the other schedules at a time that the schedule
-            alone decides.
+            `Wake(round, slot)`. Under `rounds` it happens when every node waits for the round, at
+            the latest at the deadline; under the other schedules at a time of the schedule.
 
         Raises
         ------
@@ -218,7 +217,7 @@ class Node:
         return self._wakeups.tick()
 
     def sleep(self, duration_s: float) -> simpy.Event:
-        """Wait.
+        """Wait for a time.
 
         Parameters
         ----------
@@ -263,7 +262,7 @@ class Node:
 
     @property
     def peers(self) -> tuple[int, ...]:
-        """Its neighbours in the topology, ascending; under a contact trace those in contact now."""
+        """Neighbours in the topology, ascending; with a contact trace those in contact now."""
         return self._neighbourhood.peers()
 
     def reachable(self) -> simpy.Event:
@@ -291,8 +290,8 @@ class Node:
     def send(self, to: int, msg: Message) -> simpy.Event:
         """Send a message to one node.
 
-        It is under way whether or not the event is waited for. The receiver gets it with `receive`
-        or `gather`.
+        The message is sent whether or not the process waits for the event. The receiver gets it
+        with `receive` or `gather`.
 
         Parameters
         ----------
@@ -322,7 +321,7 @@ class Node:
     def broadcast(self, msg: Message, to: Iterable[int] | None = None) -> simpy.Event:
         """Send one message to several nodes in one airtime.
 
-        Over wires it is one message each. A radio that is busy misses a broadcast.
+        Over wires each receiver gets a message of its own. A radio that is busy misses a broadcast.
 
         Parameters
         ----------
@@ -352,10 +351,11 @@ class Node:
     def withdraw(self, kind: type[Message]) -> int:
         """Withdraw this node's messages of a class that wait to be sent.
 
-        They end as `withdrawn`, and their senders learn it as any outcome; under `rounds` an
-        exchange goes on without them. What is on the air, or has begun to cross a wire, takes its
-        course; what was sent at this very instant has not begun, where senders of one instant are
-        put in order (radios in turn, wires `fifo`). A link on which nothing waits withdraws none.
+        They end with the outcome `withdrawn`; under `rounds` an exchange goes on without them. A
+        message that is on the air, or has begun to cross a wire, is not withdrawn. A message sent
+        at this same instant has not begun yet if the link orders the senders of one instant
+        (radios that take turns, wires with `sharing = "fifo"`). A link without a queue has nothing
+        to withdraw.
 
         Parameters
         ----------
@@ -369,7 +369,7 @@ class Node:
 
         Examples
         --------
-        >>> node.withdraw(Fragment)  # of the model before
+        >>> node.withdraw(Fragment)  # those of the previous model
         >>> for j, fragment in fresh:
         ...     node.send(j, fragment)
         """
@@ -386,14 +386,14 @@ class Node:
         kind : type
             The message class.
         timeout_s : float or None
-            Time to wait [s]. None is for loops that do nothing but listen: a node all of whose
-            processes listen is not waited for, neither by a round nor at the end of the run.
+            Time to wait [s]. None, without limit, is for loops that only listen: neither a round
+            nor the end of the run waits for a node all of whose processes listen.
 
         Returns
         -------
         simpy.Event
             `Received(msg, sender, ...)` as soon as there is one, or None after `timeout_s`. Under
-            every schedule; it also gives what came too late for an `exchange` under `rounds`.
+            every schedule; messages that came too late for an `exchange` under `rounds` count, too.
 
         Raises
         ------
@@ -454,8 +454,8 @@ class Node:
     ) -> simpy.Event:
         """Ask peers that `serve` a request, and wait for their replies.
 
-        Peers that have not answered after `timeout_s` are asked again. Replies that come later
-        still are dropped and counted.
+        The node asks peers that have not answered after `timeout_s` again, up to `tries` times in
+        all. The run drops and counts replies that come after the last try.
 
         Parameters
         ----------
@@ -467,14 +467,13 @@ class Node:
         timeout_s : float
             Time to wait in each try [s].
         tries : int
-            Number of times that a peer is asked in all.
+            Greatest number of requests to a peer.
 
         Returns
         -------
         simpy.Event
             {peer: Received} when all have answered, after `tries * timeout_s` at the latest; peers
-            that did not answer are absent. Under every schedule; the pull of `star` and of clocks
-            of one's own.
+            that did not answer are absent. Under every schedule.
 
         Raises
         ------
@@ -494,10 +493,10 @@ class Node:
         return self._requests.ask(peers, msg, reply, timeout_s, tries)
 
     def patience_s(self, to: Iterable[int]) -> float:
-        """Time after which replies that carry a model can be taken for lost [s].
+        """Time after which a node can take replies with a model for lost [s].
 
-        Four times what a request takes to the first peer and a model from each of them takes to
-        this node, at mean SNR on an otherwise quiet network; at least 1 s.
+        Four times the time of a request to the first peer and of a model from each peer to this
+        node, at mean SNR on an otherwise idle network; at least 1 s.
 
         Parameters
         ----------
@@ -533,7 +532,8 @@ class Node:
 
         Notes
         -----
-        Returns at once, under every schedule. A node that only serves is not waited for.
+        Returns at once, under every schedule. Rounds and the end of the run do not wait for a node
+        that only serves.
 
         Examples
         --------
@@ -551,7 +551,7 @@ class Node:
         kind: type[Message] | None = None,
         max_age_s: float | None = None,
     ) -> simpy.Event:
-        """Send to the peers and collect what they send, as the schedule says.
+        """Send to the peers and collect their messages, as the schedule says.
 
         Parameters
         ----------
@@ -560,9 +560,9 @@ class Node:
         to : iterable of int
             Receivers of a single message; by default the peers.
         expect : iterable of int
-            Senders; by default whoever may ever send, `neighbours`.
+            Senders; by default `neighbours`, all nodes that may ever send.
         phase : int
-            Tells exchanges of one message class in one round apart.
+            Number of the exchange, if a round has several of one message class.
         kind : type
             The message class, needed only where nothing is sent.
         max_age_s : float, optional
@@ -575,7 +575,7 @@ class Node:
             {sender: Received}, senders ascending. Under `rounds` it happens when every node has
             called this with the same class and phase or has ended its round, and every message was
             delivered or given up, or at the deadline; senders whose message did not come are
-            absent, and what comes later goes to `receive`. Under the other schedules it happens at
+            absent, and later messages go to `receive`. Under the other schedules it happens at
             once, with the latest message of each sender that is not older than `max_age_s`.
 
         Raises
@@ -669,14 +669,14 @@ class Node:
         Parameters
         ----------
         theta : Ref
-            The model at first.
+            The first model.
 
         Returns
         -------
         Held
-            `held.theta`, `held.train(...)`, `held.replace(theta)`, `held.settled()`; what a model
-            that arrives during training does is `[training] on_arrival`. At once; made for
-            asynchronous schedules, where messages arrive at any time.
+            `held.theta`, `held.train(...)`, `held.replace(theta)`, `held.settled()`;
+            `[training] on_arrival` decides about a model that arrives during training. At once;
+            for asynchronous schedules, where messages arrive at any time.
 
         Raises
         ------
@@ -719,13 +719,14 @@ class Node:
             `loss(model, batch, learned, *given) -> scalar`, a module-level function; None is the
             mean cross-entropy. `@loss(uniforms=k)` above it asks for k draws a sample in `batch`.
         given : sequence of Ref or number
-            Held fixed, handed to the loss; Params and tuples too, as in `compute`.
+            Constant arguments of the loss; also Params and tuples, as in `compute`.
         learn : mapping of str to Ref
-            Trained jointly with the model.
+            Values that are trained together with the model.
         anchor : (Ref, float)
-            Adds strength / 2 * ||theta - anchor||^2 to the loss (FedProx, Ditto).
+            Anchor and strength: adds strength / 2 * ||theta - anchor||^2 to the loss (FedProx,
+            Ditto).
         optimizer : Ref
-            State from an earlier `Trained`; None starts afresh.
+            State from an earlier `Trained`; None: a new state.
         learning_rate : float
             Overrides the scenario's.
         stream : str
@@ -741,15 +742,16 @@ class Node:
             at it alone. A step takes as much virtual time as one of the whole model.
         privacy : Privacy
             Train by DP-SGD: every sample's gradient is clipped, noise is added, and a step takes
-            each sample with equal probability, as many as a minibatch has on average. For the
+            each sample with equal probability, on average as many as a minibatch has. For the
             model alone, without `learn`, `anchor`, `batch` and `part`. `api.PrivateTraining` counts
-            what it costs.
+            the privacy cost epsilon.
 
         Returns
         -------
         simpy.Event
             `Trained(theta, learned, optimizer)` when its virtual compute time has passed: the
-            processor does one job after another, beside the radio. Under every schedule.
+            processor does one job after another, at the same time as the radio. Under every
+            schedule.
 
         Raises
         ------
@@ -775,7 +777,8 @@ class Node:
         Parameters
         ----------
         stream : str
-            Names the counter of minibatches; its own by default, so that training does not notice.
+            Names the counter of minibatches; by default another one than that of `train`, so that
+            the minibatches of training do not change.
 
         Returns
         -------
@@ -798,10 +801,10 @@ class Node:
         examples: int | None = None,
         seconds: float | None = None,
     ) -> simpy.Event:
-        """Take the processor's time and energy for what is computed elsewhere.
+        """Take the processor's time and energy for a computation outside of netsim.
 
-        Give one of the three. Works and trainings of a node follow each other; a node that is off
-        works on when it is on again.
+        Give one of the three arguments. Works and trainings of a node follow each other; a node
+        that is off continues when it is on again.
 
         Parameters
         ----------
@@ -809,8 +812,8 @@ class Node:
             Local steps, as those of `train`: `[compute]` says how long they take, and they count in
             `local_steps`. 0 or more.
         examples : int
-            Examples that are looked at, in minibatches of `[training] batch_size`: a local step
-            each.
+            Examples that the computation uses, in minibatches of `[training] batch_size`; each
+            minibatch counts as a local step.
         seconds : float
             Time on the nominal device of `[compute]` [s]; a node twice as fast takes half of it. No
             local steps; the energy is that of as many as the nominal device makes in that time.
@@ -836,21 +839,21 @@ class Node:
         """Make an object that exists once in a run, or return it.
 
         It is for foreign code that all nodes use, such as an app or an agent. What nodes learn from
-        each other goes by messages.
+        each other must go through messages.
 
         Parameters
         ----------
         make : callable
-            A class or a function of a module; the object is found by it.
+            A class or a function of a module, which identifies the object.
         *arguments
-            What it is called with, the first time.
+            Arguments of the first call.
 
         Returns
         -------
         object
             The same for every node of the run; at once, under every schedule. If it has a method
-            `close()`, that is called when the run has ended, however it has; a method `ended()` is
-            called before the summary of a run that has come to its end.
+            `close()`, the run calls that when it has ended, also by an error; it calls a method
+            `ended()` before the summary of a complete run.
 
         Examples
         --------
@@ -869,9 +872,10 @@ class Node:
         Returns
         -------
         context manager
-            Within it the global generators draw from a seed that follows from the run's, the node,
-            the purpose and the number of the call, which is its value, for generators of one's own.
-            Afterwards they are as before. No `yield` may stand within it; under every schedule.
+            Inside it the global generators draw from a seed that depends on the run's seed, the
+            node, the purpose and the number of the call; its value is that seed, for your own
+            generators. Afterwards the generators have their former states. It must not contain a
+            `yield`; under every schedule.
 
         Examples
         --------
@@ -881,13 +885,13 @@ class Node:
         return self._foreign.seeded(purpose)
 
     def model(self, values: ArrayLike | Mapping[str, ArrayLike]) -> Ref:
-        """Make a model of numbers from outside, to be published, mixed or sent.
+        """Make a model from given numbers, to publish, mix or send it.
 
         Parameters
         ----------
         values : mapping of str to array_like, or array_like
             All parameters and buffers of the node's `[model]` by name, as its `state_dict()` has
-            them; or (D,), where these are in that order: of a model without buffers between its
+            them; or all of them in that order as (D,), for a model without buffers between its
             parameters.
 
         Returns
@@ -898,8 +902,7 @@ class Node:
         Raises
         ------
         ProtocolError
-            If they have other names or another shape, are not finite, or it can't be told in which
-            order they are.
+            If they have other names or another shape, are not finite, or their order is ambiguous.
 
         Examples
         --------
@@ -916,12 +919,12 @@ class Node:
         Parameters
         ----------
         observation : mapping of str to array_like
-            By name what the agent is told, as declared by `@algorithm(decides=...)`.
+            Values for the agent by name, as declared by `@algorithm(decides=...)`.
 
         Returns
         -------
         simpy.Event
-            The action, in the form of the declared space; at this instant, under every schedule.
+            The action, in the form of the declared space; at once, under every schedule.
 
         Raises
         ------
@@ -945,19 +948,19 @@ class Node:
     ) -> None:
         """Divide the band of this base station, in place of its scheduler, until the next call.
 
-        A node has its share whether it uses it or not, and messages from or to it divide it
-        equally. Broadcasts and the messages of all other nodes divide equally what is left. A
-        message without a share stands still, and keeps what has been sent. Where shares change,
-        the part of a packet that has been sent stays sent, and the rest goes on at the new rate.
-        The power over hertz is a node's own, so its SNR is the same whatever share it has.
+        A node keeps its share whether it uses it or not, and messages from or to it divide it
+        equally. Broadcasts and the messages of all other nodes divide the rest equally. A message
+        without a share waits, and keeps what it has sent. If shares change, the part of a packet
+        that has been sent counts, and the rest continues at the new rate. A node has a constant
+        power per hertz, so its SNR does not depend on its share.
 
         Parameters
         ----------
         shares : mapping of int to float, or None
-            By node a part of the band, in [0, 1], together at most 1; {}: none has one of its own;
-            None: the scheduler divides the band again.
+            Share of the band of each node, in [0, 1], at most 1 in total; {}: no node has its own
+            share; None: the scheduler divides the band again.
         direction : {"uplink", "downlink"}
-            What nodes send to this one, or what this one sends to them.
+            Messages of nodes to this one, or of this one to them.
         powers : mapping of int to float
             By node the transmit power over the full one, in (0, 1], of its messages (downlink: of
             the messages to it) that begin from now on; by default 1.
@@ -966,13 +969,13 @@ class Node:
         ------
         ProtocolError
             If the scenario's `[radio.mac]` is not `ofdma` with `scheduler = "round_robin"`, this
-            node is no base station (role `server`), or a node, a share or a power can't be.
+            node is no base station (role `server`), or a node, a share or a power is not valid.
 
         Notes
         -----
-        Returns at once, and costs nothing, under every schedule: a base station tells its cell
-        on a control channel. `@algorithm(allocates=True)` has a scenario without such a band
-        refused before it is played.
+        Returns at once and costs nothing, under every schedule: a base station informs its cell
+        on a control channel. With `@algorithm(allocates=True)` netsim refuses a scenario without
+        such a band before it plays it.
 
         Examples
         --------
@@ -982,10 +985,10 @@ class Node:
         self._radio.allocate(shares, direction, powers)
 
     def csi(self, sender: int, receiver: int | None = None) -> Csi:
-        """Channel state information of a pair, this node being one of its ends.
+        """Channel state information of this node and another one.
 
-        The SNR is the one by which a sender chooses its rate: that of the instant, or of
-        `[radio.rate] csi_delay_s` ago; interference is left aside.
+        The SNR is the one by which a sender chooses its rate: the present one, or that of
+        `[radio.rate] csi_delay_s` ago, without interference.
 
         Parameters
         ----------
@@ -1001,7 +1004,7 @@ class Node:
         Raises
         ------
         ProtocolError
-            If this node is none of the two, or they are linked by a wire.
+            If neither of the two is this node, or a wire links them.
 
         Examples
         --------
@@ -1029,7 +1032,7 @@ class Node:
 
     @property
     def classes(self) -> tuple[int, ...]:
-        """The labels that this node's training samples have now, ascending."""
+        """The labels of this node's present training samples, ascending."""
         return self._shards.classes(self._shards.held[self.id])
 
     def outputs(self, refs: Sequence[Ref], batch: BatchKey) -> Ref:
@@ -1135,7 +1138,7 @@ class Node:
         split : str
             `train`, `validation` or `test`: the node's own samples.
         given : sequence of Ref or number
-            Handed to `fn`; Params and tuples too, as in `compute`.
+            Further arguments of `fn`; also Params and tuples, as in `compute`.
         like : tuple of int
             Shape of the result; () is a scalar.
 
@@ -1160,14 +1163,14 @@ class Node:
     # -- values of values ------------------------------------------------------------------------
 
     def mix(self, refs: Sequence[Ref], weights: Sequence[float] | Ref) -> Ref:
-        """Weighted sum of like Refs.
+        """Weighted sum of Refs of one shape.
 
         Parameters
         ----------
         refs : sequence of Ref
             m Refs of one shape.
         weights : sequence of float or Ref
-            (m,); they may be lazy themselves.
+            (m,); they may be lazy.
 
         Returns
         -------
@@ -1204,7 +1207,7 @@ class Node:
         sizes : sequence of float
             (1 + c,) training sizes, own first.
         coins : sequence of float
-            (c,) draws in [0, 1), one a candidate.
+            (c,) draws in [0, 1), one for each candidate.
         budget : int or None
             Largest number of models chosen, own included.
         state : Ref
@@ -1231,10 +1234,10 @@ class Node:
         return self._values.select(thetas, sizes, coins, budget, state)
 
     def pool(self, thetas: Sequence[Ref], sizes: Sequence[float], state: Ref | None = None) -> Ref:
-        """The state that `select` starts from when candidates come in batches.
+        """State from which `select` starts if candidates come in batches.
 
-        A first pass over all batches counts every candidate in (`netsim.learning.select.pooled`); a
-        second one offers them, batch by batch, with `select`.
+        A first pass over all batches adds every candidate (`netsim.learning.select.pooled`); a
+        second one offers them, batch by batch, to `select`.
 
         Parameters
         ----------
@@ -1253,7 +1256,7 @@ class Node:
         Raises
         ------
         ProtocolError
-            If there is not one size a model.
+            If the numbers of sizes and models differ.
 
         Examples
         --------
@@ -1274,11 +1277,11 @@ class Node:
             dicts) and returns a tensor or a tuple of tensors. One marked `@batched` runs for many
             nodes at once.
         *args : Ref or number or Params, or tuples, lists and dicts of them
-            Fixed by this call.
+            Arguments of `fn`, with their values at this call.
         like : Ref or tuple of int or tuple of either
-            Shapes of the results, where they depend on values; what is like a whole model is one.
+            Shapes of the results, if they depend on values; a result like a whole model is one.
         duration_s : float
-            Virtual time that the processor is busy with it [s].
+            Virtual time for which this keeps the processor busy [s].
 
         Returns
         -------
@@ -1302,18 +1305,18 @@ class Node:
         return self._values.compute(fn, *args, like=like, duration_s=duration_s)
 
     def value(self, x: Any, duration_s: float | None = None, default: Any = None) -> simpy.Event:
-        """Wait for the numbers of lazy values, where control flow needs them.
+        """Wait for the numbers of lazy values, for control flow that depends on them.
 
-        Everything that nodes ask for before the first of it is due is computed together.
+        netsim computes together all values that nodes ask for before the first of them is due.
 
         Parameters
         ----------
         x : Ref or tuple, list or dict of Refs
             At most 4,096 numbers.
         duration_s : float
-            Virtual time until they are there [s]; None: one local step.
+            Virtual time until the numbers are available [s]; None: that of one local step.
         default : object
-            Stands in under `--timing-only`.
+            Replaces the numbers under `--timing-only`.
 
         Returns
         -------
@@ -1347,14 +1350,14 @@ class Node:
     ) -> None:
         """Publish the model that this node would predict with now.
 
-        Evaluations, at fixed virtual times, measure what was published last.
+        Evaluations, at fixed virtual times, measure the model published last.
 
         Parameters
         ----------
         ref : Ref
             A whole model.
         stage : str
-            Names it in the metrics: `received`, `mixed`, `trained`.
+            Name of the model in the metrics: `received`, `mixed`, `trained`.
         predict : callable
             `predict(model, x, *given) -> (n, L)`, module-level; replaces the plain forward pass.
         given : sequence of Ref or number
@@ -1379,18 +1382,19 @@ class Node:
         self._publishing.publish(ref, stage, predict, given)
 
     def record(self, name: str, value: Ref | float | Sequence[float]) -> None:
-        """Record a number of one's own, or a few, as a row of `metrics/` each.
+        """Record a number, or a few, as rows of `metrics/`.
 
-        Rows have the node, the virtual time of this call, the stage `recorded`, and what the node
-        had spent by then. The last ones of all nodes are in `summary.json` under `recorded`.
+        Rows have the node, the virtual time of this call, the stage `recorded`, and the node's
+        local steps, bits and energy up to then. `summary.json` has the last ones of all nodes
+        under `recorded`.
 
         Parameters
         ----------
         name : str
             The metric: letters, digits and underscores, and no metric of the simulator's own.
         value : Ref or float or sequence of float
-            At most 256 numbers; entry i of several is the metric `name[i]`. A Ref stays lazy: it is
-            read when rows are written, at the next evaluation.
+            At most 256 numbers; entry i of several is the metric `name[i]`. A Ref stays lazy: the
+            run reads it when it writes rows, at the next evaluation.
 
         Raises
         ------
@@ -1421,21 +1425,21 @@ class Node:
         Parameters
         ----------
         ids : sequence of int
-            Nodes that the weights are on, this node included where it has one.
+            Nodes to which the weights belong, this node included if it has one.
         weights : Ref or sequence of float
             (len(ids),); they may be lazy.
         node : int
-            Node that the weights belong to, where a server computes them for another node.
+            Node whose weights these are, if a server computes them for another node.
         what : {"applied", "learned"}
-            Shares of the mixture that the node makes now (its own is that of all that is its own),
-            or what its method believes of peers, whether their models are at hand or not. A method
-            that learns weights logs both.
+            Shares of the mixture that the node makes now (its own share covers all of its own
+            values), or its method's estimates about peers, whether or not the node has their
+            models. A method that learns weights logs both.
 
         Raises
         ------
         ProtocolError
-            If there is not one weight an id, an id is no node's or there twice, or the Ref is
-            another node's.
+            If the numbers of weights and ids differ, an id is no node's or occurs twice, or the
+            Ref is another node's.
 
         Notes
         -----
@@ -1454,15 +1458,15 @@ class Node:
         self._publishing.log_weights(ids, weights, node, what)
 
     def warn(self, subject: str, text: str) -> None:
-        """Say what the user should know before reading the numbers.
+        """Warn the user of something to know before reading the numbers.
 
-        It stands in the summary's `warnings`, on the page and in the terminal: once a subject and
-        run, with the number of nodes that it holds of.
+        The warning is in the summary's `warnings`, on the page and in the terminal: once per
+        subject and run, with the number of nodes that gave it.
 
         Parameters
         ----------
         subject : str
-            Tells warnings of one algorithm apart.
+            Name that distinguishes the warnings of an algorithm.
         text : str
             A clause whose subject is the node.
 
@@ -1477,10 +1481,10 @@ class Node:
         self._publishing.warn(subject, text)
 
     def keep(self, name: str, ref: Ref) -> None:
-        """Keep a value beyond the run.
+        """Keep a value after the run.
 
-        What was kept last under a name is written at the run's end to `kept/<name>.npz` in the run
-        folder, each node's as an array `node_<id>`.
+        At its end the run writes the last value of each name to `kept/<name>.npz` in the run
+        folder, with an array `node_<id>` for each node.
 
         Parameters
         ----------
@@ -1509,17 +1513,17 @@ class Node:
     def uniform(self, purpose: str, n: int, common: bool = False) -> list[float]:
         """Uniform draws in [0, 1).
 
-        They depend on the seed, the node, the purpose and how many have been drawn for it, and on
-        nothing that happens elsewhere.
+        They depend on the seed, the node, the purpose and the number of earlier draws for it, and
+        on nothing else.
 
         Parameters
         ----------
         purpose : str
             Names the stream of draws.
         n : int
-            Their number; the next ones of this stream.
+            Number of draws, the next ones of this stream.
         common : bool
-            Whether every node gets the same ones, as for an initial value that all share.
+            Whether every node gets the same draws, as for an initial value that all share.
 
         Returns
         -------
@@ -1540,7 +1544,7 @@ class Node:
         return self._draws.uniform(purpose, n, common)
 
     def permutation(self, purpose: str, ids: Sequence[int]) -> list[int]:
-        """Some ids in a random order, a new one at every call.
+        """Given ids in a random order, a new one at every call.
 
         Parameters
         ----------

@@ -36,7 +36,7 @@ BY_NAME = ("algorithm", "data", "model", "topology")
 
 @dataclass(frozen=True)
 class Objects:
-    """Kinds of a scenario that came as objects.
+    """Kinds of a scenario that were given as Python objects.
 
     Attributes
     ----------
@@ -52,14 +52,14 @@ class Objects:
         return bool(self.components or self.algorithms)
 
     def or_those_of(self, later: "Objects") -> "Objects":
-        """These and later ones, which take the place of those of their names."""
+        """Merge with later kinds, which replace those of the same name."""
         return Objects(
             {**self.components, **later.components}, {**self.algorithms, **later.algorithms}
         )
 
 
 class Naming:
-    """Replaces objects by names, and remembers them.
+    """Replacement of objects by names, with a record of both.
 
     Attributes
     ----------

@@ -45,7 +45,7 @@ class Plots:
         band: Band | None = None,
         paired_to: str | None = None,
     ) -> Figure:
-        """Test accuracies, mean over nodes: a panel a metric, a curve an algorithm.
+        """Test accuracies, mean over nodes: one panel per metric, one curve per algorithm.
 
         Seeds of one algorithm become one curve.
 
@@ -90,7 +90,7 @@ class Plots:
         return self._curves(metrics, against, _sheet(width), band, paired_to)
 
     def cdf(self, *what: str, width: Width = "column", paired_to: str | None = None) -> Figure:
-        """Empirical distributions over nodes, and of messages, a curve an algorithm.
+        """Empirical distributions over nodes, and of messages, one curve per algorithm.
 
         Parameters
         ----------
@@ -105,7 +105,7 @@ class Plots:
         return self._view("cdf", ask, _sheet(width or "column"))
 
     def graph(self, width: Width = "column") -> Figure:
-        """Draw the final weights, alike nodes side by side: a panel an algorithm.
+        """Draw the final weights, alike nodes side by side: one panel per algorithm.
 
         Parameters
         ----------
@@ -211,7 +211,7 @@ class SweepPlots(Plots):
         self._folder, self._design = folder, design
 
     def sweep(self, *show: str, width: Width = None, paired_to: str | None = None) -> Figure:
-        """Means over seeds with their 95 % intervals against the swept key: a panel a measure.
+        """Means over seeds with their 95 % intervals against the swept key: one panel per measure.
 
         Two or three seeds are drawn themselves, without an interval.
 

@@ -126,7 +126,7 @@ class Run:
 
     @property
     def messages(self) -> pd.DataFrame:
-        """A row a message and receiver, when it has ended.
+        """Messages that have ended, one row per message and receiver.
 
         Columns `t_sent_s`, `t_done_s` [s], `src`, `dst`, `kind`, `bits` (payload), `attempts`,
         `packets_lost`, `snr_db` [dB], `outcome`, `round`, `age_s` [s], `bits_transmitted`.
@@ -135,7 +135,7 @@ class Run:
 
     @property
     def uses(self) -> pd.DataFrame:
-        """A row a message that arrived with a model or other values: its `fate`.
+        """Fates of arrived messages with a model or other values, one row per message.
 
         Columns `message` (number of its row among the messages of its run, from 0), `t_sent_s`,
         `t_arrived_s` [s], `src`, `dst`, `kind`, `fate`; of its first use `t_used_s`, `age_at_use_s`
@@ -145,7 +145,7 @@ class Run:
 
     @property
     def intervals(self) -> pd.DataFrame:
-        """A row a time in which a node did `what`, of runs with `[metrics] timeline = true`.
+        """Intervals in which a node did `what`, in runs with `[metrics] timeline = true`.
 
         Columns `t_begin_s`, `t_end_s` [s], `node`, `what`, `busy_s` (radio at work) [s].
         """
@@ -153,27 +153,27 @@ class Run:
 
     @property
     def wakeups(self) -> pd.DataFrame:
-        """A row a wake-up, skipped wake-up, switch or training job (`what`) of a node at `t_s`."""
+        """Wake-ups, skipped wake-ups, switches and training jobs (`what`) of nodes at `t_s` [s]."""
         return self._table("wakes")
 
     @property
     def traffic(self) -> pd.DataFrame:
-        """Spending of all nodes by each evaluation at `t_s`: `bits_transmitted`, `airtime_s`."""
+        """Totals of all nodes at each evaluation (`t_s` [s]): `bits_transmitted`, `airtime_s`."""
         return self._table("traffic")
 
     @property
     def graph(self) -> pd.DataFrame:
-        """The `weight` that a `node` gave a `peer` at `t_s` [s]; its own where they are equal."""
+        """Weights that a `node` gave a `peer` at `t_s` [s], or itself if both are equal."""
         return self._table("graph")
 
     @property
     def nodes(self) -> pd.DataFrame:
-        """A row a node: role, speed, samples, class counts, place [m], transmit power [dBm]."""
+        """Nodes: role, speed, samples, class counts, position [m], transmit power [dBm]."""
         return self._nodes.copy(deep=False)
 
     @property
     def summary(self) -> pd.DataFrame:
-        """A row an algorithm (of a sweep: a point, seed and algorithm), a column a measure.
+        """One row per algorithm (of a sweep: a point, seed and algorithm), one column per measure.
 
         The measures are those that `netsim compare` knows, such as `accuracy`, `delivered_share`
         (shares in [0, 1]), `transmitted_megabytes` [MB], `delay_s` [s].
@@ -195,8 +195,8 @@ class Run:
     def warnings(self) -> list[str]:
         """Warnings before reading the numbers: assumptions of links, slow paths, divergence.
 
-        Of several algorithms also what their runs were not made alike of: data, files, sources; of
-        a sweep, files and sources that changed between its runs.
+        For several algorithms they include data, files and sources that differ between their runs;
+        for a sweep, files and sources that changed between its runs.
         """
         found = [
             warning
@@ -239,7 +239,7 @@ class Run:
     ) -> Comparison:
         """The difference to another run, the same node of the same seed in both.
 
-        Algorithms are paired by their names; where each side has one, these two are.
+        Algorithms with equal names form pairs; if each side has a single one, these two do.
 
         Parameters
         ----------
@@ -273,7 +273,7 @@ class Run:
         Returns
         -------
         pandas.DataFrame
-            A row a finding, the most important first: the runs' labels, its `rank`, its `share` of
+            One row per finding, the most important first: labels of the run, `rank`, `share` of
             messages, time or work, and the `finding` in words.
 
         Raises
@@ -330,7 +330,7 @@ class Sweep(Run):
 
     @property
     def points(self) -> pd.DataFrame:
-        """A row a point, algorithm and measure: `mean` over seeds, 95 % interval, difference.
+        """One row per point, algorithm and measure: `mean` over seeds, 95 % interval, difference.
 
         `diff` is that to the first point, with `diff_low` and `diff_high`, over the `diff_seeds`
         seeds that both have; the mean is over `seeds`.
@@ -340,7 +340,7 @@ class Sweep(Run):
 
     @property
     def by_seed(self) -> pd.DataFrame:
-        """A row a point, algorithm and seed: the numbers whose means `points` has.
+        """One row per point, algorithm and seed: the numbers whose means `points` has.
 
         Columns `point`, `algorithm`, `seed`, then the measures of `netsim.MEASURES` that any run
         has, `lead` over the sweep's `against` and what its `target` took among them.

@@ -76,7 +76,7 @@ class Intervals:
     def on_air(
         self, now_ns: int, node: int, what: str, from_ns: int, to_ns: int, busy_ns: float
     ) -> None:
-        """A radio sends or receives between two instants.
+        """Record that a radio sends or receives between two times.
 
         Parameters
         ----------
@@ -100,7 +100,7 @@ class Intervals:
                 return
 
     def switched(self, now_ns: int, node: int, on: bool) -> None:
-        """A node has been switched on or off: its processor stands still meanwhile.
+        """Record that a node is switched on or off: its processor stops while it is off.
 
         Parameters
         ----------
@@ -127,7 +127,7 @@ class Intervals:
                     self._paused.setdefault(key, []).append((begin_ns, end_ns, 0.0))
 
     def end(self, now_ns: int) -> None:
-        """The run has ended: cut off what would go on."""
+        """End all intervals at the end of the run."""
         for key, pieces in self._open.items():
             for begin_ns, end_ns, busy_ns in pieces:
                 if end_ns > now_ns:

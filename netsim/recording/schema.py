@@ -336,7 +336,7 @@ NODE_COLUMNS = (
     Column("contact_id", "word", is_unknown=True, is_later=True),
     Column("topology_id", "word", is_unknown=True, is_later=True),
 )
-"""Of `nodes.parquet`, a row a node in order of id; which there are depends on the scenario."""
+"""Of `nodes.parquet`, one row per node in order of id; which there are depends on the scenario."""
 
 WHY_MISSING = {
     "messages": "[run] log_messages is false, or the run has not ended",

@@ -187,7 +187,7 @@ def write(tables: dict[str, Any]) -> str:
     """Tables as TOML text.
 
     TOML's writers put keys with tables behind those with plain values. The tables of `ORDERED` come
-    last, with a line a key and the tables in it inline, so that their keys stay in order.
+    last, with one line per key and the tables in it inline, so that their keys stay in order.
     """
     whole, ordered = without_none(tables), ""
     for outer, inner in ORDERED:

@@ -69,7 +69,7 @@ class Overrides:
 
 
 class Group(Table):
-    """Nodes that differ from the plain ones; groups take ids from 0 in the order of the file.
+    """Nodes that differ from the others; groups take ids from 0 in the order of the file.
 
     Attributes
     ----------
@@ -78,10 +78,11 @@ class Group(Table):
     count
         Number of its nodes.
     role
-        Role of its nodes for algorithms: "server" holds no data and serves the others; any other
-        word is a learner's.
+        Role of its nodes for algorithms: a "server" holds no data and serves the others; nodes of
+        any other role learn.
     speed
-        Speed of its nodes, as a multiple of the others': a local step's time is divided by it.
+        Speed of its nodes, as a multiple of that of the others; it divides the time of a local
+        step.
     tx_power_dbm
         Transmit power of its nodes. Absent: that of `[radio]`.
     uplink_bps
@@ -95,7 +96,7 @@ class Group(Table):
     sleep
         Sleep of its nodes' radios. Absent: as `[radio.sleep]` says.
     battery_j
-        Energy that each of its nodes starts with. Absent: that of `[energy]`.
+        Energy that the battery of each of its nodes holds when full. Absent: that of `[energy]`.
     height_m
         Height of its nodes above the ground. Absent: that of `[nodes]`.
     """
@@ -135,24 +136,25 @@ def overridden() -> dict[str, str]:
 class Nodes(Table):
     """Number of nodes, their positions, and groups that differ.
 
-    Distances are those along the ground, unless heights are given; where some are, others are 0.
+    Without heights, distances are those along the ground; if some nodes have heights, those of the
+    others are 0.
 
     Attributes
     ----------
     count
         Number of nodes, servers included.
     placement
-        Places of nodes: nowhere, so that all pairs have the same mean SNR ("iid_links"), uniformly
-        in a disc ("disc") or a square ("square"), or where `positions_m` says ("given").
+        Positions of nodes: none, so that all pairs have the same mean SNR ("iid_links"), uniform
+        in a disc ("disc") or a square ("square"), or those of `positions_m` ("given").
     radius_m
-        Radius of the disc, around [0, 0], in which nodes are placed and move.
+        Radius of the disc, around [0, 0], in which nodes start and move.
     side_m
         Side of the square, from [0, 0] to [side_m, side_m], in which nodes are placed.
     positions_m
-        Place of each node, [x, y], with `placement = "given"`. Example: `[[0.0, 0.0], [30.0,
+        Position of each node, [x, y], with `placement = "given"`. Example: `[[0.0, 0.0], [30.0,
         40.0]]`
     height_m
-        Height of all nodes above the ground that no group gives one. Absent: distances are those
+        Height above the ground of all nodes whose group states none. Absent: distances are those
         along the ground.
     heights_m
         Height of each node above the ground, in place of `height_m`; nodes that move keep theirs,

@@ -58,38 +58,42 @@ class Sweep(Table):
         Key paths, as `--set` takes them, and the values of each: every combination is a point of
         the grid. Example: `{ "radio.reachable" = [2, 5, 10] }`
     seeds
-        Seeds that every point is played with. Empty: the scenario's. Example: `[0, 1, 2, 3, 4]`
+        Seeds with which every point is played. Empty: the scenario's. Example: `[0, 1, 2, 3, 4]`
     trials
         Number of points that a search plays. Absent: there is no search.
     draw
-        Key paths and what a search chooses each from: a range or a list. Example: `{
+        Key paths, and the range or list from which a search chooses the value of each. Example: `{
         "training.learning_rate" = { low = 0.001, high = 0.1, log = true } }`
     search
-        Choice of a trial's values by a search (Optuna's): by those that did well so far ("optuna"),
-        or without regard to them ("random"). Absent: "optuna". Source: Akiba et al., "Optuna", KDD
-        2019.
+        Choice of a trial's values by a search of Optuna: from the values that did well so far
+        ("optuna"), or without regard to them ("random"). Absent: "optuna". Source: Akiba et al.,
+        "Optuna", KDD 2019.
     prune
-        Whether a trial ends early that is worse than half of those before it were by then. Absent:
-        true with a search that learns from trials, false with a random one.
+        Whether a trial ends early if it is worse than half of the earlier trials were at the same
+        time. Absent: true with a search that learns from trials, false with a random one.
     select
-        Metric by which the best trial (or the best point of a grid) of an algorithm is chosen, or a
-        path into `summary.json` such as `delay.mean_s`; of losses, errors, times, energy, bits
-        sent, messages lost, spreads and weight on malicious nodes the lowest wins, of metrics and
-        of what arrives the highest; other numbers choose nothing. Absent: of trials the task's main
-        metric on validation samples, such as `accuracy_validation`; of a grid nothing is chosen.
+        Metric that chooses the best trial (or the best point of a grid) of each algorithm, or a
+        path into `summary.json` such as `delay.mean_s`. The lowest value wins of losses, errors,
+        times, energy, bits sent, messages lost, spreads and weight on malicious nodes, the highest
+        of metrics and of what arrives; other numbers are refused. Absent: of trials the task's main
+        metric on validation samples, such as `accuracy_validation`; of a grid no point is chosen.
     jobs
+<<<<<<< HEAD
         Number of runs that are played at a time. Absent: one a core, or one where
         they would share a GPU; `--jobs` comes first.
+=======
+        Number of runs played at a time. Absent: one per core. The option `--jobs` overrides it.
+>>>>>>> docs
     show
         Numbers of `summary.json` that table and figure show; empty: the main ones. Example:
         `["accuracy", "delay_s", "energy_j"]`
     target
-        A value of the main metric, such as an accuracy: table and figure tell when it was first
-        reached. Absent: they don't.
+        A value of the main metric, such as an accuracy: table and figure show the time at which a
+        run first reaches it. Absent: they do not.
     against
-        Name of an algorithm: table and figure tell the others' lead over it in the main metric, at
-        each point and paired by seed, where its nodes had made as many local steps. Absent: they
-        don't. Example: `"local"`
+        Name of an algorithm: table and figure show the lead of the others over it in the main
+        metric, at each point and paired by seed, after as many local steps of its nodes. Absent:
+        they do not. Example: `"local"`
     """
 
     over: dict[str, Annotated[tuple[Any, ...], Field(min_length=1)]] = {}

@@ -64,29 +64,29 @@ class Metrics(Table):
     every_s
         Virtual time between two evaluations of all nodes. Absent: a twentieth of `horizon_s`.
     common_test_samples
-        Number of samples of the test set, the same for all nodes, on which models are measured
-        beside each node's own: they show how models do on every class.
+        Number of samples of the test set, the same for all nodes, on which every model is measured
+        in addition to its node's own: they show its accuracy on all classes.
     stages
-        Published models that are measured, by the names that algorithms give them; empty: what each
-        node published last. Example: `["received", "mixed", "trained"]`
+        Published models to measure, by the names that algorithms give them; empty: the one that
+        each node published last. Example: `["received", "mixed", "trained"]`
     weights
         Whether each evaluation logs the weights that nodes give each other (`graph/`).
     ties
         Choice of a node's best among evaluations with equal validation accuracy: the first (as in
         pFedGraph) or the last (as in DPFL).
     keep
-        Values that are kept, at the end, of the models published last: the whole model (`theta`),
-        what the head takes for each of a node's test samples, with their labels (`features`), or
-        the parameters of the `head`. They lie in `kept/`, a file for each name.
+        Values of the last published models that the run keeps at its end, in `kept/`, a file for
+        each name: the whole model (`theta`), the inputs of the head for each of a node's test
+        samples, with their labels (`features`), or the parameters of the `head`.
     main
-        Metric that runs are judged by, of those that methods record (`node.record`): at each
-        evaluation every node's last one counts. Absent: that of the task. Example: `"reward"`
+        Metric by which runs are judged, one that methods record (`node.record`): at each evaluation
+        the last value of every node counts. Absent: that of the task. Example: `"reward"`
     lower_is_better
-        Whether low values of `main` are the better ones. Absent: if its name has `loss` or `error`
-        in it.
+        Whether low values of `main` are better. Absent: true if its name contains `loss` or
+        `error`.
     timeline
-        Whether the run folder tells when every node trains, sends, receives and is off
-        (`intervals/`), from which `netsim export RUN --as timeline` draws.
+        Whether the run folder has the times at which every node trains, sends, receives and is off
+        (`intervals/`), which `netsim export RUN --as timeline` reads.
     """
 
     every_s: Annotated[Duration, Recurs("evaluations", most=1e6)] | None = None
@@ -121,38 +121,40 @@ class Metrics(Table):
 
 
 class Run(Table):
-    """Device and backend of the tensor work; changes no result's meaning.
+    """Device and backend of the tensor work; it does not change the meaning of a result.
 
     Attributes
     ----------
     device
-        Device of tensors: "cpu", "cuda" or "cuda:1"; "auto" takes a GPU where there is one.
+        Device of tensors: "cpu", "cuda" or "cuda:1"; "auto" takes a GPU if there is one.
     backend
         Backend of the learning: node after node in PyTorch ("sequential"), many nodes in one call
-        ("stacked"), or the compiled kernel ("native"). "auto" takes for each model what is fastest.
+        of PyTorch ("stacked"), or the compiled kernel ("native"). "auto" takes for each model the
+        one that a table names: that of `netsim tune`, else the shipped one.
     threads
-        Cores that the native kernel and trainings by PyTorch take; no bit of a result depends on
-        it. "auto": all that the process may use, by its affinity and its container's limit, and of
-        these its part where a sweep plays several runs at a time.
+        Number of cores that the native kernel and trainings by PyTorch use; no bit of a result
+        depends on it. "auto": all that the process may use, by its affinity and its container's
+        limit; if a sweep plays several runs at a time, they share these cores.
     engine
-        Where learning is computed: in this process ("local"), or by actors of a Ray cluster ("ray",
-        see docs/cluster.md), each with the samples and models of some of the nodes.
+        Place of the learning: this process ("local"), or actors of a Ray cluster ("ray", see
+        docs/cluster.md), each with the samples and models of some of the nodes.
     actors
-        How many actors there are; each takes as many cores as `threads` says, one of "auto".
-        "auto": as many as the cluster has room for.
+        Number of actors; each takes `threads` cores, or one if that is "auto". "auto": as many as
+        the cluster has room for.
     spill_dir
-        Folder of a disk in whose files models lie, where memory can't hold them; each machine of
-        the run has it. Empty: models stay in memory. Example: `"/scratch"`
+        Folder on a disk for the models if memory cannot hold them; each machine of the run needs
+        it. Empty: models stay in memory. Example: `"/scratch"`
     spill_above_gb
-        With `spill_dir`, memory of models in files beyond which each process gives it back to the
-        system [GB]; a single call may take more for a while.
+        With `spill_dir`, memory for models [GB] above which each process returns it to the
+        operating system; a single call may take more for a while.
     tf32
-        Whether a GPU may round the factors of its products to ten bits: faster, and good enough for
-        accuracy curves.
+        Whether a GPU may round the factors of its products to ten bits: faster, and precise enough
+        for accuracy curves.
     log_messages
         Whether every message and wake-up is logged (`messages/`, `wakes/`).
     routes
-        Routes of models' jobs, by signature; a finished run's scenario holds those that it took.
+        Routes of models' jobs, by signature; the scenario in a run folder holds the routes of that
+        run.
     """
 
     device: str = "auto"
@@ -197,18 +199,18 @@ class AlgorithmEntry(Table):
     kind
         Algorithm: the name of its file.
     name
-        Name in results: the name of its folder. Absent: its `kind`. Needed where one algorithm is
-        played several times with different keys.
+        Name in results and of its folder. Absent: its `kind`. Needed if the scenario plays one
+        algorithm several times with different keys.
     params
         The keys of its own.
     training
         Keys of `[training]` that differ for it. Example: `{ learning_rate = 0.01, momentum = 0.9 }`
     stages
-        Its published models that are measured, where methods report different ones; empty: as
-        `[metrics] stages` says. Example: `["mixed"]`
+        Published models of this algorithm to measure; empty: as `[metrics] stages` says. Example:
+        `["mixed"]`
     set
-        Key paths of the scenario, as `--set` takes them, that have other values for it: the same
-        draws in another world, beside the scenario's own. Example: `{ ideal_network = true }`
+        Key paths of the scenario, as `--set` takes them, with other values for this algorithm,
+        which then runs in another world with the same draws. Example: `{ ideal_network = true }`
     """
 
     kind: str
@@ -230,10 +232,10 @@ class DataKeys(Table):
     partition
         Division of samples among nodes.
     validation
-        Part of each node's training samples that is set aside for validation: methods choose by
-        them, and searches judge by them.
+        Part of each node's training samples that is set aside as validation samples, for methods
+        that choose by them and for searches.
     drift
-        Changes of the data in mid-run, in any order (`[[data.drift]]`).
+        Changes of the data during the run, in any order (`[[data.drift]]`).
     """
 
     path: FolderPath | None = None
@@ -293,7 +295,7 @@ class Paper(Table):
     Attributes
     ----------
     name
-        What the paper calls its method. Example: `"DPFL"`
+        Name of the method in the paper. Example: `"DPFL"`
     plays
         Tables and figures of the paper that the scenario plays. Example: `["Table 1"]`
     """
@@ -305,31 +307,30 @@ class Paper(Table):
 class Scenario(Table):
     """A whole scenario, validated and frozen; made by `netsim.scenario.load`.
 
-    `later` is what holds after each of the `changes`, and from when on [s].
-
     Attributes
     ----------
     radio
-        The air between nodes. Absent: nodes have `link` alone, which is ideal where neither is
-        named. Where both are, `link` carries what goes to or comes from a server, `radio` all else.
+        The air between nodes. Absent: `link` carries all messages, over ideal links if that is
+        absent, too. If a scenario has both, `link` carries messages to and from servers, `radio`
+        all others.
     model : tuple of ModelKind
         The architecture of all nodes, or a list of several: node i has entry i modulo their number.
     data : DataSet
-        The samples, and which node has which.
+        The samples, and their division among nodes.
     task : Task
-        Task of learning: the loss, and the metrics that models are judged by.
+        Task of learning: the loss, and the metrics of models.
     later : tuple of (float, Scenario)
-        What holds after each of the `changes`, and from when on [s].
+        Start [s] and scenario of each period after one of the `changes`.
     name
-        Name of the run: its folder, and what tables and figures call it. Absent: that of the file.
+        Name of the run in tables and figures, and of its folder. Absent: that of the file.
     paper
-        Table or figure of a paper that this plays. Absent: nothing.
+        Table or figure of a paper that the scenario plays. Absent: none.
     seed
         Source of all randomness: the same scenario and seed give the same run.
     horizon_s
         Virtual time at which the run ends.
     nodes
-        Number of nodes, their places, and groups that differ.
+        Number of nodes, their positions, and groups that differ.
     topology
         Neighbours of nodes.
     churn
@@ -338,12 +339,12 @@ class Scenario(Table):
         Movement of nodes.
     link
         Wires, or links of a fixed rate, latency and loss, between nodes. Absent: `radio` carries
-        all; where neither is named, links are ideal.
+        all; if that is absent, too, links are ideal: messages arrive at once, and none is lost.
     ideal_network
-        Whether all messages arrive whole and at once, whatever `radio` and `link` say: a scenario
-        played both ways shows what its network costs.
+        Whether all messages arrive whole and at once, whatever `radio` and `link` say. The
+        difference between the two settings is the cost of the network.
     exchange
-        Wake-up times of nodes: in rounds with a barrier, or each by a clock of its own.
+        Wake-up times of nodes: in rounds with a barrier, or each node by its own clock.
     training
         Local training: optimizer, learning rate, minibatches.
     compute
@@ -357,11 +358,11 @@ class Scenario(Table):
     metrics
         Times, samples and kinds of measurements.
     run
-        Device and backend of the tensor work; changes no result's meaning.
+        Device and backend of the tensor work; it does not change the meaning of a result.
     changes
-        Keys that have other values from an instant of the run on.
+        Keys that take other values at a time during the run.
     sweep
-        Many runs of this scenario: a grid, a search, several seeds. Absent: it is played once.
+        Many runs of this scenario: a grid, a search, several seeds. Absent: a single run.
     """
 
     name: Label

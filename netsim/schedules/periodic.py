@@ -1,4 +1,4 @@
-"""Every node wakes with a period of its own."""
+"""Every node wakes periodically, by its own clock."""
 
 from typing import Annotated, Literal
 

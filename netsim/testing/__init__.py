@@ -1,15 +1,15 @@
-"""Checks of components: for tests of one's own, in three lines.
+"""Checks of components, for your own tests, in three lines.
 
     from netsim import testing
 
     def test_two_ray():
         testing.check("two_ray.py", beside=__file__)
 
-What a file holds is found by looking: an algorithm plays under each schedule that it allows, over
-clean links and lossy ones, with nodes that come and go, without learning, on two backends, on a
-GPU where there is one, and broken off and resumed; a component plays a whole run twice, and keeps
-what its family promises (`netsim.testing.families`, one file each). What does not hold is an
-`AssertionError` that says what was found. `checks` gives the same one by one, for
+`check` finds out what a file contains. It plays an algorithm under each schedule that it allows,
+over ideal and lossy links, with nodes that come and go, without learning, on two backends, on a GPU
+if there is one, and interrupted and resumed. It plays a component twice in a whole run, and checks
+the contract of its family (`netsim.testing.families`, one file each). A failed check raises an
+`AssertionError` that says what it found. `checks` returns the checks one by one, for
 `pytest.mark.parametrize`.
 """
 

@@ -284,7 +284,7 @@ class Shares:
 
 @dataclass(frozen=True)
 class Response:
-    """Means with their intervals over a swept key, a line a method.
+    """Means with their intervals over a swept key, one line per method.
 
     Attributes
     ----------

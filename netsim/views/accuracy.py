@@ -1,4 +1,4 @@
-"""Metrics over virtual time, over what was transmitted, or over airtime: a panel a metric."""
+"""Metrics over virtual time, over data transmitted, or over airtime: one panel per metric."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -18,7 +18,7 @@ NOTHING = f"activities were {node_states.NOT_RECORDED}"
 
 
 def of_run(run: RunFolder) -> Shown | None:
-    """Return a map a state, a row a node and a column a stretch; None where none was recorded."""
+    """Return one map per state, one row per node and one column per stretch; None without any."""
     if run.end_ns <= 0 or not run_folder.has(run.folder, "intervals"):
         return None
     ends_ns = np.rint(moments(run) * 1e9).astype(np.int64)
@@ -54,7 +54,7 @@ def of_run(run: RunFolder) -> Shown | None:
         )
         panels.append(Panel(mark, table, state))
     return Shown(
-        panels, "a column a stretch from its time on; the rest of a node's time is waiting"
+        panels, "one column per stretch from its time on; the rest of a node's time is waiting"
     )
 
 

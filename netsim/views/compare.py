@@ -1,4 +1,4 @@
-"""Runs side by side: a row a run, the numbers that runs are compared by.
+"""Runs side by side: one row per run, the numbers that runs are compared by.
 
 The page's table has every measure, and the differences of the main one to the first run, node by
 node; the terminal's table has the measures that fit. Columns name the spread that they hold:
@@ -76,7 +76,7 @@ def of_runs(runs: Sequence[RunFolder], _: Ask) -> Shown:
     about = {name: described(name)["about"] for name in ordered}
     columns[2:2] = _differences(runs, table)
     caption = (
-        "A row an algorithm; all were played on one world. Differences are taken node by node, "
+        "One row per algorithm; all were played on one world. Differences are taken node by node, "
         "their intervals are over the nodes of this seed. A heading sorts."
     )
     ended = [run for run in runs if run.summary]
@@ -144,7 +144,7 @@ def table(
 
 
 def rows_of(folders: Sequence[Path], target: float | None = None) -> list[Row]:
-    """A row a run: its label, algorithm, seed and measures; see `table`."""
+    """One row per run: its label, algorithm, seed and measures; see `table`."""
     summaries = [load(folder) for folder in folders]
     mains = [MainMetric.of(one) for one in summaries]
     for main in mains:

@@ -37,7 +37,7 @@ def of_run(run: RunFolder) -> Shown | None:
 
 
 def _by_pytorch(summary: dict[str, Any]) -> list[str]:
-    """Jobs that PyTorch computed in place of the native kernel, and why: a line a sort."""
+    """Jobs that PyTorch computed in place of the native kernel, and why: one line per sort."""
     ways: dict[str, str] = summary.get("engine", {}).get("ways", {})
     return [f"{subject}: by {way}" for subject, way in ways.items() if "PyTorch" in way]
 
@@ -54,7 +54,7 @@ def gather(folder: Path, node: int | None = None) -> Shown:
     Returns
     -------
     Shown
-        Its table has a row a finding: `rank` (harm: what went wrong; pace: what the time went to;
+        Its table has one row per finding: `rank` (harm: what went wrong; pace: use of the time;
         minor: what went wrong a little; outlook: what could be), `share` of messages, of the nodes'
         time or of the chain of work, and `finding`.
 

@@ -13,7 +13,7 @@ MOST_ROWS = 300
 
 
 def of_run(run: RunFolder) -> Shown | None:
-    """Return a row a link, those with the most messages that did not arrive first."""
+    """Return one row per link, those with the most messages that did not arrive first."""
     rows = run.messages
     if not rows or not len(rows["src"]):
         return None

@@ -1,4 +1,4 @@
-"""A row a node: what it had, what it did, what it got."""
+"""One row per node: its data and device, its work, its messages and accuracy."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ _Cells = tuple[Quantity, NDArray[Any]]
 
 
 def of_run(run: RunFolder) -> Shown | None:
-    """Return a row a node; those that starve are marked."""
+    """Return one row per node; those that starve are marked."""
     if run.count < 1:
         return None
     columns = [_column("node", "node", "", np.arange(run.count))]
@@ -36,7 +36,7 @@ def of_run(run: RunFolder) -> Shown | None:
     starved_nodes = frozenset(np.flatnonzero(is_starved).tolist())
     mark = Columns(
         [quantity for quantity, _ in columns],
-        "A row a node. A heading sorts; a node's number picks it out in the figures.",
+        "One row per node. A heading sorts; a node's number picks it out in the figures.",
         "node",
         picks=True,
         marked=starved_nodes,

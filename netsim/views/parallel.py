@@ -25,7 +25,7 @@ def of_sweep(sweep: SweepTables) -> Shown | None:
 
 
 def gather(sweep: SweepTables) -> dict[str, Any] | None:
-    """Axes and a line a point and algorithm; None where fewer than two keys vary.
+    """Axes and one line per point and algorithm; None where fewer than two keys vary.
 
     An axis has numbers, and is logarithmic where they span much, or has words with their order.
     """

@@ -1,4 +1,4 @@
-"""A row a point and algorithm: means over seeds of the measures that a sweep's table shows."""
+"""One row per point and algorithm: means over seeds of the measures that a sweep's table shows."""
 
 from typing import Any
 
@@ -41,7 +41,7 @@ def of_sweep(sweep: SweepTables) -> Shown:
         table[name] = np.array([np.nan if c is None else c.mean for c in cells])
         columns.append(measure_column(name))
         about[name] = described(name)["about"]
-    caption = "Means over seeds, a row a point (its folder) and algorithm. A heading sorts."
+    caption = "Means over seeds, one row per point (its folder) and algorithm. A heading sorts."
     fewer = [name for name in about if any(_is_of_fewer(line, name) for line in lines)]
     if fewer:
         titles = ", ".join(described(name)["title"] for name in fewer)

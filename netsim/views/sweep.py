@@ -1,4 +1,4 @@
-"""The figure of a sweep: a panel a measure, its mean against the swept key, a line an algorithm.
+"""The figure of a sweep: one panel per measure, its mean over the swept key by algorithm.
 
 Bars are the 95 % intervals over seeds; two or three seeds are drawn themselves. The horizontal axis
 is the swept key with the most values; where a grid has further keys, each of their combinations is
@@ -41,7 +41,7 @@ def of_sweep(sweep: SweepTables) -> Shown | None:
 def gather(
     lines: Sequence[PointResult], show: Sequence[str], minus: str = "", is_search: bool = False
 ) -> Shown | None:
-    """Gather a panel a measure, and of a search a panel a key that it drew.
+    """Gather one panel per measure, and of a search one panel per key that it drew.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def gather(
 
 
 def _rows(lines: Sequence[PointResult], shown: Sequence[str], minus: str) -> list[Row]:
-    """A row a point, algorithm and measure that is drawn, for a file beside the figure."""
+    """One row per point, algorithm and measure that is drawn, for a file beside the figure."""
     to = minus or lines[0].point
     return [{**row, "diff_to": to} for row in tidy_rows(lines) if row["metric"] in shown]
 
@@ -186,7 +186,7 @@ def _short(
     shown: Sequence[str],
     minus: str,
 ) -> list[Row]:
-    """A row a mark."""
+    """One row per mark."""
     found = []
     every = [line for group in groups.values() for line in group]
     axes = {key: SweptAxis.of(key, [line.values[key] for line in every]) for key in keys}

@@ -24,24 +24,27 @@ Written by `python -m papers.sweep_pages page whatifs`; the runs' numbers are in
     netsim sweep whatif_bandwidth          # any scenario: --over key=v1,v2 --seeds 0:5 --jobs 2
     netsim sweep quickstart --over radio.reachable=2,5,10 --seeds 0:5 --show accuracy,delay_s
 
-A sweep plays every point and seed in a process of its own. It prints one table (mean over seeds,
-95 % interval, difference to the first point, seed by seed, since all points share their draws) and
-writes it as `sweep.csv`, with a figure, `sweep.png`. Twelve scenarios `whatif_*` ship with netsim;
-the first line of each asks a question. In all of them twenty devices wake about every ten seconds
-for 200 virtual seconds; each has 15 to 30 handwritten digits, of a class mix of its own.
+A sweep plays every point with every seed, several runs at a time (`--jobs`, by default one per
+core). It prints a table with the mean over seeds, its 95 % interval, and the difference to the
+first point, which is paired by seed because all points share their random draws. It writes the
+table as `sweep.csv`, and a figure, `sweep.png`. Twelve scenarios `whatif_*` ship with netsim; the
+first line of each asks a question. In all of them twenty devices learn for 200 virtual seconds;
+each has 15 to 30 handwritten digits with its own class mix. They wake about every ten seconds; in
+the sweep of KD-PDFL's exchange one random device wakes every 5 to 320 slots of 0.2 s.
 
-**How to read the tables.** *Accuracy* is that on a node's own class mix, as the mean over nodes,
-then over seeds, ± half its 95 % interval (Student's). *Lead* is the accuracy less that of local
-training, of the same node after as many local steps, paired by seed. In all but two what-ifs both
-make the same number of steps; with small batteries and in KD-PDFL's exchange local training makes
-more, and is compared at the step at which the other ends. Differences between points are paired by
-seed, too; the text calls one *not clear* if its interval contains zero. *Transmitted* counts every
-attempt with its headers, on the air or through wires, and a broadcast once. *Airtime* is the sum
-over all nodes; of wires it is the time for which they are busy.
+**How to read the tables.** *Accuracy* is the accuracy on a node's own class mix, as the mean over
+nodes, then over seeds, ± half its 95 % interval (Student's). *Lead* is this accuracy minus that of
+local training (`local`), at the same nodes after as many local steps, paired by seed. In ten of the
+what-ifs both make the same number of steps. With small batteries and in KD-PDFL's exchange local
+training makes more; the lead then compares them at the step at which the other one ends.
+Differences between points are paired by seed, too; the text calls a difference *not clear* if its
+interval contains zero. *Local steps*, *transmitted* and *airtime* are sums over all nodes.
+*Transmitted* counts every attempt with its headers, on the air or through wires, and a broadcast
+once. Airtime of wires is the time for which they are busy.
 
 **How to read the figures.** Bars are 95 % intervals over seeds. The lower panels show accuracy over
-what was spent; the first and the last point have their names. The command prints the same columns,
-and after each column its difference to the first point.
+the data transmitted and over the airtime; labels name the first and the last point. The command
+prints the same columns, and after each column its difference to the first point.
 """
 
 

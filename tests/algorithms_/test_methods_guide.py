@@ -139,6 +139,18 @@ def test_the_guide_is_up_to_date():
     )
 
 
+def test_the_table_to_choose_from_has_every_method():
+    lines = TOOL.guide().splitlines()
+    rows = [line for line in lines if line.startswith("| [`")]
+    assert [line.split("`")[1] for line in rows] == [m.kind for m in TOOL.methods()]
+    assert {line.count(" | ") for line in rows} == {len(TOOL.COLUMNS) - 1}
+
+
+@pytest.mark.parametrize("method", TOOL.methods(), ids=lambda method: method.kind)
+def test_a_source_ends_with_a_sentence(method):
+    assert not method.source or method.source.endswith(".")
+
+
 @pytest.mark.parametrize("kind", METHODS)
 def test_every_field_is_a_sentence(kind):
     for name, value in METHODS[kind].fields.items():

@@ -1,7 +1,8 @@
 """Compiles the kernel: `python -m netsim.backends.native.build [--to FOLDER]`.
 
-One unit a pair of instruction set and scalar type, several at a time, linked into one library. The
-compiler is Zig's, from the package `ziglang`, if that is installed; else the system's.
+It compiles one unit for each pair of instruction set and scalar type, several at a time, and links
+them into one library. The compiler is the one named in `CXX`, else Zig's from the package
+`ziglang`, else g++ or clang++.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from typing import NamedTuple
 HERE = Path(__file__).parent
 SOURCES = HERE / "src"
 ACTIVATIONS = sorted((SOURCES / "activations").glob("*.h"))
-"""A file an activation; its place in this list is its number in the kernel."""
+"""One file per activation; its place in this list is its number in the kernel."""
 
 FLAGS = (
     *("-std=c++17", "-O2", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math"),

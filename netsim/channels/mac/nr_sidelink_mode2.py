@@ -54,7 +54,8 @@ class NrSidelinkMode2(Mac):
     candidate_share : float
         Least share of all candidates to choose from. Source: 3GPP TS 38.214, 8.1.4.
     keep_probability : float
-        With which a resource is kept when its counter has run out; the standard has 0 to .8.
+        Probability that a sender keeps a resource when its counter has run out; the standard has 0
+        to .8.
     reselect_after_s : float
         After so long without sending a resource is given up.
     """

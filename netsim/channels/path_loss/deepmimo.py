@@ -48,7 +48,7 @@ class DeepMimoGains(PathLossFromFile):
         The sum of the paths' powers; or the power over the radio's bandwidth with the phases as
         traced, beside `fading.kind = "none"`.
     scene_s : float
-        How long each of several scenes holds [s].
+        Duration of each of several scenes [s].
     """
 
     kind: Literal["deepmimo"] = "deepmimo"

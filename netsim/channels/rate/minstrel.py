@@ -31,7 +31,7 @@ class Minstrel(Rate):
     Attributes
     ----------
     window_s : float
-        How often the shares are updated [s].
+        Time between two updates of the shares [s].
     kept : float
         Weight of the mean so far against that of a window.
     trials : int

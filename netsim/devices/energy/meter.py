@@ -260,7 +260,7 @@ class EnergyMeter:
             self._count(node, self._receiving_w, from_ns, to_ns, heard_ns, Does.OVERHEAR)
 
     def carried(self, src: int, to: Sequence[int], receivers: Sequence[int], bits: int) -> None:
-        """A node has sent a number of bits.
+        """Count bits that a node has sent.
 
         Parameters
         ----------
@@ -281,7 +281,7 @@ class EnergyMeter:
             self.hears(node, bits)
 
     def hears(self, node: int, bits: int) -> None:
-        """A node has received a number of bits, headers and repetitions included."""
+        """Count bits that a node has received, with headers and repetitions."""
         self._take(node, self._radio_loads, self._radio.received_j(bits))
 
     def computed(self, node: int, steps: float, from_ns: int, to_ns: int) -> None:
@@ -468,7 +468,7 @@ class EnergyMeter:
         return Battery(joules, self._standing_w * on, self._saved_w * on, rhythm)
 
     def switched(self, node: int, on: bool) -> None:
-        """A node has been switched on or off: it draws standing power, or none.
+        """Switch a node on or off: it then draws standing power, or none.
 
         Off, its radio draws nothing more, and its processor nothing if its battery is empty.
         """

@@ -70,7 +70,7 @@ class Pace:
         return time.monotonic() < self._due_s
 
     def written(self, cost_s: float) -> None:
-        """A checkpoint has been written, which took `cost_s`."""
+        """Note that a checkpoint was written in `cost_s` [s]."""
         now_s = time.monotonic()
         self._is_first = False
         lost_s = min(MOST_S, SHARE_LOST * (now_s - self._began_s))

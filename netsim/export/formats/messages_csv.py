@@ -13,7 +13,7 @@ SUFFIX = ".messages.csv"
 
 
 def write_run(folder: Path, path: Path) -> None:
-    """Write a row a message and receiver."""
+    """Write one row per message and receiver."""
     batches = _messages.batches(folder)
     first = next(batches)
     with pyarrow.csv.CSVWriter(path, _messages.SCHEMA) as file:

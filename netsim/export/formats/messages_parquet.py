@@ -10,7 +10,7 @@ SUFFIX = ".messages.parquet"
 
 
 def write_run(folder: Path, path: Path) -> None:
-    """Write a row a message and receiver."""
+    """Write one row per message and receiver."""
     batches = _messages.batches(folder)
     first = next(batches)
     with pyarrow.parquet.ParquetWriter(path, _messages.SCHEMA) as file:

@@ -110,7 +110,7 @@ class NonCoherent:
         return sum(tx.src == src for tx in self._waiting)
 
     def withdraw(self, src: int, kind: type) -> int:
-        """End, as `withdrawn`, a node's energies of a class that wait; how many.
+        """End a node's waiting energies of a class as `withdrawn`, and return their number.
 
         Parameters
         ----------

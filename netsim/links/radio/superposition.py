@@ -222,7 +222,7 @@ class Superposition:
         return len(self._of(src, object)) + self._energies.waiting(src)
 
     def withdraw(self, src: int, kind: type) -> int:
-        """End, as `withdrawn`, a node's rows of a class that wait; how many.
+        """End a node's waiting rows of a class as `withdrawn`, and return their number.
 
         Parameters
         ----------

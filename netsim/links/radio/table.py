@@ -1,7 +1,7 @@
-"""The `[radio]` table: what a scenario says about the air.
+"""The `[radio]` table of a scenario.
 
 Power budget, path loss, shadowing, fading, rate, packet errors, retransmission and discovery.
-`netsim.links.radio.link` puts it to work.
+`netsim.links.radio.link` plays it.
 """
 
 from collections.abc import Mapping
@@ -30,92 +30,93 @@ from netsim.units import BOLTZMANN_J_PER_K, NS_PER_S, db_to_linear, w_to_dbm
 
 
 class Radio(Table):
-    """One half-duplex radio a node; who may send when, and what that does to others, says `mac`.
+    """One half-duplex radio for each node; `mac` decides which of them may send at a time.
 
-    SNR is received power over k T0 B NF, linear, over the bandwidth, instantaneous unless it is
-    called mean.
+    SNR is received power over the noise power k T0 B NF, a linear ratio, instantaneous unless it
+    is called mean.
 
     Attributes
     ----------
     preset
-        Radios by name: what this table does not say itself is as the preset has it.
+        Radio standard by name: it sets every key of this table that the scenario does not set.
     carrier_hz
         Carrier frequency: path loss and Doppler shift follow from it.
     bandwidth_hz
-        Bandwidth B of a message: noise power is in proportion to it, and so are adaptive rates.
+        Bandwidth B of a message: noise power and adaptive rates are proportional to it.
     tx_power_dbm
         Transmit power of each node.
     noise_figure_db
-        NF, how much noisier than an ideal one a receiver is.
+        NF, the noise of a receiver over that of an ideal one.
     noise_temperature_k
         T0 of the noise power k T0 B NF; 290 K is the standard temperature. Source: Friis, Proc. IRE
         1944.
     mean_snr_db
-        Mean SNR of every pair with `placement = "iid_links"`; where nodes have places it follows
-        from them.
+        Mean SNR of every pair with `placement = "iid_links"`; where nodes have positions, the path
+        loss gives it.
     threshold_db
-        SNR from which on a node is reachable, and which `packet_error = "outage"` decodes.
+        Least SNR at which a node is reachable, and at which `packet_error = "outage"` decodes.
     sensitivity_dbm
-        Received power below which a signal is not noticed, fading included, interference not: it is
-        not received, and no carrier is sensed. Absent: every signal is noticed.
+        Received power, with fading and without interference, below which a radio neither receives
+        a signal nor senses a carrier. Absent: it notices every signal.
     reachable
-        How many other nodes one reaches on average: the threshold or the transmit power is set so
-        that it holds. Absent: `threshold_db` and `tx_power_dbm` as they are.
+        Mean number of other nodes that a node reaches: netsim sets the threshold or the transmit
+        power accordingly. Absent: `threshold_db` and `tx_power_dbm` hold as they are.
     calibrate
-        What `reachable` sets: the threshold or the transmit power.
+        Key that `reachable` sets: `threshold_db` ("threshold") or `tx_power_dbm` ("power").
     packet_payload_bytes
-        Payload of a packet: messages are cut into packets of at most so much. 1448 is what IPv4 and
+        Greatest payload of a packet; the link cuts messages into packets. 1448 is what IPv4 and
         TCP with timestamps leave of 1500.
     packet_header_bytes
-        Header that each packet is sent with.
+        Header of each packet, sent in addition to its payload.
     attempt_overhead_s
-        Time that each attempt at a packet takes beside its bits: preamble, gaps, a mean backoff,
-        its acknowledgement.
+        Time that each attempt at a packet takes in addition to its bits: preamble, gaps, a mean
+        backoff, its acknowledgement.
     control_bits
         Size of a message without values, such as a request or a probe.
     ttl_s
-        Longest time from sending to arrival: a message that takes longer has expired. Absent: none
-        does.
+        Longest time from sending to arrival: a message that takes longer expires (outcome
+        `deadline`). Absent: no message expires.
     queue_limit
-        How many messages wait at a sender at most; one more is refused (`busy`). Absent: any
-        number.
+        Most messages that wait at a sender; one more is refused (`busy`). Absent: no limit.
     propagation_delay
-        Whether a message arrives distance / c after it was sent; otherwise at once.
+        Whether propagation over a distance d takes d / c; otherwise it takes no time.
     fidelity
-        How closely messages are played: each is sampled as a whole ("message"), or every attempt is
-        an event ("packet": slow, with the same distribution), and with `mac.kind = "csma"` every
-        frame and backoff. "auto": "packet" with `mac.kind = "csma"` and up to 100 nodes where some
-        senders are hidden from each other at a receiver that both reach, or packets last about as
-        long as a fade, else "message".
+        Level of detail: netsim samples each message as a whole ("message"), or plays every attempt
+        as an event ("packet": slow, with the same distribution), with `mac.kind = "csma"` also
+        every frame and backoff. "auto": "packet" with `mac.kind = "csma"` and up to 100 nodes if
+        some senders are hidden from each other at a receiver that both reach, notice each other
+        later than within a slot, or send packets that last about as long as a fade; otherwise
+        "message".
     discovery
-        How a node learns who is reachable: for nothing ("oracle"), or by a broadcast of
-        `control_bits` that others answer ("probe").
+        Way in which a node learns which nodes are reachable: without cost ("oracle"), or by a
+        broadcast of `control_bits` that others answer ("probe").
     probe_window_s
-        How long a node that probes waits for answers.
+        Time for which a node that probes waits for answers.
     path_loss
-        How much power is lost over a distance, on average.
+        Mean loss of power over a distance.
     shadowing
-        How obstacles change the path loss of a pair.
+        Change of a pair's path loss by obstacles.
     power
-        With how much of `tx_power_dbm` a node sends; who is reachable is judged by all of it.
+        Transmit power of each message, at most `tx_power_dbm`; reachability is judged at
+        `tx_power_dbm`.
     fading
-        How the received power varies around its mean over time.
+        Variation of the received power around its mean over time.
     rate
-        How many bits a second are sent.
+        Bit rate of a message.
     packet_error
-        With which probability an attempt at a packet is lost at an SNR.
+        Probability that an attempt at a packet is lost at an SNR.
     arq
-        What a sender does about lost packets.
+        Reaction of a sender to lost packets.
     broadcast
-        What a sender does about receivers that lack something of a broadcast.
+        Reaction of a sender to receivers that lack packets of a broadcast.
     mac
-        Who may send when, and what senders do to each other.
+        Medium access: nodes that may send at a time, and their effect on each other.
     routing
-        Whether unicasts go by relays to nodes out of reach, and by which way.
+        Relaying of unicasts to nodes out of reach, and choice of the route.
     sleep
-        When radios sleep; what is sent to one meanwhile is lost.
+        Sleep of radios; messages to a radio that sleeps are lost.
     bursts
-        Losses that come in bursts, whatever the SNR. Absent: there are none.
+        Losses in bursts, whatever the SNR. Absent: there are none.
     """
 
     preset: choice("netsim.channels.presets") = {"kind": "none"}  # type: ignore[valid-type]

@@ -15,7 +15,7 @@ class EqualPolicy(Policy):
     kind: Literal["equal"] = "equal"
 
     def choose(self, decision: Decision) -> Any:
-        """As of the base class."""
+        """Return an action; see the base class."""
         if not isinstance(decision.action, Shares):
             raise UnsuitableError(
                 f'policy kind = "equal": has no shares among {type(decision.action).__name__}; '

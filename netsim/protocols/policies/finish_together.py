@@ -68,7 +68,7 @@ class FinishTogetherPolicy(Policy):
     before: str | None = None
 
     def choose(self, decision: Decision) -> Any:
-        """As of the base class."""
+        """Return an action; see the base class."""
         space, told = decision.action, decision.observation
         if not isinstance(space, Shares):
             raise UnsuitableError(

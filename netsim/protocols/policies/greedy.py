@@ -26,7 +26,7 @@ class GreedyPolicy(Policy):
     lowest: bool = False
 
     def choose(self, decision: Decision) -> Any:
-        """As of the base class; of equals the lower number is chosen."""
+        """Return the action of the best observation; of equals the lower number."""
         space = decision.action
         if not isinstance(space, Choice | Best | Subset | Shares):
             raise UnsuitableError(

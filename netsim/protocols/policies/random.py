@@ -17,7 +17,7 @@ class RandomPolicy(Policy):
     kind: Literal["random"] = "random"
 
     def choose(self, decision: Decision) -> Any:
-        """As of the base class."""
+        """Return an action; see the base class."""
         space, draw = decision.action, decision.draw
         if isinstance(space, Choice):
             return int(draw(1)[0] * space.n)

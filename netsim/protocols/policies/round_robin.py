@@ -15,7 +15,7 @@ class RoundRobinPolicy(Policy):
     kind: Literal["round_robin"] = "round_robin"
 
     def choose(self, decision: Decision) -> Any:
-        """As of the base class."""
+        """Return an action; see the base class."""
         space, count = decision.action, decision.count
         if isinstance(space, Choice):
             return count % space.n

@@ -1,4 +1,4 @@
-"""Formats of a line a link or a node: CAIDA, DIMACS, adjacency lists, maps of Rocketfuel.
+"""Formats with one line per link or node: CAIDA, DIMACS, adjacency lists, maps of Rocketfuel.
 
 Unlike an edge list, each begins with what no other does.
 """

@@ -45,7 +45,7 @@ def work_ends(messages: Any, wakes: Any, nodes: Any) -> Any:
     Returns
     -------
     pandas.DataFrame
-        In s: a row a round, a column a node but for servers, which work when others have.
+        In s: one row per round, one column per node but for servers, which work when others have.
     """
     starts = wakes[wakes.what == "woke"].groupby("count").t_s.min().sort_values()
     jobs = wakes[(wakes.what == "job") & (wakes.t_s >= starts.min())]

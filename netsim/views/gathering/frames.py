@@ -55,7 +55,7 @@ def table(runs: Sequence[RunFolder], name: str) -> pd.DataFrame:
 
 
 def nodes(runs: Sequence[RunFolder]) -> pd.DataFrame:
-    """Return the table of nodes: a row a node of each world.
+    """Return the table of nodes: one row per node of each world.
 
     Algorithms of one scenario have the same nodes, which stand there once.
 
@@ -82,7 +82,7 @@ def nodes(runs: Sequence[RunFolder]) -> pd.DataFrame:
 
 
 def summary(runs: Sequence[RunFolder]) -> pd.DataFrame:
-    """Return the measures of runs: a row a run, a column a measure that any of them has.
+    """Return the measures of runs: one row per run, one column per measure that any of them has.
 
     The measure that they are judged by is always there, nan where models were not finite.
 
@@ -119,7 +119,7 @@ def shown(runs: Sequence[RunFolder], gather: Callable[[RunFolder], Shown]) -> pd
 
 
 def curves(runs: Sequence[RunFolder], metric: str) -> pd.DataFrame:
-    """Return a metric over time, a row a run and evaluation at which all its nodes had a model.
+    """Return a metric over time, one row per run and evaluation at which all its nodes had a model.
 
     Returns
     -------
@@ -205,10 +205,10 @@ class Comparison:
     ----------
     metric : str
     by_node : pandas.DataFrame
-        A row a pair: the runs' labels, `node`, `t_s` [s], `value`, `other` and
+        One row per pair: the runs' labels, `node`, `t_s` [s], `value`, `other` and
         `diff` = value - other.
     by_algorithm : pandas.DataFrame
-        A row a pair of algorithms (of a sweep, at each point), over its nodes and seeds: `t_s` [s],
+        One row per pair of algorithms (in a sweep, at each point), over nodes and seeds: `t_s` [s],
         the last evaluation that both runs of a pair have (the earliest of these where they differ);
         means of `value`, `other` and `diff` then; `diff_low` and `diff_high`, the 95 % interval
         over seeds (NaN for one seed); `std_nodes`, the standard deviation of `diff` over nodes,

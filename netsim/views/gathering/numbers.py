@@ -41,7 +41,7 @@ def _plain(value: Any) -> Any:
 
 
 def tidy(rows: Sequence[Row]) -> Table:
-    """Rows that have the same cells as a table, a column a name; at least one."""
+    """Rows that have the same cells as a table, one column per name; at least one."""
     return {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
 

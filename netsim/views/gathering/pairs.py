@@ -45,7 +45,7 @@ def sums(
 def tidy(
     row: str, column: str, block: int, **cells: NDArray[np.float64]
 ) -> dict[str, NDArray[Any]]:
-    """Matrices as columns of one table, a row a cell that any of them has a number in.
+    """Matrices as columns of one table, one row per cell that any of them has a number in.
 
     Parameters
     ----------

@@ -187,7 +187,7 @@ class Receivers:
         self._serial = serial
 
     def of_unicast(self, tx: Transmission, begins_ns: int) -> Reception:
-        """The reception of a unicast; whether its receiver's radio is free was asked before."""
+        """Reception of a unicast whose receiver's radio is known to be free."""
         reception = Reception(tx, self._next_serial(tx), OFF if tx.dst in self._off else None)
         if self._rhythms:
             reception.wakes_ns = self._wakes_ns(tx, begins_ns)

@@ -63,7 +63,7 @@ class Cells:
         self._touched: dict[Flight, None] = {}
 
     def goes_on_from(self, before: Cells) -> bool:
-        """Take over the flights on the air from what kept them; False if they must join anew."""
+        """Take over the flights on the air; return False if they must join again."""
         self._pools, self._fair = before._pools, before._fair
         self._due, self._touched = before._due, before._touched
         for (base_station, uplink), allocation in before._allocated.items():

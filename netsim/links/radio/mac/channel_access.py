@@ -41,7 +41,7 @@ def interference_of(
     listens: bool,
     warnings: RunWarnings,
 ) -> Interference | Cells | None:
-    """Return the rule of what flights do to each other.
+    """Return the rule by which flights affect each other.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def leave_slots(
     recorder: Recorder,
     now_ns: int,
 ) -> None:
-    """Let flights on the air go on without slots where a new rule has none.
+    """Let flights on the air continue without slots if the new rule has none.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ class Rejoined:
             joined.append(flight)
 
     def settle(self, now_ns: int) -> Changed:
-        """All flights that meet others than before; see `Interference.settle`."""
+        """Return all flights whose interferers have changed; see `Interference.settle`."""
         at_once, after = ([], []) if self._medium is None else self._medium.settle(now_ns)
         for flight, (medium, rises) in self._before.items():
             now = [one.rise for one in flight.receptions]

@@ -505,7 +505,7 @@ class Contention(Interference):
         return self._lost_to(at, reception, loudness, now_ns)
 
     def _set_medium(self, flight: Flight) -> bool:
-        """Set the medium of a flight and its receptions; whether it differs from what they met."""
+        """Set the medium of a flight and its receptions; return whether it has changed."""
         sender, access = self._found[flight]
         old, frame_ns = flight.medium, sender.frame_s * NS_PER_S
         losses = self._in_all(flight, access.losses)

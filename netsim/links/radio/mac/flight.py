@@ -506,12 +506,12 @@ class Flight:
             reception.medium = ALONE
 
     def set_first_attempt(self, held: bool = False) -> None:
-        """Let the leg begin where its first attempt, made at once, ends when it has to.
+        """Set the start of the leg by its first attempt, which begins at once.
 
         Parameters
         ----------
         held : bool
-            Whether that attempt stands, so that the leg begins with the next one.
+            Whether the result of that attempt is final, so that the leg begins with the next one.
         """
         attempt_ns = self.at_once_frame_ns + self.medium.wait_ns
         self.at_once_stretch = attempt_ns / max(1, self.at_once_ends_ns - self.begins_ns)

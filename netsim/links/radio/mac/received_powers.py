@@ -127,7 +127,10 @@ class ReceivedPowers:
         return column, first
 
     def remove(self, flight: Flight) -> list[Reception]:
-        """Remove a flight; those that it interfered with may be stale then. Its receptions."""
+        """Remove a flight and return its receptions.
+
+        The interference of others that it disturbed may then be outdated.
+        """
         self.shift(flight)
         column, rows = self.column.pop(flight), len(self.receptions)
         if self.apart:

@@ -204,7 +204,7 @@ class Receivers:
     # -- frames ----------------------------------------------------------------------------------
 
     def arrives(self, frame: Frame, now_ns: int) -> None:
-        """A frame begins to arrive everywhere."""
+        """Let a frame begin to arrive everywhere."""
         if self._locks:
             self._close_pieces(frame, now_ns)
             for node, lock in self._locks.items():
@@ -228,7 +228,7 @@ class Receivers:
                 frame.listeners.append(node)
 
     def leaves(self, frame: Frame, now_ns: int) -> dict[int, bool]:
-        """A frame ends everywhere.
+        """Let a frame end everywhere.
 
         Parameters
         ----------

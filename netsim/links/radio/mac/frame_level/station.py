@@ -199,7 +199,7 @@ class Contention:
 
 
 class Medium:
-    """The air.
+    """The medium that all stations share, at frame level.
 
     Parameters
     ----------
@@ -438,7 +438,7 @@ class Station:
             self._send(frame)
 
     def goes_on(self, frame: Frame) -> None:
-        """Its own frame has ended everywhere: wait for the answer, if there will be one."""
+        """Wait for the answer, if any, to its own frame, which has ended everywhere."""
         if frame.kind == RTS or (frame is self._data and frame.nav_ns):
             self._asked, self._overdue = frame, False
             ends_ns = frame.begins_ns + frame.duration_ns
@@ -483,7 +483,7 @@ class Station:
     # -- what the medium tells -------------------------------------------------------------------
 
     def stops_sending(self, frame: Frame) -> None:
-        """Its own frame has ended."""
+        """Stop sending: its own frame has ended."""
         if self._sending is frame:
             self._sending = None
             self._receivers.drop(self.node)
