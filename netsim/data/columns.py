@@ -225,12 +225,13 @@ def pictures(
         try:
             with Image.open(io.BytesIO(encoded[0]), formats=files.FORMATS) as first:
                 width, height = first.size
-                given = (1 if first.mode in ("1", "L", "I;16", "LA") else 3), height, width
+                given = (1 if first.mode in files.GREY else 3), height, width
         except Exception as error:  # a decoder raises what it likes
             raise source.wrong("input", name, "the image in row 0 can't be decoded") from error
     kind = pa.struct([("bytes", pa.binary())])
     whole = pa.table({name: pa.array([{"bytes": one} for one in encoded], kind)})
-    found, _ = files.images(whole, name, given, Path(source.name), rescaled=shape is not None)
+    said = shape is not None
+    found, _ = files.images(whole, name, given, Path(source.name), rescaled=said, greyed=said)
     return found
 
 

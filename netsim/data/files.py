@@ -367,8 +367,12 @@ def images(
     shape: tuple[int, int, int],
     file: Path,
     rescaled: bool = False,
+    greyed: bool = True,
 ) -> tuple[NDArray[np.uint8], str]:
     """Decode an image column, a struct with the encoded file in `bytes`.
+
+    Pixels are those of the file: what 8 bits a channel can't hold, and what a decoder leaves out
+    in silence (transparency, further frames), is refused.
 
     Parameters
     ----------
@@ -380,6 +384,9 @@ def images(
         For the message.
     rescaled : bool
         Scale images of other sizes (bilinear) instead of refusing them.
+    greyed : bool
+        Whether images in colour become grey ones where `shape` has one channel; else they are
+        refused.
 
     Returns
     -------
@@ -390,7 +397,7 @@ def images(
     Raises
     ------
     DataError
-        If an image can't be decoded or has another size.
+        If an image can't be decoded, has another size, or holds what would be lost.
     """
     channels, height, width = shape
     x = np.empty((table.num_rows, height, width, channels), dtype=np.uint8)
@@ -406,26 +413,64 @@ def images(
                 with Image.open(io.BytesIO(cell.as_py()), formats=FORMATS) as opened:
                     encoding = encoding or str(opened.format)
                     _require_size(opened.size, None if rescaled else (width, height))
+                    _require_exact(opened, greyed or channels > 1)
                     image = opened.convert("L" if channels == 1 else "RGB")
                 if rescaled:
                     image = image.resize((width, height), Image.Resampling.BILINEAR)
                 pixels = np.asarray(image)
-            except _SizeError as error:
-                raise DataError(f"{file}: row {row} is {error}") from None
+            except _ImageError as error:
+                raise DataError(f"{file}: row {row} {error}") from None
             except Exception as error:  # a decoder raises what it likes
                 raise DataError(f"{file}: the image in row {row} can't be decoded") from error
             x[row] = pixels.reshape(height, width, channels)
     return np.ascontiguousarray(x.transpose(0, 3, 1, 2)), encoding
 
 
-class _SizeError(ValueError):
-    """An image has a size that is not read; says which, and which is."""
+GREY = ("1", "L", "LA")
+"""Modes of Pillow that have no colour and at most 8 bits."""
+
+
+class _ImageError(ValueError):
+    """An image is not read; says what it is, and what is read."""
+
+
+def _require_exact(opened: Image.Image, is_colour_kept: bool) -> None:
+    """Raise _ImageError if 8 bits a channel, grey or RGB, do not hold all of an image.
+
+    Parameters
+    ----------
+    opened : PIL.Image.Image
+    is_colour_kept : bool
+        Whether an image in colour is read, else only grey ones are.
+    """
+    if opened.mode == "F" or opened.mode.startswith("I"):
+        bits = "16" if ";16" in opened.mode else "32"
+        raise _ImageError(
+            f"has {bits} bits a pixel, and images have 8; scale its values to 0 to 255, or give "
+            "lists of numbers"
+        )
+    frames = getattr(opened, "n_frames", 1)
+    if frames > 1:
+        raise _ImageError(f"has {frames} frames, and images have one; write one a row")
+    if opened.has_transparency_data:
+        alpha = opened.convert("RGBA").getchannel("A")
+        if alpha.getextrema() != (255, 255):
+            raise _ImageError(
+                "has transparent pixels, whose colours nobody sees; put it on a background"
+            )
+    if not is_colour_kept and opened.mode not in GREY:
+        red, green, blue = map(np.asarray, opened.convert("RGB").split())
+        if (red != green).any() or (red != blue).any():
+            raise _ImageError(
+                "is in colour, and the first image is grey; set image_shape, whose first number "
+                "says for all: 1 for grey, 3 for colours"
+            )
 
 
 def _require_size(size: tuple[int, int], wanted: tuple[int, int] | None) -> None:
-    """Raise _SizeError, before an image is decoded, if (width, height) is not that wanted."""
+    """Raise _ImageError, before an image is decoded, if (width, height) is not that wanted."""
     width, height = size
     if wanted is None and width * height > _MOST_PIXELS:
-        raise _SizeError(f"{height} x {width}, more than {_MOST_PIXELS:,} pixels")
+        raise _ImageError(f"is {height} x {width}, more than {_MOST_PIXELS:,} pixels")
     if wanted is not None and size != wanted:
-        raise _SizeError(f"{height} x {width}, not {wanted[1]} x {wanted[0]} pixels")
+        raise _ImageError(f"is {height} x {width}, not {wanted[1]} x {wanted[0]} pixels")

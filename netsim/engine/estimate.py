@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any
@@ -13,8 +13,9 @@ import torch
 from torch import Tensor
 
 from netsim.backends.ways import Ways
-from netsim.engine import rates
 from netsim.engine.actors.opening import homes_of
+from netsim.engine.backend_assembly import open_backend
+from netsim.engine.job_times import JobTimes
 from netsim.engine.progress import Progress
 from netsim.engine.simulation import Simulation
 from netsim.errors import NetsimError, ScenarioError
@@ -23,7 +24,7 @@ from netsim.learning.jobs import Job
 from netsim.learning.minibatches import Rows
 from netsim.learning.refs import Cell, Ref
 from netsim.learning.shards import Shards
-from netsim.scenario.tables import AlgorithmEntry, Scenario
+from netsim.scenario.tables import AlgorithmEntry
 from netsim.world.builder import World
 
 LEVEL_S = 0.003
@@ -36,7 +37,7 @@ BYTES_PER_S = 5e8
 """Speed at which rows go from actor to actor through Ray's object store, copies included."""
 
 NETWORK_S = 20.0
-"""Wall time for which the network is played at most; what follows is taken to go on alike."""
+"""Processor time for which the network is played at most; the rest is taken to go on alike."""
 
 
 class _Uncounted(Exception):  # noqa: N818 - ends the counting, and is no error
@@ -79,22 +80,15 @@ class Counting:
     homes : sequence of int
         The actor of each node.
     shards : Shards
-    step_s, sample_s : mapping of int to float
-        Of a local step and of one sample's outputs on one core, by the id of a layout.
+    times : JobTimes
+        Of jobs on one core.
     """
 
     name = "none"
 
-    def __init__(
-        self,
-        homes: Sequence[int],
-        shards: Shards,
-        step_s: Mapping[int, float],
-        sample_s: Mapping[int, float],
-    ) -> None:
+    def __init__(self, homes: Sequence[int], shards: Shards, times: JobTimes) -> None:
         self.divergences, self.one_by_one, self.ways = Divergences(), dict[str, str](), Ways()
-        self._homes, self._shards = homes, shards
-        self._step_s, self._sample_s = step_s, sample_s
+        self._homes, self._times = homes, times
         self._item_bytes = shards.x.element_size() if shards.x.is_floating_point() else 4
         self.counted = Counted(rows_bytes=[0] * (max(homes) + 1))
         self._live: Counter[int] = Counter()
@@ -103,11 +97,14 @@ class Counting:
 
     def execute(self, jobs: Sequence[Job[Any]]) -> int:
         """Count jobs of one level; see `netsim.learning.scheduler.Backend`."""
-        began_s, own, found = time.perf_counter(), defaultdict[int, float](float), self.counted
+        began_s, own, found = time.process_time(), defaultdict[int, float](float), self.counted
+        self._times.know(jobs)
         moved = set[tuple[int, Cell]]()  # once a level, however many nodes use it there
         for job in jobs:
             home = self._homes[job.node]
-            own[home] += self._seconds(job)
+            own[home] += self._times.seconds(job)
+            batches = getattr(job.work, "batches", None)
+            found.steps += 0 if batches is None else batches.steps
             for ref in job.inputs:
                 source = ref.cell.slab
                 if isinstance(source, _Ones) and source.actor != home:
@@ -120,40 +117,21 @@ class Counting:
         found.jobs += len(jobs)
         found.busiest_s += max(own.values(), default=0.0)
         found.alone_s += sum(own.values())
-        self.spent_s += time.perf_counter() - began_s
+        self.spent_s += time.process_time() - began_s
         return 1
 
     def predictions(self, asked: Sequence[tuple[Ref, Rows]]) -> list[Tensor]:
         """Ones in place of outputs; see `netsim.learning.scheduler.Backend`."""
-        own, results = defaultdict[int, float](float), []
+        began_s, own, results = time.process_time(), defaultdict[int, float](float), []
         for ref, rows in asked:
             layout = ref.architecture
             assert layout is not None
-            seconds = len(rows) * self._sample_s[id(layout)]
-            own[self._homes[ref.owner]] += seconds
+            own[self._homes[ref.owner]] += len(rows) * self._times.of_sample(layout)
             results.append(torch.ones(len(rows), layout.num_outputs))
         self.counted.busiest_s += max(own.values(), default=0.0)
         self.counted.alone_s += sum(own.values())
+        self.spent_s += time.process_time() - began_s
         return results
-
-    def _seconds(self, job: Job[Any]) -> float:
-        """About what a job takes on one core."""
-        work, layout = job.work, job.inputs[0].architecture if job.inputs else None
-        if layout is None:
-            return 0.0
-        batches, batch = getattr(work, "batches", None), getattr(work, "batch", None)
-        if batches is not None:
-            self.counted.steps += batches.steps
-            return float(batches.steps * self._step_s[id(layout)])
-        models = sum(1 for ref in job.inputs if ref.architecture is not None)
-        if batch is not None:
-            samples = models * self._shards.batch_size
-        elif hasattr(work, "shard"):
-            split = getattr(work, "split", "validation")
-            samples = models * len(self._shards.split_rows(work.shard, split))
-        else:
-            return 0.0
-        return float(samples * self._sample_s[id(layout)])
 
     def _hold(self, cell: Cell, home: int) -> None:
         size = prod(cell.shape)
@@ -208,6 +186,8 @@ class Estimate:
     jobs, steps : float
     part : float
         Share of the horizon that was played to find out.
+    untimed : tuple of str
+        Jobs that failed with ones in place of values, and count as no time.
     """
 
     alone_s: float
@@ -221,6 +201,7 @@ class Estimate:
     jobs: float
     steps: float
     part: float
+    untimed: tuple[str, ...] = ()
 
 
 def estimated(
@@ -237,7 +218,7 @@ def estimated(
     entry : AlgorithmEntry
     actors : int
     network_s : float
-        Wall time for which the network is played at most [s].
+        Processor time for which the network is played at most [s].
 
     Raises
     ------
@@ -245,15 +226,15 @@ def estimated(
         If the course of the method can't go on without values.
     """
     scenario = world.scenario
-    step_s, sample_s = _costs(world, entry)
     homes = homes_of([a.num_values for a in world.architectures], actors)
     shards = world.shards.in_batches_of(scenario.training_of(entry).batch_size)
-    backend = Counting(homes, shards, step_s, sample_s)
-    began_s, reached = time.perf_counter(), [0.0]
+    times = JobTimes(open_backend(world, shards)[0], shards, world)
+    backend = Counting(homes, shards, times)
+    began_s, reached = time.process_time(), [0.0]
 
     def enough(progress: Progress) -> None:
         reached[0] = progress.virtual_s
-        if time.perf_counter() - began_s > network_s:
+        if time.process_time() - began_s - backend.spent_s > network_s:
             raise _Uncounted
 
     simulation = Simulation(world, entry, None, False, enough, backend=backend)
@@ -266,7 +247,7 @@ def estimated(
         raise ScenarioError(
             f"{entry.name}: its course depends on values that are not computed here: {error}"
         ) from error
-    loop_s = time.perf_counter() - began_s - backend.spent_s
+    loop_s = time.process_time() - began_s - backend.spent_s
     found, part = backend.counted, reached[0] / scenario.horizon_s
     if part <= 0.0:
         raise ScenarioError(
@@ -290,18 +271,5 @@ def estimated(
         found.jobs / part,
         found.steps / part,
         part,
+        tuple(sorted(times.untimed)),
     )
-
-
-def _costs(world: World, entry: AlgorithmEntry) -> tuple[dict[int, float], dict[int, float]]:
-    """Seconds of a local step and of a sample's outputs on one core, by the id of a layout."""
-    scenario: Scenario = world.scenario.model_copy(update={"algorithm": (entry,)})
-    device = scenario.run.device
-    step_s, sample_s = {}, {}
-    forms = {form.name: form for form in rates.forms(scenario)}
-    for layout in dict.fromkeys(world.architectures):
-        form = forms.get(layout.name) or next(iter(forms.values()))
-        measured, (step, sample) = rates.measured(form, device), rates.flops(form)
-        step_s[id(layout)] = step / measured.train
-        sample_s[id(layout)] = sample / measured.look
-    return step_s, sample_s

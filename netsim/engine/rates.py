@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from netsim.learning.flops import step_flops
 from netsim.learning.jobs import Batches
 from netsim.learning.optimizers import state_size
 from netsim.learning.refs import Cell, Ref
+from netsim.learning.tasks import Task
 from netsim.models import ModelKind
 from netsim.scenario import from_dict
 from netsim.scenario.tables import Scenario
@@ -37,12 +39,14 @@ class Form:
     outline : Outline
     batch_size : int
     optimizer : {"sgd", "adam"}
+    task : Task
     """
 
     model: ModelKind
     outline: Outline
     batch_size: int
     optimizer: str
+    task: Task
 
     @property
     def name(self) -> str:
@@ -52,8 +56,8 @@ class Form:
 
     def key(self) -> tuple[Hashable, ...]:
         """Return what tells it apart."""
-        model = self.model.model_dump_json()
-        return self.name, model, self.outline.input_shape, self.outline.num_classes, self.batch_size
+        of, model, task = self.outline, self.model.model_dump_json(), self.task.model_dump_json()
+        return self.name, model, task, of.input_shape, of.num_classes, self.batch_size
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Form) and self.key() == other.key()
@@ -64,11 +68,19 @@ class Form:
 
 @lru_cache(maxsize=64)
 def flops(form: Form) -> tuple[float, float]:
-    """Operations of a local step, its update included, and of one sample's outputs."""
-    shape, classes = form.outline.input_shape, form.outline.num_classes
-    module = form.model.build(shape, classes)
-    a = Architecture(form.name, module, torch.device("cpu"), torch.float32, classes)
-    passes = step_flops(a, shape, form.batch_size)  # two thirds of it backwards
+    """Operations of a local step, its update included, and of one sample's outputs.
+
+    Raises
+    ------
+    ScenarioError
+        If the task is one of other samples.
+    """
+    few = form.task.examples(Random(form.outline, 1, 1).load(None))
+    module = form.model.build(few.input_shape, few.num_outputs)
+    num_outputs = prod(few.output_shape)
+    a = Architecture(form.name, module, torch.device("cpu"), torch.float32, num_outputs)
+    kind = torch.int64 if few.x.dtype == np.int64 else None
+    passes = step_flops(a, few.input_shape, form.batch_size, kind)  # two thirds of it backwards
     update = 2.0 * a.num_parameters
     return passes + update, max(passes / form.batch_size / 3, 1.0)
 
@@ -79,7 +91,7 @@ def forms(scenario: Scenario) -> list[Form]:
     for entry in scenario.algorithm:
         training = scenario.training_of(entry)
         found += [
-            Form(model, outline, training.batch_size, training.optimizer)
+            Form(model, outline, training.batch_size, training.optimizer, scenario.task)
             for model in scenario.model
         ]
     return list(dict.fromkeys(found))
@@ -164,6 +176,7 @@ def _small(form: Form, device: str) -> Scenario:
             "nodes": {"count": NODES},
             "exchange": {"schedule": "rounds", "interval_s": 1.0},
             "data": {"kind": "digits"},
+            "task": form.task.model_dump(mode="json"),
             "model": form.model.model_dump(mode="json"),
             "training": {"batch_size": form.batch_size, "optimizer": form.optimizer},
             "metrics": {"common_test_samples": 1, "weights": False},
@@ -188,16 +201,18 @@ class Random:
         """Make the samples; see `DataSet.load`."""
         of, rng = self._outline, np.random.Generator(np.random.Philox(0))
         count = self._nodes * (self._each + TESTED)
+        x: Any
         if of.input_limit is None:
             x = rng.standard_normal((count, *of.input_shape), dtype=np.float32)
         else:
-            x = rng.integers(0, of.input_limit, (count, *of.input_shape)).astype(np.float32)
+            x = rng.integers(0, of.input_limit, (count, *of.input_shape))
         y = rng.integers(0, of.num_classes, count)
         rows = np.arange(count)
         names = tuple(map(str, range(of.num_classes)))
         cut = self._nodes * self._each
         train, test = rows[:cut], rows[cut:]
-        return Samples(x, y, train, test, of.num_classes, names, "random", "")
+        made = Samples(x, y, train, test, of.num_classes, names, "random", "")
+        return replace(made, input_limit=of.input_limit)
 
     def split(
         self,

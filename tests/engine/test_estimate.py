@@ -6,6 +6,7 @@ from netsim import world
 from netsim.engine import estimate
 from netsim.engine.actors import opening
 from netsim.engine.actors.opening import homes_of
+from netsim.engine.job_times import JobTimes
 from netsim.engine.simulation import Simulation
 from netsim.errors import ScenarioError
 from netsim.scenario import algorithm_files
@@ -19,12 +20,8 @@ MODULES = algorithm_files.algorithms()
 @pytest.fixture(autouse=True)
 def no_timing(monkeypatch):
     """A local step takes 1 s, the outputs of a sample 0.01 s."""
-
-    def costs(built, entry):
-        layouts = dict.fromkeys(map(id, built.architectures), 1.0)
-        return layouts, dict.fromkeys(layouts, 0.01)
-
-    monkeypatch.setattr(estimate, "_costs", costs)
+    monkeypatch.setattr(JobTimes, "_timed", lambda self, jobs: 1.0)
+    monkeypatch.setattr(JobTimes, "of_sample", lambda self, layout: 0.01)
 
 
 def of(kind, **changed):

@@ -50,7 +50,7 @@ def command(
             kinds = kinds_of(tuple(components or ()))
             draft, played = checked(scenario, changes, {}, kinds, None, False)
         worlds = runner.build_all(played, draft.path)
-        least, rows = 1.0, list[tuple[str, ...]]()
+        least, untimed, rows = 1.0, set[str](), list[tuple[str, ...]]()
         for entry in played.algorithm:
             world = worlds[entry.name]
             with (
@@ -59,6 +59,7 @@ def command(
             ):
                 found = estimated(world, world.scenario.entry(entry.name), actors, seconds)
             least = min(least, found.part)
+            untimed |= set(found.untimed)
             rows.append(
                 (
                     _time(found.alone_s),
@@ -77,8 +78,14 @@ def command(
         console.print(
             "one core: wall time in one process on one core of this machine; actors: with as many "
             "cores as actors; event loop: what no actor takes off it; moved: rows that go between "
-            "actors; an actor, all: models and samples in the fullest actor, and in one process."
+            "actors; an actor, all: models and samples in the fullest actor, and in one process. "
+            "A method that decides by values decides by ones here."
         )
+        if untimed:
+            console.print(
+                "Left out, as they fail where ones stand in for values: "
+                f"{', '.join(sorted(untimed))}."
+            )
         if played.sweep is not None:
             seeds = len(grid.seeds(played.sweep, played.seed))
             points = played.sweep.trials or len(grid.points(played.sweep))

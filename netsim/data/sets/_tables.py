@@ -202,6 +202,8 @@ class TableSet(DataSet):
         if len(names) == 1 and (columns.holds_images(kind) or pa.types.is_string(kind)):
             pixels = columns.pictures(table.take(chosen), names[0], self.image_shape, source)
             return _standard_images(pixels, trained, self.scale == "standard")
+        if self.image_shape is not None:
+            raise source.wrong("input", names[0], "has no images; leave image_shape out")
         each = [columns.numbers(table, name, "input", source) for name in names]
         x = (each[0] if len(names) == 1 else _beside(each, names, "input", source))[chosen]
         if self.tokens:

@@ -48,7 +48,7 @@ class Text(DataSet):
 
     def outline(self) -> Outline:
         """Describe the shipped text without reading it."""
-        return Outline((self.length + 1,), 1, *self.full_size, 64)
+        return Outline((self.length + 1,), 1, *self.full_size, 58)
 
     def read(self, folder: Path | None) -> Samples:
         """Read the samples from the file; called by `load`."""
