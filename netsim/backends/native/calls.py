@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import numpy as np
@@ -21,13 +22,33 @@ from netsim.backends.native.workers import Workers
 
 
 class Plans:
-    """A graph's tables for one direction: looking or learning."""
+    """A graph's tables for one direction: looking or learning.
+
+    Parameters
+    ----------
+    graph : Graph
+    lanes : int
+        Scalars of a vector.
+    learns : bool
+        Whether there is a way back.
+    plain_rows : bool
+        Whether every tensor keeps its order in a packed row.
+
+    Attributes
+    ----------
+    reads_numbers : bool
+        Whether samples are numbers of words, int64.
+    beside : dict of int to int
+        Scalars behind a table's values for passes of a loss, by the number of samples.
+    """
 
     def __init__(self, graph: Graph, lanes: int, learns: bool, plain_rows: bool) -> None:
         self.graph, self.learns, self._lanes = graph, learns, lanes
         self.packing = Packing(graph, lanes, plain_rows)
+        self.reads_numbers = graph.reads_numbers
+        self.beside: dict[int, int] = {}
         self._offsets: list[int] = []
-        self._tables: list[Table] = []
+        self.tables: list[Table] = []
         self._number: dict[int, int] = {}
         self.records: Any = None
         self.offsets: Numbers = np.zeros(1, dtype=np.int64)
@@ -43,19 +64,29 @@ class Plans:
 
     def _add(self, samples: int) -> None:
         table = Table(self.graph, self.packing, self._lanes, samples, self.learns, self._offsets)
-        self._number[samples] = len(self._tables)
-        self._tables.append(table)
+        table.beside = up(table.num_values, 16)
+        table.num_values = table.beside + self.beside.get(samples, 0)
+        self._number[samples] = len(self.tables)
+        self.tables.append(table)
         self.offsets = np.array(self._offsets or [0], dtype=np.int64)
-        self.records = (TableRecord * len(self._tables))(
+        self.records = (TableRecord * len(self.tables))(
             *(
                 TableRecord(t.ops.ctypes.data, len(t.ops), t.samples, t.id, t.num_values)
-                for t in self._tables
+                for t in self.tables
             )
         )
 
+    def table(self, samples: int) -> Table:
+        """Return the table for minibatches of one size."""
+        return self.tables[int(self.numbers(np.array([samples]))[0])]
+
+    def record_address(self, number: int) -> int:
+        """Address of a table's record, until another table is made."""
+        return ctypes.addressof(self.records[number])
+
     def room(self, numbers: Numbers) -> int:
         """Scalars of the largest of these tables."""
-        return max((self._tables[k].num_values for k in np.unique(numbers).tolist()), default=0)
+        return max((self.tables[k].num_values for k in np.unique(numbers).tolist()), default=0)
 
 
 class Run:
@@ -95,7 +126,7 @@ class Run:
         c.num_values, c.num_parameters = graph.num_values, graph.num_parameters
         c.num_jobs, c.num_samples = jobs, len(data.x)
         c.export_width = graph.export_width
-        x, wanted = data.x, torch.int64 if graph.reads_numbers else dtype
+        x, wanted = data.x, torch.int64 if plans.reads_numbers else dtype
         if x.dtype != wanted or tuple(x.shape[1:]) != input_shape:
             raise ValueError(f"samples of shape {tuple(x.shape[1:])} and type {x.dtype}")
         self._check(x)

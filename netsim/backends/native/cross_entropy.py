@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from netsim.backends.native.features import standing_in
-from netsim.backends.native.loss_trace import tensors_in
+from netsim.backends.native.loss_recorder import tensors_in
 from netsim.backends.native.trace import READS
 from netsim.backends.stacked.functional import ModelFunction
 from netsim.backends.stacked.loss_training import LossSteps

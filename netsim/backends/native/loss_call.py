@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +18,9 @@ class LossCall:
     Attributes
     ----------
     records : (programs, fields) int64
-        The programs, which point into `operations`.
-    operations : sequence of arrays
-        Held while the call runs.
+        The programs.
+    operations : sequence
+        What the programs point to; held while the call runs.
     of_step : (steps of all jobs,) int64
         Which program each step takes.
     constants : torch.Tensor
@@ -30,7 +31,7 @@ class LossCall:
     """
 
     records: NDArray[np.int64]
-    operations: Sequence[NDArray[np.int64]]
+    operations: Sequence[Any]
     of_step: NDArray[np.int64]
     constants: Tensor
     inputs: Tensor

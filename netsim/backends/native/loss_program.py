@@ -47,6 +47,9 @@ class Kind(IntEnum):
     LABELS = 4
     TARGETS = 5
     CHECK = 6
+    LAYERS = 7
+    FORWARD = 8
+    BACKWARD = 9
 
 
 class Function(IntEnum):
@@ -131,6 +134,8 @@ class _Operation:
     strides: tuple[tuple[int, ...], ...]
     real: float = 0.0
     scratch: Memory | None = None
+    stays: bool = False
+    """Whether it is needed even if nobody reads what it writes."""
 
     @property
     def written(self) -> Memory | None:
@@ -154,12 +159,16 @@ class Program:
         Scalars of its workspace, once it is finished.
     before : int
         Operations that come before the layers' way back, once it is finished.
+    spans : dict of int to (int, int)
+        Of each pass through a part of the model the first and the last operation, once it is
+        finished; without those passes that lead nowhere.
     """
 
     dtype: torch.dtype
     vector: int
     size: int = 0
     before: int = 0
+    spans: dict[int, tuple[int, int]] = field(default_factory=dict)
     _operations: list[_Operation] = field(default_factory=list)
     _after: list[_Operation] = field(default_factory=list)
     _constants: list[Tensor] = field(default_factory=list)
@@ -337,6 +346,84 @@ class Program:
             _Operation(Kind.CHECK, 0, dims, None, (labels,), strides, real=ignored)
         )
 
+    def layers(self) -> None:
+        """The forward pass of the model's layers, with the job's own parameters."""
+        self._operations.append(_Operation(Kind.LAYERS, 0, (1,) * 4, None, (), ()))
+
+    def forward(
+        self, number: int, row: Operand, shape: tuple[int, int], packed: int, stays: bool
+    ) -> tuple[Operand, Operand]:
+        """Results of a part of the model, and the packed row that its way back needs.
+
+        Parameters
+        ----------
+        number : int
+            Of the pass.
+        row : Operand
+            (P,) contiguous: parameters of the part.
+        shape : (int, int)
+            Of the results.
+        packed : int
+            Length of the packed row.
+        stays : bool
+            Whether it changes running statistics, and is needed for that alone.
+        """
+        begin = up(math.prod(shape), 16)
+        memory = Memory(Base.WORK, begin + packed)
+        out = Operand(memory, 0, shape, row_major(shape))
+        weights = Operand(memory, begin, (packed,), (1,))
+        self._operations.append(
+            _Operation(
+                Kind.FORWARD, number, (1,) * 4, out, (row, weights), ((0,) * 4,) * 3, stays=stays
+            )
+        )
+        return out, weights
+
+    def backward(self, number: int, gradient: Operand, weights: Operand, length: int) -> Operand:
+        """Gradient by the parameters of a part of the model, (length,).
+
+        Parameters
+        ----------
+        number : int
+            Of the pass.
+        gradient : Operand
+            By its results, contiguous.
+        weights : Operand
+            As `forward` has packed them.
+        length : int
+            Number of parameters.
+        """
+        out = self.new((length,))
+        room = Operand(Memory(Base.WORK, weights.shape[0]), 0, weights.shape, (1,))
+        self._operations.append(
+            _Operation(
+                Kind.BACKWARD,
+                number,
+                (1,) * 4,
+                out,
+                (gradient, weights, room),
+                ((0,) * 4,) * 4,
+            )
+        )
+        return out
+
+    def row(self, parts: Sequence[Operand]) -> Operand:
+        """Values one behind the other, (n,) contiguous: where they lie, or copied."""
+        first = parts[0]
+        at, lies = first.offset, True
+        for part in parts:
+            lies = lies and part.is_contiguous and (part.memory, part.offset) == (first.memory, at)
+            at += math.prod(part.shape)
+        if lies:
+            return Operand(first.memory, first.offset, (at - first.offset,), (1,))
+        whole = self.new((sum(math.prod(part.shape) for part in parts),))
+        at = 0
+        for part in parts:
+            place = Operand(whole.memory, at, part.shape, row_major(part.shape))
+            self.map(Function.COPY, part.shape, part, out=place)
+            at += math.prod(part.shape)
+        return whole
+
     def finish(self, kept: Sequence[Operand]) -> NDArray[np.int64]:
         """Leave out what leads nowhere, give everything its place.
 
@@ -354,11 +441,15 @@ class Program:
         wanted.update(x.memory for op in self._after for x in op.inputs)
         needed: list[_Operation] = []
         for op in reversed(self._operations):
-            if op.written is None or op.written in wanted:
+            if op.written is None or op.stays or op.written in wanted:
                 needed.append(op)
                 wanted.update(x.memory for x in op.inputs)
         needed.reverse()
         self.before = len(needed)
+        for number, op in enumerate(needed):
+            if op.kind in (Kind.FORWARD, Kind.BACKWARD):
+                first, _ = self.spans.get(op.function, (number, number))
+                self.spans[op.function] = first, number
         order = [*needed, *self._after]
         self._place(order, list(dict.fromkeys(each.memory for each in kept)))
         return np.array([_encoded(op) for op in order], dtype=np.int64)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,8 +21,10 @@ from netsim.backends.native.graph import UnsupportedError
 from netsim.backends.native.kernel import Kernel
 from netsim.backends.native.library import Library
 from netsim.backends.native.loss_call import LossCall
+from netsim.backends.native.loss_layout import Calls, Place
+from netsim.backends.native.loss_passes import Parts
 from netsim.backends.native.loss_program import Base
-from netsim.backends.native.loss_trace import Calls, Example, Followed, Place, follow
+from netsim.backends.native.loss_trace import Example, Followed, follow
 from netsim.backends.native.samples import ChangedSamples
 from netsim.backends.native.workers import Workers
 from netsim.backends.stacked.functional import ModelFunction
@@ -67,6 +70,8 @@ class OwnLoss:
         Values that are learned beside the model.
     samples : ChangedSamples or None
         How the loss changes samples, if it does.
+    moves_images : bool
+        Whether the kernel can move images as it reads them.
 
     Raises
     ------
@@ -93,12 +98,15 @@ class OwnLoss:
         self.num_learned = sum(int(np.prod(shape)) for shape in shapes)
         self._vector = library.variant(variant).vector_bytes // architecture.dtype.itemsize
         architecture.module.train(True)
-        first = follow(self._example(shards.minibatches.columns), self._vector)
+        shape = tuple(shards.x.shape[1:])
+        self._parts = Parts(self._blank, shape, self._vector)
+        columns = shards.minibatches.columns
+        first = follow(self._example(columns), self._vector, self._parts)
         like = torch.empty((), dtype=architecture.dtype)
         self._layout = first.layout
         self.kernel = Kernel(
             Together(architecture.module, self._shapes, like),
-            tuple(shards.x.shape[1:]),
+            shape,
             architecture.dtype,
             entry=Calls(first.calls, first.layout.calls),
             variant=variant,
@@ -106,6 +114,9 @@ class OwnLoss:
             workers=workers,
             plain_rows=first.reads_parameters,
         )
+        self._plans = self.kernel.training_plans
+        self._plans.reads_numbers |= self._parts.read_numbers
+        self.moves_images = self._parts.take_maps and (not first.calls or self.kernel.moves_images)
         self._first = first
         self.samples = None
         if first.is_changed:
@@ -113,6 +124,8 @@ class OwnLoss:
                 self._function, work, dict(zip(work.learn, self._shapes, strict=True)),
                 shards.scale, shards.task, architecture.dtype, self.kernel.variant,
             )  # fmt: skip
+            if first.passes and self._changed(self.samples, columns) != first.samples:
+                raise UnsupportedError("a loss that calls the model with some of its own samples")
         self._programs: dict[int, Followed] = {}
 
     def call(self, steps: Steps, taken: NDArray[np.bool_], inputs: Tensor) -> LossCall:
@@ -133,21 +146,31 @@ class OwnLoss:
         constants = [f.program.constants() for f in found]
         starts = np.cumsum([0, *(len(c) for c in constants)])
         operations = [_moved(f.operations, int(at)) for f, at in zip(found, starts, strict=False)]
+        passes = [self._passes(f) for f in found]
         records = np.array(
             [
-                (o.ctypes.data, f.program.before, len(o), f.exports, f.gradients)
-                for f, o in zip(found, operations, strict=True)
+                (o.ctypes.data, p[0].ctypes.data, f.program.before, len(o), f.exports, f.gradients)
+                for f, o, p in zip(found, operations, passes, strict=True)
             ],
             dtype=np.int64,
         )
         return LossCall(
             records,
-            operations,
+            [*operations, passes],
             of_step.astype(np.int64),
             torch.cat(constants),
             inputs,
             max(f.program.size for f in found),
         )
+
+    def _passes(self, followed: Followed) -> tuple[NDArray[np.int64], list[Any]]:
+        """Records of a program's passes, and what they point to."""
+        passes = followed.passes
+        places, scalars = self._parts.room(passes, followed.program.spans)
+        self._plans.beside[followed.samples] = scalars
+        begin = self._plans.table(followed.samples).beside
+        places = {number: begin + at for number, at in places.items()}
+        return self._parts.records(passes, places, self.kernel.packing)
 
     def samples_of(self, size: int) -> int:
         """Samples that the model is called with for a minibatch of some size."""
@@ -158,13 +181,21 @@ class OwnLoss:
         if size not in self._programs:
             module = self._architecture.module
             module.train(True)
-            found = follow(self._example(size), self._vector, self._places(), self._layout)
+            example = self._example(size)
+            found = follow(example, self._vector, self._parts, self._places(), self._layout)
             if (found.calls, found.layout) != (self._first.calls, self._first.layout):
                 raise UnsupportedError("a loss that does other things in smaller minibatches")
             if found.samples != self.samples_of(size):
                 raise UnsupportedError("a loss whose number of samples does not follow the batch")
             self._programs[size] = found
         return self._programs[size]
+
+    def _changed(self, samples: ChangedSamples, size: int) -> int:
+        """Samples that come of a minibatch of some size."""
+        batch = self._example(size).batch
+        draws = None if batch.uniforms is None else batch.uniforms[None]
+        given = [t[None] for t in self._given]
+        return samples.samples(batch.x[None], batch.y[None], draws, *given).shape[1]
 
     def _places(self) -> dict[str, Place]:
         packing = self.kernel.packing

@@ -90,9 +90,14 @@ class Passes:
         return self.graph.num_values
 
     @property
+    def training_plans(self) -> Plans:
+        """Tables of the layers where models are trained."""
+        return self._plans[True, True]
+
+    @property
     def packing(self) -> Packing:
         """Layout of a row while it is trained."""
-        return self._plans[True, True].packing
+        return self.training_plans.packing
 
     @property
     def moves_images(self) -> bool:

@@ -42,7 +42,9 @@ class Table:
     id : int
         Unique in the process and never 0.
     num_values : int
-        Scalars that the values take.
+        Scalars that the values take, those of passes beside them included.
+    beside : int
+        Where the values of passes beside these layers begin.
     """
 
     def __init__(
@@ -56,7 +58,7 @@ class Table:
     ) -> None:
         self._graph, self._packing, self._lanes = graph, packing, lanes
         self.samples, self._learns, self._offsets = samples, learns, offsets
-        self.id, self.num_values = next(_IDS), 0
+        self.id, self.num_values, self.beside = next(_IDS), 0, 0
         self._records: list[dict[str, Any]] = []
         self._shared: list[tuple[dict[str, Any], int]] = []
         self._readers: dict[int, int] = {}
@@ -216,7 +218,8 @@ class Table:
             }
             self._records.append(record)
             at += value.size
-        self._records[-1]["flags"] |= int(Flag.FINAL)
+        if self._graph.exports:
+            self._records[-1]["flags"] |= int(Flag.FINAL)
 
     def add_offsets(self, offsets: Sequence[int]) -> int:
         """Add to the kernel's table of offsets; give where they begin."""

@@ -187,8 +187,11 @@ RECORD_BYTES = (
     8 * len(SEGMENT_FIELDS),
     ctypes.sizeof(Call),
     8 * 33,
+    8 * 10,
+    8 * 6,
 )
-"""Sizes of an op, a table, a segment and a call, which the library must agree with."""
+"""Sizes of an op, a table, a segment, a call, and of a loss an operation, a pass and a program,
+which the library must agree with."""
 
 
 def encoded(records: Sequence[dict[str, Any]]) -> NDArray[np.int64]:

@@ -170,7 +170,7 @@ class NativeResources:
                 masks,
                 architecture.dtype,
                 loss.samples,
-                loss.kernel.moves_images,
+                loss.moves_images,
             )
             return NativeTraining(
                 architecture,

@@ -7,9 +7,11 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from netsim.backends.native.crop_flip import noting
 from netsim.backends.native.library import Variant
+from netsim.backends.native.loss_recorder import tensors_in
 from netsim.backends.native.loss_trace import answering
 from netsim.backends.native.views import natively
 from netsim.backends.stacked.functional import ModelFunction, over_lanes
@@ -18,6 +20,9 @@ from netsim.data.sets import Scale
 from netsim.learning.functions import fill, uniforms_of
 from netsim.learning.shards import Batch, Shards
 from netsim.learning.tasks import Task
+
+RUNS = {"__getitem__", "narrow", "split", "chunk", "tensor_split"}
+"""Functions by which a loss takes a part of a minibatch."""
 
 
 class _FoundError(Exception):
@@ -30,6 +35,29 @@ class _FoundError(Exception):
 
 def _stop(name: str, part: nn.Module, forward: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     raise _FoundError(args[0])
+
+
+class _Runs(TorchFunctionMode):
+    """Notes which samples are a run of others, of which the loss calls the model with more."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._sources: dict[int, tuple[Tensor, Tensor]] = {}
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        found = func(*args, **(kwargs or {}))
+        if getattr(func, "__name__", "") in RUNS and args and isinstance(args[0], Tensor):
+            for each in tensors_in(found):
+                self._sources[id(each)] = each, args[0]
+        return found
+
+    def whole(self, x: Tensor) -> Tensor:
+        """The samples of which some are a run."""
+        while id(x) in self._sources:
+            x = self._sources[id(x)][1]
+        return x
 
 
 class ChangedSamples:
@@ -125,10 +153,12 @@ class ChangedSamples:
     def _of_one(self, batch: Batch, given: Sequence[Tensor]) -> Tensor:
         learned = {n: torch.zeros(s, dtype=self._dtype) for n, s in self._learned.items()}
         model = self._function.model
+        runs = _Runs()
         try:
-            with answering(model, _stop), noting() as moves:
+            with answering(model, _stop), noting() as moves, runs:
                 self._function(batch, learned, *fill(self._structure, given))
         except _FoundError as found:
+            found.x = runs.whole(found.x)
             self._pad = next(
                 (
                     move.pad

@@ -202,12 +202,6 @@ def of_detached(model, batch, learned, table):
     return F.cross_entropy(model(x), batch.y)
 
 
-def without_gradient(model, batch, learned, table):
-    with torch.no_grad():
-        z = model.features(batch.x)
-    return F.cross_entropy(model.head(z), batch.y)
-
-
 def views_of_one(model, batch, learned, table):
     """Writes through one view what another reads."""
     z = model.features(batch.x)
@@ -216,7 +210,7 @@ def views_of_one(model, batch, learned, table):
     return F.cross_entropy(model.head(z), batch.y) + (room * z).mean()
 
 
-OTHERS = [reads, evaluated, of_samples, of_detached, without_gradient, views_of_one]
+OTHERS = [reads, evaluated, of_samples, of_detached, views_of_one]
 
 
 @pytest.mark.slow

@@ -221,16 +221,6 @@ spec.loader.exec_module(shipped)
 TWICE = "per_fedavg, exact and augmented"
 """Differentiates a gradient of the model, which the kernel does not."""
 
-BY_PYTORCH = {
-    "apfl",
-    "apfl augmented",
-    "fedrep, head",
-    "per_fedavg",
-    "per_fedavg, Hessian-free",
-    TWICE,
-}
-"""Call the model with other parameters than its own: PyTorch differentiates these."""
-
 
 @pytest.fixture
 def by_pytorch(monkeypatch):
@@ -264,11 +254,11 @@ def test_shipped_losses(name, build, play, assert_equal_values, by_pytorch):
     alone, native = (play(built, program, backend) for backend in ("sequential", "native"))
     assert_equal_values(alone, native)
     assert bool(native.backend.one_by_one) == (name == TWICE)
-    assert bool(by_pytorch) == (name in BY_PYTORCH - {TWICE})
+    assert not by_pytorch
     ways = native.simulation.finish(None)["engine"]["ways"]
     (loss_name,) = losses
     told = [way for subject, way in ways.items() if loss_name in subject and "PyTorch" in way]
-    assert bool(told) == (name in BY_PYTORCH)
+    assert bool(told) == (name == TWICE)
     assert all(way.partition(": ")[2] for way in told), ways
     assert ways, "no job is told of"
 

@@ -62,6 +62,7 @@ struct LossView {
 
 enum LossKind : int64_t {
   kLossMap, kLossReduce, kLossMultiply, kLossRows, kLossLabels, kLossTargets, kLossCheck,
+  kLossLayers, kLossForward, kLossBackward,
 };
 enum LossFunction : int64_t {
   kCopy, kPlus, kMinus, kTimes, kOver, kPlusTimes, kScaled, kLess, kLessEqual, kEqual, kUnequal,
@@ -76,11 +77,24 @@ struct LossOp {
   double real;
 };
 
-/* A loss on minibatches of one size: operations between the forward and the backward pass, then
+/* A part of the model that a loss calls with parameters of its own: its layers for the samples of
+   the minibatch from `first_sample` on, and the layout of its row. Its values begin at `values` of
+   the workspace's values. Each of `shared` is running statistics that it changes for the job: where
+   they lie in the job's packed row, in its own, and how many there are. */
+struct LossPass {
+  const Table* table;
+  const Segment* segments;
+  const int64_t* offsets;
+  const int64_t* shared;       // (num_shared, 3)
+  int64_t num_segments, num_parameters, export_width, first_sample, values, num_shared;
+};
+
+/* A loss on minibatches of one size: operations before the backward pass of the model's layers, then
    those that add to the gradient of parameters. The exports of the layers, and the gradients by
    them, are in its workspace. */
 struct LossProgram {
   const LossOp* ops;
+  const LossPass* passes;
   int64_t num_before, num_ops, exports, gradients;
 };
 

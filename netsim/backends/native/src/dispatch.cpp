@@ -91,8 +91,9 @@ NETSIM_EXPORT const char* netsim_sources() { return NETSIM_SOURCES; }
 
 /* Sizes of the records, so that Python and the library can't disagree unnoticed. */
 NETSIM_EXPORT int64_t netsim_record_bytes(int64_t which) {
-  const int64_t sizes[] = {sizeof(Op), sizeof(Table), sizeof(Segment), sizeof(Call), sizeof(LossOp)};
-  return which >= 0 && which < 5 ? sizes[which] : 0;
+  const int64_t sizes[] = {sizeof(Op), sizeof(Table), sizeof(Segment), sizeof(Call), sizeof(LossOp),
+                           sizeof(LossPass), sizeof(LossProgram)};
+  return which >= 0 && which < 7 ? sizes[which] : 0;
 }
 
 /* Instruction sets by number, the best one first; null behind the last. */

@@ -242,38 +242,36 @@ template <class T> bool loss_rows(const LossOp& op, const LossMemory<T>& memory)
   return true;
 }
 
-/* Runs operations [first, stop) of a program. */
+/* Runs one operation that is none of the model's layers. */
 template <class T>
-void run_loss(const LossProgram& program, Index first, Index stop, const LossMemory<T>& memory,
-              Machine<T>& m) {
-  for (Index q = first; q < stop && m.status == kFine; ++q) {
-    const LossOp& op = program.ops[q];
-    switch (op.kind) {
-      case kLossMap: loss_map(op, memory); break;
-      case kLossReduce: loss_reduce(op, memory); break;
-      case kLossMultiply: loss_multiply(op, memory); break;
-      case kLossRows: if (!loss_rows(op, memory)) m.status = kBadLabel; break;
-      case kLossLabels: {  // of the first dims[0] samples
-        T* out = start_of(op.out, memory);
-        for (Index i = 0; i < op.dims[0]; ++i) out[i] = static_cast<T>(m.call->labels[m.index[i]]);
-        break;
+void run_loss(const LossOp& op, const LossMemory<T>& memory, Machine<T>& m) {
+  switch (op.kind) {
+    case kLossMap: return loss_map(op, memory);
+    case kLossReduce: return loss_reduce(op, memory);
+    case kLossMultiply: return loss_multiply(op, memory);
+    case kLossRows:
+      if (!loss_rows(op, memory)) m.status = kBadLabel;
+      return;
+    case kLossLabels: {  // of the first dims[0] samples
+      T* out = start_of(op.out, memory);
+      for (Index i = 0; i < op.dims[0]; ++i) out[i] = static_cast<T>(m.call->labels[m.index[i]]);
+      return;
+    }
+    case kLossTargets: {
+      T* out = start_of(op.out, memory);
+      const T* targets = static_cast<const T*>(m.call->targets);
+      for (Index i = 0; i < op.dims[0]; ++i)
+        copy(out + i * op.dims[1], targets + m.index[i] * op.dims[1], op.dims[1]);
+      return;
+    }
+    case kLossCheck: {  // labels are classes, or what does not count
+      const T* y = start_of(op.in[0], memory);
+      for (Index i = 0; i < op.dims[0]; ++i) {
+        const T label = y[i * op.in[0].strides[0]];
+        if (!(label >= 0 && label < static_cast<T>(op.dims[1])) && label != static_cast<T>(op.real))
+          m.status = kBadLabel;
       }
-      case kLossTargets: {
-        T* out = start_of(op.out, memory);
-        const T* targets = static_cast<const T*>(m.call->targets);
-        for (Index i = 0; i < op.dims[0]; ++i)
-          copy(out + i * op.dims[1], targets + m.index[i] * op.dims[1], op.dims[1]);
-        break;
-      }
-      case kLossCheck: {  // labels are classes, or what does not count
-        const T* y = start_of(op.in[0], memory);
-        for (Index i = 0; i < op.dims[0]; ++i) {
-          const T label = y[i * op.in[0].strides[0]];
-          if (!(label >= 0 && label < static_cast<T>(op.dims[1])) && label != static_cast<T>(op.real))
-            m.status = kBadLabel;
-        }
-        break;
-      }
+      return;
     }
   }
 }

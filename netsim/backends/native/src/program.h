@@ -101,10 +101,11 @@ template <class T> void unpack_taps(const Segment& g, T* to, const T* packed, In
   });
 }
 
-/* Rows of tensors to rows that are whole vectors, zeros behind their end; and back. */
-template <class T> void pack(const Call& c, T* packed, const T* row, Index stop) {
-  for (Index s = 0; s < c.num_segments; ++s) {
-    const Segment& g = c.segments[s];
+/* Rows of tensors to rows that are whole vectors, zeros behind their end; and back. Of a layout
+   (segments, num_segments) those tensors that begin before `stop`. */
+template <class L, class T> void pack(const L& layout, T* packed, const T* row, Index stop) {
+  for (Index s = 0; s < layout.num_segments; ++s) {
+    const Segment& g = layout.segments[s];
     if (g.row_offset >= stop) return;
     for (Index r = 0; r < g.rows; ++r) {
       if (g.area > 1) {
@@ -117,9 +118,9 @@ template <class T> void pack(const Call& c, T* packed, const T* row, Index stop)
     }
   }
 }
-template <class T> void unpack(const Call& c, T* row, const T* packed, Index stop) {
-  for (Index s = 0; s < c.num_segments; ++s) {
-    const Segment& g = c.segments[s];
+template <class L, class T> void unpack(const L& layout, T* row, const T* packed, Index stop) {
+  for (Index s = 0; s < layout.num_segments; ++s) {
+    const Segment& g = layout.segments[s];
     if (g.row_offset >= stop) return;
     for (Index r = 0; r < g.rows; ++r)
       if (g.area > 1) unpack_taps(g, row + g.row_offset + r * g.columns * g.area, packed, r);
@@ -262,17 +263,79 @@ template <class T> class Worker {
       memory.at[kLossInputs] =
           const_cast<T*>(static_cast<const T*>(c.loss_inputs)) + job * c.loss_inputs_pitch;
     }
-    for (Index q = 0; q < table.num_ops; ++q) forward_op(table.ops[q], m);
+    if (program) {
+      for (Index q = 0; q < program->num_before && m.status == kFine; ++q)
+        loss_op(*program, program->ops[q], memory, table, m);
+    } else {
+      for (Index q = 0; q < table.num_ops; ++q) forward_op(table.ops[q], m);
+    }
     const Op& last = table.ops[table.num_ops - 1];
     const bool learns = c.mode != kLook && last.din >= 0;
     double loss = 0;
     if (c.loss == kCrossEntropy) loss = cross_entropy(last, m, share, learns, c.losses != nullptr);
     if (c.loss == kMeanSquared) loss = mean_squared(last, m, share, learns);
-    if (program) run_loss(*program, 0, program->num_before, memory, m);
     if (c.mode != kLook && m.status == kFine)
       for (Index q = table.num_ops - 1; q >= 0; --q) backward_op(table.ops[q], m);
-    if (program) run_loss(*program, program->num_before, program->num_ops, memory, m);
+    if (program)
+      for (Index q = program->num_before; q < program->num_ops && m.status == kFine; ++q)
+        run_loss(program->ops[q], memory, m);
     return loss;
+  }
+
+  /* One operation of a loss: the model's layers with the job's own parameters, a part of the model
+     with others, the way back through that, or anything else. */
+  void loss_op(const LossProgram& program, const LossOp& op, const LossMemory<T>& memory,
+               const Table& table, Machine<T>& m) {
+    switch (op.kind) {
+      case kLossLayers:
+        for (Index q = 0; q < table.num_ops; ++q) forward_op(table.ops[q], m);
+        return;
+      case kLossForward: {  // of a row of parameters; packs it
+        const LossPass& pass = program.passes[op.function];
+        T* weights = start_of(op.in[1], memory);
+        pack(pass, weights, start_of(op.in[0], memory), pass.num_parameters);
+        const int64_t *first = pass.shared, *stop = first + 3 * pass.num_shared;
+        for (const int64_t* s = first; s < stop; s += 3) copy(weights + s[1], m.weights + s[0], s[2]);
+        Call call;
+        Machine<T> there = elsewhere(pass, m, call, weights, nullptr);
+        there.exported = start_of(op.out, memory);
+        for (Index q = 0; q < pass.table->num_ops; ++q) forward_op(pass.table->ops[q], there);
+        for (const int64_t* s = first; s < stop; s += 3) copy(m.weights + s[0], weights + s[1], s[2]);
+        m.status = there.status;
+        return;
+      }
+      case kLossBackward: {  // of gradients by the exports to a row of gradients
+        const LossPass& pass = program.passes[op.function];
+        T* gradient = start_of(op.in[2], memory);
+        Call call;
+        Machine<T> there = elsewhere(pass, m, call, start_of(op.in[1], memory), gradient);
+        there.given = start_of(op.in[0], memory);
+        for (Index q = pass.table->num_ops - 1; q >= 0; --q) backward_op(pass.table->ops[q], there);
+        unpack(pass, start_of(op.out, memory), gradient, pass.num_parameters);
+        return;
+      }
+      default: return run_loss(op, memory, m);
+    }
+  }
+
+  /* What a pass works with: samples of the job's minibatch, a packed row of its own. */
+  Machine<T> elsewhere(const LossPass& pass, const Machine<T>& m, Call& call, T* weights,
+                       T* gradient) const {
+    call = call_;
+    call.offsets = pass.offsets;
+    call.export_width = pass.export_width;
+    Machine<T> there = m;
+    there.call = &call;
+    there.weights = weights;
+    there.gradient = gradient;
+    there.values = m.values + pass.values;
+    there.samples = pass.table->samples;
+    there.index = m.index + pass.first_sample;
+    if (m.draws) there.draws = m.draws + 3 * pass.first_sample;
+    there.decay = 0;
+    there.keeps = true;
+    there.updates_buffers = pass.num_shared > 0;
+    return there;
   }
 
   Memory<T> open_memory(Index job, const Machine<T>& m) {
