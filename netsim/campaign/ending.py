@@ -208,6 +208,8 @@ def conclude_sweep(
         return
     console = consoles.out()
     console.print(WrappedTable(differences.printed(lines, show, swept)))
+    for told in sweep_results.remarks(top, swept):
+        console.print(Text(told, style="yellow"))
     for algorithm, found in best.items():
         options = " ".join(
             f"--set {shlex.quote(f'{k}={written(v)}')}" for k, v in found["values"].items()

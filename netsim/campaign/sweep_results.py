@@ -23,6 +23,7 @@ from netsim.recording.json_files import json_file
 from netsim.recording.main_metric import ACCURACY, MainMetric
 from netsim.recording.summary import load
 from netsim.recording.unlike_runs import changed_in
+from netsim.recording.unmoved import unmoved_in
 from netsim.recording.whole_files import write_text
 from netsim.registry import did_you_mean
 from netsim.scenario import Scenario, Sweep
@@ -170,28 +171,36 @@ def measures_named(text: str) -> list[str]:
 def left_out(folder: Path) -> list[str]:
     """Lines that name the unfinished runs of a sweep; of a search, what its trials became.
 
-    More where files or sources changed between runs.
+    More where files or sources changed between runs, or a key made no difference.
     """
     raw = definition(folder)
     sweep = Sweep.model_validate(_table_of(raw))
     if sweep.trials:
         words = Counter(trial["state"] for trial in recorded(folder))
         told = ", ".join(f"{count} {word}" for word, count in words.items())
-        return [f"trials: {told or 'none'}; {TRIALS} lists them", *_changed_in(folder)]
+        return [
+            f"trials: {told or 'none'}; {TRIALS} lists them",
+            *changed_in(folder, _done(folder)),
+        ]
     swept = design(folder, sweep, raw.get("seed", 0))
     lines = sweep_folder.undone(folder, swept.points, swept.seeds, _algorithms_of(raw))
-    return listed([f"not there: {line}" for line in lines], NAMED) + _changed_in(folder)
+    return listed([f"not there: {line}" for line in lines], NAMED) + remarks(folder, swept)
 
 
-def _changed_in(folder: Path) -> list[str]:
-    """Sentences on files and sources that changed between the ended runs of a sweep."""
-    ended = [
+def remarks(folder: Path, swept: "SweepDesign") -> list[str]:
+    """Sentences on what the ended runs of a sweep do not share, and on keys without effect."""
+    done = _done(folder)
+    return changed_in(folder, done) + unmoved_in(swept.points, done)
+
+
+def _done(folder: Path) -> list[Path]:
+    """The runs of a sweep that have ended."""
+    return [
         path.parent
         for path in sorted(folder.glob("*/seed-*/*/environment.json"))
         if sweep_folder.UNFINISHED not in path.parent.parent.name
         and sweep_folder.state(path.parent) == "done"
     ]
-    return changed_in(folder, ended)
 
 
 def listed(lines: Sequence[str], most: int) -> list[str]:

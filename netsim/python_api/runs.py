@@ -19,6 +19,7 @@ from netsim.recording.run_warnings import warnings_of
 from netsim.recording.summary import load as summary_of
 from netsim.recording.summary import run_folders
 from netsim.recording.unlike_runs import changed_in, made_unlike
+from netsim.recording.unmoved import unmoved_in
 from netsim.registry import did_you_mean
 from netsim.views import explain
 from netsim.views.gathering import frames
@@ -326,7 +327,8 @@ class Sweep(Run):
         return chosen
 
     def _unlike(self) -> list[str]:
-        return changed_in(self._place, [run.folder for run in self._runs])
+        folders = [run.folder for run in self._runs]
+        return changed_in(self._place, folders) + unmoved_in(self.design.points, folders)
 
     @property
     def points(self) -> pd.DataFrame:

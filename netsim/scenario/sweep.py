@@ -78,12 +78,8 @@ class Sweep(Table):
         of metrics and of what arrives; other numbers are refused. Absent: of trials the task's main
         metric on validation samples, such as `accuracy_validation`; of a grid no point is chosen.
     jobs
-<<<<<<< HEAD
-        Number of runs that are played at a time. Absent: one a core, or one where
-        they would share a GPU; `--jobs` comes first.
-=======
-        Number of runs played at a time. Absent: one per core. The option `--jobs` overrides it.
->>>>>>> docs
+        Number of runs played at a time. Absent: one per core, or one where runs would share a
+        GPU. The option `--jobs` overrides it.
     show
         Numbers of `summary.json` that table and figure show; empty: the main ones. Example:
         `["accuracy", "delay_s", "energy_j"]`

@@ -5,6 +5,7 @@ from typing import Any
 
 from netsim.errors import one_line
 from netsim.recording.unlike_runs import changed_in
+from netsim.recording.unmoved import unmoved_in
 from netsim.views import on_page
 from netsim.views.gathering.sweep_tables import SweepTables
 from netsim.views.render.page.html import write
@@ -26,8 +27,9 @@ def content(sweep: SweepTables) -> dict[str, Any]:
         panels = first | panels
     name = str(sweep.runs[0].summary.get("name", sweep.folder.name))
     notices = [] if sweep.trials else _missing(sweep)
-    changed = changed_in(sweep.folder, [one.folder for one in sweep.runs])
-    notices += [one_line(f"{told[:1].upper()}{told[1:]}.") for told in changed]
+    folders = [one.folder for one in sweep.runs]
+    told = changed_in(sweep.folder, folders) + unmoved_in(sweep.design.points, folders)
+    notices += [one_line(f"{line[:1].upper()}{line[1:]}.") for line in told]
     run = {"label": name, "notices": notices, "panels": panels}
     return {"kind": "sweep", "title": f"{name} · sweep", "runs": [run]}
 

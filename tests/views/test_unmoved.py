@@ -1,0 +1,76 @@
+"""A sweep says which of its keys change nothing, and to whom."""
+
+import itertools
+
+import pytest
+
+import netsim
+from netsim.recording.unmoved import unmoved_in
+
+VALUES = {"training.x": [1, 2], "radio.y": [{"kind": "a"}, {"kind": "b"}], "algorithm.m.z": [3, 4]}
+POINTS = {
+    f"p{n}": dict(zip(VALUES, values, strict=True))
+    for n, values in enumerate(itertools.product(*VALUES.values()))
+}
+SENT = {"m": 5, "n": 5, "alone": 0}
+
+
+@pytest.fixture
+def said(tmp_path, monkeypatch):
+    """Sentences on a sweep in which each method's accuracy depends on some keys."""
+
+    def of(depends, seeds=(0, 1), points=POINTS):
+        summaries = {}
+        for (label, values), seed, method in itertools.product(points.items(), seeds, depends):
+            accuracy = hash((seed, *(str(values[key]) for key in depends[method])))
+            summaries[tmp_path / label / f"seed-{seed}" / method] = {
+                "wall_s": len(summaries),
+                "engine": {"cpu_s": len(summaries)},
+                "warnings": [str(values)],
+                "messages": {"sent": SENT[method]},
+                "accuracy": {"mean": accuracy},
+            }
+        monkeypatch.setattr("netsim.recording.unmoved.load", summaries.__getitem__)
+        found = unmoved_in(points, list(summaries))
+        return {line.partition(":")[0] for line in found}
+
+    return of
+
+
+def test_each_key_is_told_for_the_methods_that_it_does_not_reach(said):
+    every = tuple(VALUES)
+    assert said({"m": every, "n": every[:2]}) == set()  # algorithm.m.z is not for n
+    for key in every[:2]:
+        rest = tuple(other for other in every if other != key)
+        assert said({"m": rest, "n": every}) == {f"{key} makes no difference to m"}
+        assert said({"m": rest, "n": rest}) == {f"{key} makes no difference to m, n"}
+    assert said({"m": every[:2], "n": every[:2]}) == {f"{every[2]} makes no difference to m"}
+
+
+def test_a_method_that_sends_nothing_is_not_told_of_keys_of_the_network(said):
+    assert said({"alone": ("training.x",)}) == set()
+    assert said({"alone": ()}) == {"training.x makes no difference to alone"}
+
+
+def test_a_key_that_matters_at_one_point_or_seed_is_not_told(said):
+    assert said({"m": tuple(VALUES)}, seeds=(0,)) == set()
+    one = dict(itertools.islice(POINTS.items(), 1))
+    assert said({"m": ()}, points=one) == set()  # nothing to compare it with
+
+
+def test_a_sweep_over_a_rate_that_every_method_has_of_its_own_says_so(tmp_path):
+    own = {"training": {"learning_rate": 0.01}}
+    scenario = netsim.Scenario(
+        horizon_s=2.0,
+        nodes={"count": 3},
+        exchange={"schedule": "rounds", "interval_s": 1.0},
+        data={"kind": "digits"},
+        model={"kind": "mlp", "hidden": [4]},
+        training={"learning_rate": 0.1},
+        algorithm=[{"kind": "dpsgd", **own}, {"kind": "dpsgd", "name": "usual"}],
+    )
+    found = netsim.sweep(
+        scenario, {"training.learning_rate": [0.1, 0.2]}, out=tmp_path / "s", jobs=1
+    )
+    (told,) = [line for line in found.warnings if "makes no difference" in line]
+    assert told.startswith("training.learning_rate makes no difference to dpsgd:")
