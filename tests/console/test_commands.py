@@ -141,7 +141,7 @@ def test_an_interrupt_while_the_figures_are_drawn_loses_no_word_of_the_results(
     ("command", "says"),
     [
         ("run", "Folder of the results [runs/NAME]."),
-        ("sweep", "Runs at a time [one a core]."),
+        ("sweep", "Runs at a time [one a core, or a GPU]."),
         ("tune", "The table [$NETSIM_ROUTES or ~/.config/netsim]."),
     ],
 )

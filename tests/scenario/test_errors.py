@@ -38,7 +38,7 @@ def told(found: list[str], *expected: str) -> bool:
         ("[training]\nmomentum = '1'", '[training] momentum = "1": must be a number; write momentum = 1 (part of the last step\'s direction that SGD keeps for the next one)'),
         ("[radio.fading]\nkind = 'rician'\nk_factor_db = 90", "[radio.fading] k_factor_db = 90: must be at most 60 (K, power of the dominant path over that of all others [dB])"),
         ("[radio.fading]\nkind = 'ns3_fad'", "[radio.fading] path: is required (the `.fad` file; `.gz` is unpacked)"),
-        ("[metrics]\nstages = ['a', 3]", '[metrics] stages.1 = 3: must be a text in "quotes" (published models that are measured, by the names that algorithms give them)'),
+        ("[metrics]\nstages = ['a', 3]", '[metrics] stages.1 = 3: must be a text in "quotes" (published models to measure, by the names that algorithms give them)'),
     ],
 )  # fmt: skip
 def test_a_wrong_value_is_told_what_its_key_is(errors, base, added, expected):
