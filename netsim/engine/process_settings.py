@@ -26,7 +26,6 @@ COLLECTED_EVERY = (20_000, 20, 100)
 class _Before:
     """Settings of the process before the first of the runs."""
 
-    threads: int
     tf32: tuple[bool, bool]
     thresholds: tuple[int, int, int]
 
@@ -44,11 +43,9 @@ _failed: list[bool] = []
 def of_runs(tf32: bool) -> Iterator[None]:
     """Set up PyTorch and Python for a run, in this thread and as far as they are the process'.
 
-    PyTorch computes in one thread, since several would change the last bits of results, and would
-    wait busily for each other where other processes load the cores. Python's search for cyclic
-    garbage runs seldom, since reference counts free nearly all garbage of a run, and it leaves out
-    the objects that exist before the run. The run's end frees what is left of it, before another
-    one needs as much memory.
+    PyTorch computes as `ambient.as_new` says. Python's search for cyclic garbage runs seldom, since
+    reference counts free nearly all garbage of a run, and it leaves out the objects that exist
+    before the run. The run's end frees what is left of it, before another one needs as much memory.
 
     Parameters
     ----------
@@ -69,7 +66,6 @@ def of_runs(tf32: bool) -> Iterator[None]:
         if not _under_way:
             _before.append(_set(tf32))
         _under_way.append(tf32)
-    torch.set_num_threads(1)
     try:
         with ambient.as_new():
             yield
@@ -89,9 +85,7 @@ def of_runs(tf32: bool) -> Iterator[None]:
 
 def _set(tf32: bool) -> _Before:
     cuda, cudnn = torch.backends.cuda.matmul, torch.backends.cudnn
-    before = _Before(
-        torch.get_num_threads(), (cuda.allow_tf32, cudnn.allow_tf32), gc.get_threshold()
-    )
+    before = _Before((cuda.allow_tf32, cudnn.allow_tf32), gc.get_threshold())
     cuda.allow_tf32 = cudnn.allow_tf32 = tf32
     if _failed:  # else it would be frozen, run after run
         _failed.clear()
@@ -102,7 +96,6 @@ def _set(tf32: bool) -> _Before:
 
 
 def _restore(before: _Before) -> None:
-    torch.set_num_threads(before.threads)
     torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32 = before.tf32
     gc.set_threshold(*before.thresholds)
     gc.unfreeze()

@@ -1,7 +1,7 @@
 """PyTorch's settings of a caller's thread, which a run leaves aside and gives back.
 
-A notebook may compute without gradients, in float64 by default, or under autocast. A run does not
-depend on that: it computes as a new process does.
+A notebook may compute without gradients, in float64 by default, under autocast, or in many threads.
+A run does not depend on that: it computes as a new process does, in one thread.
 """
 
 import threading
@@ -11,16 +11,22 @@ from contextlib import ExitStack, contextmanager
 import torch
 
 _guard = threading.Lock()
-_dtypes: list[torch.dtype] = []
-"""The process' default type before the first of those that are inside; one entry for each."""
+_before: list[tuple[torch.dtype, int]] = []
+"""Default type and threads of the process before the first of those inside; one entry for each."""
 
 
 @contextmanager
 def as_new() -> Iterator[None]:
-    """Compute with gradients, in float32 unless told, on the processor unless told."""
+    """Compute with gradients, in float32 unless told, on the processor unless told, in one thread.
+
+    Several threads would change the last bits of results, and would wait busily for each other
+    where other processes load the cores.
+    """
     with _guard:
-        _dtypes.append(_dtypes[0] if _dtypes else torch.get_default_dtype())
+        now = torch.get_default_dtype(), torch.get_num_threads()
+        _before.append(_before[0] if _before else now)
         torch.set_default_dtype(torch.float32)
+    torch.set_num_threads(1)
     try:
         with ExitStack() as stack:
             stack.enter_context(torch.inference_mode(False))
@@ -33,6 +39,7 @@ def as_new() -> Iterator[None]:
             yield
     finally:
         with _guard:
-            before = _dtypes.pop()
-            if not _dtypes:
-                torch.set_default_dtype(before)
+            dtype, threads = _before.pop()
+            if not _before:
+                torch.set_default_dtype(dtype)
+                torch.set_num_threads(threads)

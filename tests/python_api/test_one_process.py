@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 import netsim
+from netsim import scenario, world
 from netsim.backends.native.trace import trace
 from netsim.engine import process_settings
 from netsim.errors import ScenarioError
@@ -139,6 +140,20 @@ def test_settings_are_those_of_runs_until_the_last_one_ends():
         with pytest.raises(ScenarioError, match="a run of another thread plays with another"):
             process_settings.of_runs(tf32=True).__enter__()
     assert gc.get_threshold() == before
+
+
+def test_worlds_and_runs_take_one_thread_until_the_last_one_ends():
+    small = scenario.load("small_dpfl")
+    torch.set_num_threads(2)
+    seen = []
+    with process_settings.of_runs(tf32=False):
+        world.build(small, doing=lambda _: seen.append(torch.get_num_threads()))
+        seen.append(torch.get_num_threads())
+    assert torch.get_num_threads() == 2
+    world.build(small, doing=lambda _: seen.append(torch.get_num_threads()))
+    assert torch.get_num_threads() == 2
+    torch.set_num_threads(1)
+    assert set(seen) == {1}
 
 
 def test_modules_of_other_threads_are_called_while_one_is_followed():
