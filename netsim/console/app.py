@@ -3,6 +3,7 @@
 import importlib
 import os
 import pkgutil
+import re
 import sys
 from contextlib import suppress
 from typing import Annotated, Any
@@ -14,11 +15,25 @@ from netsim import standard_streams
 from netsim.console import commands, near_misses, stand_ins, terminal
 from netsim.errors import ScenarioError, one_line
 
+_EMPTY = re.compile("(--[a-z-]+=)?")
+"""An argument that says nothing."""
+
 
 class _Command(TyperCommand):
-    """A command that says which other one has an option that it has not."""
+    """A command that says which other one has an option that it has not.
+
+    An empty argument is refused: as a folder it would be the working folder, and nearly always a
+    variable of the shell is not set.
+    """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        empty = next((k for k, arg in enumerate(args) if _EMPTY.fullmatch(arg)), None)
+        if empty is not None:
+            said = args[empty] or " ".join([*args[max(0, empty - 1) : empty], '""'])
+            ctx.fail(
+                f"{one_line(said)}: is empty, as a variable of the shell that is not set; leave it "
+                "out, or write . for the working folder"
+            )
         others = {} if ctx.parent is None else dict(ctx.parent.command.commands)
         with near_misses.options_named(others, ctx.info_name):
             return super().parse_args(ctx, args)

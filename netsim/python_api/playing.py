@@ -174,7 +174,7 @@ def run(
                 warn=lambda text: warnings.warn(text, RunWarning, stacklevel=4),
             )
     found = opened_run(made[0], played, chosen)
-    found.folder = claimed[0]
+    found._shown = claimed[0]
     for warning in found.warnings:
         warnings.warn(warning, RunWarning, stacklevel=2)
     return found

@@ -42,16 +42,16 @@ class Run:
     Attributes
     ----------
     folder : Path
-        Folder of all of it.
+        Folder of all of it, absolute: it holds whatever the working folder is later.
     """
 
     def __init__(
         self, folder: Path, runs: Sequence[RunFolder], scenario: Scenario | None = None
     ) -> None:
-        self.folder = folder
+        self.folder = folder.absolute()
         self._runs = tuple(runs)
         self._scenario = scenario
-        self._place = folder.absolute()  # whatever the working folder is later
+        self._shown = folder  # as it was named
 
     @property
     def algorithms(self) -> tuple[str, ...]:
@@ -68,7 +68,7 @@ class Run:
             If it names kinds that are not known here, as those of objects of another session.
         """
         if self._scenario is None:
-            self._scenario = load(run_folder.scenario_file(self._place))
+            self._scenario = load(run_folder.scenario_file(self.folder))
         return self._scenario
 
     def __getitem__(self, algorithm: str) -> "Run":
@@ -84,7 +84,7 @@ class Run:
 
     def _of(self, runs: Sequence[RunFolder]) -> "Run":
         chosen = Run(self.folder, runs, self._scenario)
-        chosen._place = self._place
+        chosen._shown = self._shown
         return chosen
 
     def __iter__(self) -> Iterator["Run"]:
@@ -186,7 +186,7 @@ class Run:
         """All of `summary.json` by algorithm; of a sweep by the folder of each run."""
         several = len(self.algorithms) < len(self._runs)
         return {
-            str(run.folder.relative_to(self._place) if several else run.labels["algorithm"]): (
+            str(run.folder.relative_to(self.folder) if several else run.labels["algorithm"]): (
                 summary_of(run.folder)
             )
             for run in self._runs
@@ -285,7 +285,7 @@ class Run:
         return frames.shown(self._runs, lambda run: explain.gather(run.folder, node))
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {', '.join(self.algorithms)} in {self.folder}>"
+        return f"<{type(self).__name__} {', '.join(self.algorithms)} in {self._shown}>"
 
     def _repr_html_(self) -> str:
         try:
@@ -293,7 +293,7 @@ class Run:
         except ScenarioError as problem:
             return f"<p>{html.escape(str(problem))}</p>"
         named = [name for name in SHOWN if name in shown]
-        return f"<p>{self.folder}</p>" + str(shown[named]._repr_html_())
+        return f"<p>{self._shown}</p>" + str(shown[named]._repr_html_())
 
 
 SHOWN = ("accuracy", "best", "delivered_share", "delay_s", "transmitted_megabytes", "wall_s")
@@ -323,12 +323,12 @@ class Sweep(Run):
 
     def _of(self, runs: Sequence[RunFolder]) -> "Sweep":
         chosen = Sweep(self.folder, runs, self.design, self._scenario)
-        chosen._place = self._place
+        chosen._shown = self._shown
         return chosen
 
     def _unlike(self) -> list[str]:
         folders = [run.folder for run in self._runs]
-        return changed_in(self._place, folders) + unmoved_in(self.design.points, folders)
+        return changed_in(self.folder, folders) + unmoved_in(self.design.points, folders)
 
     @property
     def points(self) -> pd.DataFrame:
@@ -337,7 +337,7 @@ class Sweep(Run):
         `diff` is that to the first point, with `diff_low` and `diff_high`, over the `diff_seeds`
         seeds that both have; the mean is over `seeds`.
         """
-        found = pd.DataFrame(tidy_rows(compare_points(self._place, self.design)))
+        found = pd.DataFrame(tidy_rows(compare_points(self.folder, self.design)))
         return found[found["algorithm"].isin(self.algorithms)].reset_index(drop=True)
 
     @property
@@ -349,7 +349,7 @@ class Sweep(Run):
         """
         rows = [
             {"point": point, "algorithm": algorithm, "seed": seed, **measures}
-            for point, algorithms in run_rows(self._place, self.design).items()
+            for point, algorithms in run_rows(self.folder, self.design).items()
             for algorithm, seeds in algorithms.items()
             for seed, measures in seeds.items()
             if algorithm in self.algorithms
@@ -359,7 +359,7 @@ class Sweep(Run):
     @property
     def plot(self) -> SweepPlots:
         """Figures: those of runs, and `sweep.plot.sweep()`."""
-        return SweepPlots(self._runs, self._place, self.design)
+        return SweepPlots(self._runs, self.folder, self.design)
 
 
 def open_folder(folder: str | Path) -> Run:

@@ -9,7 +9,7 @@ import numpy as np
 from netsim.traces.csv_columns import BITS_PER_S, SECONDS, Columns
 from netsim.traces.files import Text, is_comment, number, parsed_json, shown, whole_number
 from netsim.traces.moments import require_seconds
-from netsim.traces.remarks import note_remark
+from netsim.traces.remarks import note_commented, note_remark
 from netsim.units import is_number, to_ns
 
 OPPORTUNITY_BITS = 12_000
@@ -78,6 +78,7 @@ def read_bandwidth(text: Text, bin_s: float | None) -> dict[str, Pieces]:
     ]
     if not lines:
         raise text.wrong("holds no trace")
+    note_commented(text)
     if lines[0][1][0] in "[{":
         return {"": _periods(text)}
     words = lines[0][1].split()

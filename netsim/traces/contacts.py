@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from netsim.traces.csv_columns import SECONDS, plain_name
 from netsim.traces.files import Text, fields, is_comment, number, shown
 from netsim.traces.moments import is_time_of_day, moment, require_seconds
-from netsim.traces.remarks import note_remark
+from netsim.traces.remarks import note_commented, note_remark
 
 Spans = dict[tuple[str, str], list[tuple[float, float]]]
 """For each pair of ids, in order, its spans of contact [s]: sorted, disjoint."""
@@ -123,6 +123,7 @@ def read_contacts(text: Text, columns: Sequence[str], sample_s: float, said: boo
     """
     lines = list(enumerate(text.content.splitlines(), start=1))
     rows = [(at, _fields(line)) for at, line in lines if not is_comment(line)]
+    note_commented(text)
     if not rows:
         raise text.wrong("holds no contact")
     if len(rows[0][1]) > 1 and rows[0][1][1].upper() == "CONN":

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from netsim.traces.bounded_tables import BROKEN, read_csv
 from netsim.traces.files import Text, is_comment, no_column, number, read_text, shown
 from netsim.traces.moments import HOW, LATEST_S, is_time_of_day, moment
-from netsim.traces.remarks import note_columns
+from netsim.traces.remarks import note_columns, note_commented
 
 SECONDS = {"s": 1.0, "sec": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0}
 METRES = {"m": 1.0, "km": 1e3, "cm": 1e-2, "mm": 1e-3}
@@ -28,6 +28,9 @@ BITS_PER_S = {
     for unit, bits in (("bps", 1.0), ("bit/s", 1.0), ("bits/s", 1.0), ("b/s", 1.0))
 }
 """Units by what a column's name ends with, in small letters."""
+
+_MEGA = {"MW": "mw", "Mm": "mm", "Ms": "ms"}
+"""Endings that in small letters mean a thousandth, and as they stand a million times the unit."""
 
 _BYTES = re.compile(r"[kKMG]?B(?:ps|/s)$|[kKMG]?[Bb]ytes?(?:/s|ps|_per_s)$|^[KMG]?BPS$|_[KMG]?BPS$")
 """Endings that mean bytes, or may."""
@@ -54,6 +57,7 @@ class Columns:
         said = [(at, line) for at, line in lines if not is_comment(line)]
         if not said:
             self._fail("holds no rows")
+        note_commented(text)
         self._lines = np.array([at for at, _ in said[1:]])
         self.needed: list[str] = list(names)
         self._read: set[str] = set()
@@ -292,6 +296,7 @@ class Columns:
         exact = [name for name in found if name == wanted]
         self._found = self._found or bool(found)
         if len(found) == 1 or exact:
+            self._require_no_mega((exact or found)[0], units)
             return (exact or found)[0]
         if found:
             self._fail(f"{_cut(found[0])} and {_cut(found[1])} both may be {wanted}; take one out")
@@ -310,6 +315,15 @@ class Columns:
                 )
         self._index(wanted)
         raise AssertionError
+
+    def _require_no_mega(self, name: str, units: Mapping[str, float]) -> None:
+        end = re.split("[ _]", _spaced(name))[-1]
+        small = _MEGA.get(end)
+        if small is not None and small in units:
+            self._fail(
+                f"column {_cut(name)}: {end} may be a thousandth or a million {small[1:]}; name it "
+                f"by {small} for thousandths, else write {small[1:]}"
+            )
 
     @staticmethod
     def _begins(plain: str, stems: set[str], of_rates: bool) -> bool:

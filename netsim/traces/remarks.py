@@ -3,6 +3,7 @@
 Readers note it while a world is made; whoever wants to know calls what reads inside `noting`.
 """
 
+import re
 from collections.abc import Iterator, Sequence, Set
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
@@ -10,9 +11,13 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 from netsim.traces.context_notes import collecting
+from netsim.traces.files import Text, is_comment, number
 
 SHOWN_COLUMNS = 5
 """So many columns that nothing reads are named."""
+
+_CELLS = re.compile(r"[,;\s]\s*")
+"""Between the cells of a row, in any format."""
 
 LEAST_COVERED = 0.1
 """A file whose rows lie in less of a run than this share is remarked on."""
@@ -172,6 +177,26 @@ def note_remark(text: str) -> None:
     notes = _notes.get()
     if notes is not None:
         notes.said[text] = None
+
+
+def note_commented(text: Text) -> None:
+    """Note lines that are comments by their first sign, and have the form of the row before."""
+    row: list[bool] = []
+    found = list[int]()
+    for at, line in enumerate(text.content.splitlines(), start=1):
+        cells = [
+            number(cell) is not None for cell in _CELLS.split(line.strip().lstrip("#%").strip())
+        ]
+        if not is_comment(line):
+            row = cells
+        elif line.strip() and any(cells) and cells == row:
+            found.append(at)
+    if found:
+        more = f" (as do {len(found) - 1} more lines)" if len(found) > 1 else ""
+        note_remark(
+            f"{text.where}: line {found[0]} begins as a comment, and so is left out, though it has "
+            f"the form of the row before it{more}"
+        )
 
 
 def note_none(where: str, share: float, nodes: int, what: str) -> None:

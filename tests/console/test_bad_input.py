@@ -5,6 +5,9 @@ import os
 
 import pytest
 import torch
+from typer.testing import CliRunner
+
+from netsim.console.app import app
 
 
 @pytest.fixture
@@ -263,3 +266,24 @@ def test_the_second_of_two_methods_is_refused_before_the_first_is_played(
     for command in ("validate", "run"):
         [line] = refused(command, "s.toml", "--set", change)
         assert where in line
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("run", "mine.toml", "--out", "", "--force-new"),
+        ("run", "mine.toml", "--out=", "--force-new"),
+        ("sweep", "mine.toml", "--out", ""),
+        ("report", ""),
+        ("resume", ""),
+        ("validate", "mine.toml", "--components", ""),
+    ],
+)
+def test_a_variable_of_the_shell_that_is_not_set_names_no_folder(arguments, tmp_path, monkeypatch):
+    """As a path it would be the working folder."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.toml").write_text("horizon_s = 1.0\n")
+    told = CliRunner().invoke(app, list(arguments))
+    assert told.exit_code == 2
+    assert "is empty" in told.output
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.toml"]

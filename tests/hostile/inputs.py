@@ -7,13 +7,13 @@ A kind is a strategy and a function that plays what it draws. Playing it may end
 import copy
 import hashlib
 import json
-import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import tomli_w
@@ -326,15 +326,17 @@ def assignments(draw: st.DrawFn) -> list[str]:
 
 
 @cache
-def _good_file() -> str:
-    path = Path(os.environ.get("TMPDIR", "/tmp")) / f"netsim-hostile-{os.getpid()}.toml"
+def _good_file() -> tuple[str, object]:
+    """A file, and its folder, which goes with the process."""
+    folder = TemporaryDirectory(prefix="netsim-hostile-")
+    path = Path(folder.name) / "good.toml"
     path.write_text(tomli_w.dumps(seeds.BASE))
-    return str(path)
+    return str(path), folder
 
 
 def play_assignments(sets: list[str], folder: Path) -> None:
     """Check a good file with options."""
-    scenario.load(_good_file(), sets)
+    scenario.load(_good_file()[0], sets)
 
 
 OPTION = st.one_of(
@@ -363,7 +365,7 @@ def play_sweep(case: tuple[list[str], list[str], str, Any], folder: Path) -> Non
     over, draw, seed_range, trials = case
     said = options(over, draw, seed_range, None, trials=trials)
     modules = algorithm_files.algorithms(None)
-    draft = scenario.draft_of(_good_file(), (), modules)
+    draft = scenario.draft_of(_good_file()[0], (), modules)
     draft.lay_over({"sweep": said}, "command line")
     scenario.check(draft, modules)
 

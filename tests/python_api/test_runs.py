@@ -392,3 +392,13 @@ def test_a_figure_of_ones_own_has_the_look_of_the_others(tmp_path):
         written.append(figures.save(figure, tmp_path / name, "pdf").read_bytes())
         assert not panel.spines["top"].get_visible()
     assert written[0] == written[1]
+
+
+def test_the_folder_of_a_run_is_the_same_from_any_working_folder(small, here, monkeypatch):
+    played = netsim.run(small.replace(algorithm=["local"], horizon_s=5.0), out="mine")
+    opened = netsim.open("mine")
+    (here / "elsewhere").mkdir()
+    monkeypatch.chdir(here / "elsewhere")
+    for found in (played, opened, opened["local"]):
+        assert len(netsim.open(found.folder).metrics) == len(played.metrics)
+    assert "in mine>" in repr(played)

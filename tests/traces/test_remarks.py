@@ -1,5 +1,7 @@
 """Start times of runs in a file, and remarks on how far the file reaches."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -14,6 +16,7 @@ from netsim.topology.churn.trace import Trace as ChurnTrace
 from netsim.topology.contacts import Contacts
 from netsim.topology.file import GraphFile
 from netsim.topology.mobility.trace import Trace as MobilityTrace
+from netsim.traces.bandwidth import read_bandwidth
 from netsim.traces.files import Text
 from netsim.traces.moments import begin, is_time_of_day, moment, require_seconds
 from netsim.traces.packet_errors import read_curves
@@ -241,3 +244,62 @@ def test_devices_of_nodes_that_there_are_not_are_told(tmp_path):
     law = Devices(path=str(tmp_path / "d.csv"))
     (text,) = unread(lambda: law.relative([1.0, 1.0], Streams(0), None))
     assert 'left aside are the nodes "2", "7"' in text
+
+
+FORMS = {
+    "table": "t_s,power_w\n0,1\n{}1,2\n2,3\n{}3,4\n",
+    "contacts": "0 0 1\n{}20 1 0\n40 1 2\n",
+    "links": "0 1\n{}1 2\n",
+    "bandwidth": "0 1.5\n{}1 2.5\n2 1.5\n",
+}
+
+
+def read_form(form, path):
+    site = Site(nodes=3, positions_m=None, servers=(), streams=Streams(0), folder=None)
+    return {
+        "table": lambda: HarvestTrace(path=path).pieces([0], Streams(0), None),
+        "contacts": lambda: Contacts(path=path, columns=("t", "i", "j")).meetings(site),
+        "links": lambda: GraphFile(path=path, nodes="all").neighbours(site),
+        "bandwidth": lambda: read_bandwidth(Text(WHERE, Path(path).read_text()), None),
+    }[form]()
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("sign", ["#", "# ", "%"])
+def test_rows_that_are_comments_by_their_first_sign_are_told(form, sign, tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text(FORMS[form].format(sign, sign))
+    with noting() as notes:
+        read_form(form, str(path))
+    line = FORMS[form].split("{}")[0].count("\n") + 1
+    found = [text for text in notes.remarks(1.0) if "begins as a comment" in text]
+    assert len(found) == 1
+    assert f"line {line} begins as a comment" in found[0]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_comments_in_words_and_before_the_rows_are_not_told(form, tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("# 3 4 5\n# 2,1\n" + FORMS[form].format("# of 2 nodes\n", "#\n"))
+    with noting() as notes:
+        read_form(form, str(path))
+    assert not [text for text in notes.remarks(1.0) if "begins as a comment" in text]
+
+
+@pytest.mark.parametrize(
+    ("name", "watt"),
+    [("power_mw", 1e-3), ("power_mW", 1e-3), ("Power [kW]", 1e3), ("power_W", 1.0)],
+)
+def test_units_are_told_by_their_signs(name, watt, tmp_path):
+    path = tmp_path / "power.csv"
+    path.write_text(f"t_s,{name}\n0,2\n1,2\n")
+    (pieces,) = HarvestTrace(path=str(path)).pieces([0], Streams(0), None)
+    assert [piece.watt for piece in pieces] == [2 * watt, 2 * watt]
+
+
+@pytest.mark.parametrize("name", ["power_MW", "Power (MW)"])
+def test_a_unit_that_may_be_a_thousandth_or_a_million_is_refused(name, tmp_path):
+    path = tmp_path / "power.csv"
+    path.write_text(f"t_s,{name}\n0,2\n1,2\n")
+    with pytest.raises(DataError, match="MW may be a thousandth or a million w; name it by mw"):
+        HarvestTrace(path=str(path)).pieces([0], Streams(0), None)

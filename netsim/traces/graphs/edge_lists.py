@@ -15,6 +15,7 @@ from typing import NamedTuple
 from netsim.traces.files import is_comment, number, shown, whole_number
 from netsim.traces.graphs import Edge, Graph
 from netsim.traces.graphs.line_formats import take_adjacency_list
+from netsim.traces.remarks import note_commented
 
 _HEADER = 'put a line "source,target" (and names of further columns) above the first link'
 
@@ -96,6 +97,7 @@ def read_edge_list(graph: Graph, columns_named: bool = False) -> None:
     if not lines:
         return
     directed = _konect(graph, len(lines))
+    note_commented(text)
     columns_named = columns_named or directed is not None
     separator, header = _columns(lines[0][1])
     rows = [_Row(at, _cells(graph, at, line, separator)) for at, line in lines]
