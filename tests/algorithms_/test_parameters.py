@@ -54,6 +54,8 @@ AIR = {"radio": HUB["radio"]}
 SOME_REACH = {"radio": {"reachable": 1.5, "fading": {"kind": "rayleigh", "coherence_s": 10.0}}}
 HASTE = {"exchange": {"schedule": "rounds", "interval_s": 0.1}, "horizon_s": 1.0}
 SERVED = {"nodes": HUB["nodes"], "topology": HUB["topology"], **LATE}
+SHORT = {"horizon_s": 3.0}
+"""Of a server that asks anew every 5 ms."""
 MUST = {"fedavg_plus": {"switch_s": 60.0}, "pfedsim": {"general_rounds": 1}}
 CHEAP = {"pfedgraph": {"steps": 5}, "dpfl": {"initial_epochs": 1, "local_epochs": 1}}
 
@@ -126,7 +128,7 @@ OWN = {
     "client_selection": {
         "per_round": ({"per_round": 1}, SERVED, {"per_round": 2}),
         "epochs": ({"epochs": 2}, SERVED, {"per_round": 2}),
-        "timeout_s": ({"timeout_s": 0.005}, SERVED, {"per_round": 2}),
+        "timeout_s": ({"timeout_s": 0.005}, SERVED | SHORT, {"per_round": 2}),
         "rounds": ({"rounds": 1}, SERVED, {"per_round": 2}),
         "policy": ({"policy": {"kind": "round_robin"}}, SERVED, {"per_round": 2}),
     },

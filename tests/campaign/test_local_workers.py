@@ -17,8 +17,8 @@ pytestmark = pytest.mark.slow
 ROOT = Path(netsim.__path__[0]).parent
 
 COMMAND = (
-    sys.executable, "-P", "-m", "netsim", "sweep", "s.toml", "--seeds", "0:4", "--jobs", "2",
-    "--out", "out",
+    sys.executable, "-P", "-m", "netsim", "sweep", "s.toml", "--jobs", "2", "--out", "out",
+    "--no-report",
 )  # fmt: skip
 
 SCENARIO = """\
@@ -41,13 +41,13 @@ PATIENCE_S = 300.0
 
 @pytest.fixture
 def sweep(tmp_path):
-    """Starts `netsim sweep` of four runs, two at a time, in a process of its own."""
+    """Starts `netsim sweep` of runs, two at a time, in a process of its own."""
     started = []
 
-    def start(horizon, *more):
+    def start(horizon, *more, runs=4):
         (tmp_path / "s.toml").write_text(SCENARIO.format(horizon=horizon))
         process = subprocess.Popen(
-            [*COMMAND, *(more or ("--timing-only",))],
+            [*COMMAND, "--seeds", f"0:{runs}", *(more or ("--timing-only",))],
             cwd=tmp_path,
             env={**os.environ, "PYTHONPATH": str(ROOT)},
             stdout=subprocess.PIPE,
@@ -100,7 +100,7 @@ def alive(pid):
 def test_nothing_is_imported_from_the_working_folder(sweep, tmp_path):
     for name in ("signal", "netsim", "selectors", "torch", "queue"):
         (tmp_path / f"{name}.py").write_text("open('lured', 'w')\nraise SystemExit('lured')\n")
-    process = sweep(2)
+    process = sweep(2, runs=2)
     text, _ = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0, text
     assert not (tmp_path / "lured").exists()
@@ -125,7 +125,7 @@ def test_a_killed_worker_costs_no_run_and_is_named(sweep, status, tmp_path):
 def test_no_worker_outlives_its_sweep(sweep, status, number):
     process = sweep(1e6)
     pids = two_pids(status)
-    time.sleep(1.0)  # amid a run
+    time.sleep(0.2)  # amid a run
     process.send_signal(number)
     wait_for(lambda: not any(map(alive, pids)))
     text, _ = process.communicate(timeout=PATIENCE_S)
@@ -137,7 +137,8 @@ def test_no_worker_outlives_its_sweep(sweep, status, number):
 
 
 def test_a_sweep_that_was_stopped_counts_what_was_done_and_goes_on(sweep, status):
-    process = sweep(100)
+    one_at_a_time = ("--timing-only", "--jobs", "1")
+    process = sweep(100, *one_at_a_time)
     wait_for(lambda: status()["done"] >= 1)
     process.send_signal(signal.SIGINT)
     text, _ = process.communicate(timeout=PATIENCE_S)
@@ -145,7 +146,7 @@ def test_a_sweep_that_was_stopped_counts_what_was_done_and_goes_on(sweep, status
         done = status()["done"]
         assert f"{done} of 4 runs had ended" in text
         assert text.count("not ended: ") == 4 - done
-    again = sweep(100)
+    again = sweep(100, *one_at_a_time)
     text, _ = again.communicate(timeout=PATIENCE_S)
     assert again.returncode == 0, text
     assert status()["done"] == 4
@@ -153,15 +154,13 @@ def test_a_sweep_that_was_stopped_counts_what_was_done_and_goes_on(sweep, status
 
 def test_a_run_that_was_under_way_goes_on_from_its_checkpoint(sweep, status, tmp_path):
     more = ("--set", "training.batch_size=20")
-    first = sweep(1000, *more)
-    wait_for(
-        lambda: len(list(tmp_path.glob("out/base/*/dpsgd/metrics/part-*"))) or status()["done"]
-    )
-    time.sleep(4.0)
+    first = sweep(1000, *more, runs=2)
+    checkpoints = "out/base/*/dpsgd/journal/checkpoint-*.json"
+    wait_for(lambda: len(list(tmp_path.glob(checkpoints))) or status()["done"])
     first.send_signal(signal.SIGTERM)
     text, _ = first.communicate(timeout=PATIENCE_S)
     assert first.returncode == 143, text
-    second = sweep(1000, *more)
+    second = sweep(1000, *more, runs=2)
     text, _ = second.communicate(timeout=PATIENCE_S)
     assert second.returncode == 0, text
     assert not list(tmp_path.glob("out/base/*.unfinished-*"))

@@ -171,28 +171,17 @@ def test_every_block_of_the_page_runs_in_a_kernel(tmp_path):
 
 
 @pytest.mark.slow
-def test_progress_is_one_output_that_is_written_over(tmp_path):
+def test_progress_is_one_output_and_a_figure_shows_itself_with_and_without_pyplot(tmp_path):
     notebook = play(
         notebook_of(
-            "import netsim",
-            'run = netsim.run("quickstart", ["local"], progress=True)',
-        ),
-        tmp_path,
-    )
-    (shown,) = outputs(notebook)
-    assert shown.data["text/plain"].startswith("local: 100 s in ")
-
-
-@pytest.mark.slow
-def test_a_figure_shows_itself_with_and_without_pyplot(tmp_path):
-    notebook = play(
-        notebook_of(
-            "import netsim\nrun = netsim.run('quickstart', ['local'])",
+            "import netsim\nrun = netsim.run('quickstart', ['local'], progress=True)",
             "run.plot.accuracy()",
             "import matplotlib.pyplot as plt\nplt.get_fignums()",
             "run.plot.accuracy()",
         ),
         tmp_path,
     )
+    progress, _, numbers, _ = outputs(notebook)
+    assert progress.data["text/plain"].startswith("local: 100 s in ")
     assert kinds(notebook).count("image/png") == 2
-    assert outputs(notebook)[1].data["text/plain"] == "[]"
+    assert numbers.data["text/plain"] == "[]"

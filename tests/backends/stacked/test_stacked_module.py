@@ -16,13 +16,16 @@ from netsim.registry import family
 CPU = torch.device("cpu")
 WIDTH, SAMPLES, CLASSES = 3, 4, 5
 COUNTS = (4, 2, 3)
-SMALL = {"hidden": 9, "latent": 6, "projection": 7, "backbone": {"kind": "mlp", "hidden": [6]}}
+SMALL = {
+    **{"hidden": 9, "latent": 6, "projection": 7, "backbone": {"kind": "mlp", "hidden": [6]}},
+    **{"vocabulary": 11, "width": 8},
+}
 """Values of parameters, where a model has them, that make it small."""
 
 TOKENS = (6,)
 """The shape of inputs that are whole numbers."""
 
-SHAPES = ((3, 32, 32), (3, 84, 84), (1, 8, 8), TOKENS)
+SHAPES = ((3, 16, 16), (3, 84, 84), (1, 8, 8), TOKENS)
 
 
 def small(kind):

@@ -133,10 +133,10 @@ def test_so_are_messages_whose_receiver_wakes_meanwhile(ether, arq):
     ],
 )
 def test_thousands_of_messages_are_as_if_every_attempt_were_played(ether, arq, is_fading, naps):
-    """Distributions are told apart that differ by 0.033; by 0.023 where all comes together.
+    """Distributions are told apart that differ by 0.046; by 0.033 where all comes together.
 
     Every two of retransmission, fading and naps meet; all three do with 400 messages above.
     """
-    messages = 10_000 if is_fading and naps else 5_000
+    messages = 5_000 if is_fading and naps else 2_500
     radio, rhythm = ARQS[arq] | (BLOCKS if is_fading else {}), NAPS if naps else None
     assert_alike(ether, messages, radio, 8, [(2.35, 4)], rhythm=rhythm)
