@@ -289,11 +289,31 @@ class Shards:
         key, samples, count
             As for `uniforms`.
         """
-        counters = np.arange(samples * count)
-        draws = self._streams.uniforms(
-            f"augment/{key.stream}", key.shard, key.counter, counters=counters
-        )
-        return draws.reshape(samples, count)
+        draws: NDArray[np.float64] = self.draws_of([key], samples, count)[0]
+        return draws
+
+    def draws_of(self, keys: Sequence[BatchKey], samples: int, count: int) -> NDArray[np.float64]:
+        """The draws of several minibatches of one size, (K, samples, count).
+
+        Parameters
+        ----------
+        keys : sequence of BatchKey
+            K of them.
+        samples, count
+            As for `uniforms`.
+        """
+        found = np.empty((len(keys), samples * count))
+        streams = np.array([key.stream for key in keys])
+        shards, numbers = np.array([(k.shard, k.counter) for k in keys], dtype=np.int64).T
+        for stream in dict.fromkeys(streams.tolist()):
+            which = np.flatnonzero(streams == stream)
+            found[which] = self._streams.uniform_table(
+                f"augment/{stream}",
+                shards[which],
+                numbers[which],
+                counters=np.arange(samples * count),
+            )
+        return found.reshape(len(keys), samples, count)
 
     def split_rows(self, shard: int, name: str) -> NDArray[np.int64]:
         """Row numbers of a shard's `train`, `validation` or `test` split, or of a common one."""

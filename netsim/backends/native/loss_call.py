@@ -21,18 +21,18 @@ class LossCall:
         The programs.
     operations : sequence
         What the programs point to; held while the call runs.
-    of_step : (steps of all jobs,) int64
-        Which program each step takes.
     constants : torch.Tensor
-    inputs : torch.Tensor
-        (n, values that the loss of a job is given)
     size : int
         Scalars of the largest workspace.
+    of_step : (steps of all jobs,) int64
+        Which program each step takes.
+    inputs : torch.Tensor
+        (n, values that the loss of a job is given)
     """
 
     records: NDArray[np.int64]
     operations: Sequence[Any]
-    of_step: NDArray[np.int64]
     constants: Tensor
-    inputs: Tensor
     size: int
+    of_step: NDArray[np.int64]
+    inputs: Tensor

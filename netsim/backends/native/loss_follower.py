@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from netsim.backends.native.graph import UnsupportedError
 from netsim.backends.native.loss_layout import Call, Layout
+from netsim.backends.native.loss_operation import Base, Memory, Operand, row_major
 from netsim.backends.native.loss_passes import (
     Parts,
     Pass,
@@ -18,7 +19,6 @@ from netsim.backends.native.loss_passes import (
     is_transformed,
     plain,
 )
-from netsim.backends.native.loss_program import Base, Memory, Operand, row_major
 from netsim.backends.native.loss_recorder import TAINTED, Key, Outside, Recorder, key_of
 
 
@@ -77,7 +77,23 @@ class Follower:
     def answer(
         self, name: str, part: nn.Module, forward: Callable[..., Any], args: tuple[Any, ...]
     ) -> Any:
-        """A result of the right shape in place of what a part gives, or that itself."""
+        """A result of the right shape in place of what a part gives, or that itself.
+
+        Parameters
+        ----------
+        name : str
+            Of the part.
+        part : torch.nn.Module
+        forward : callable
+            What the part does.
+        args : tuple
+            What it is called with.
+
+        Raises
+        ------
+        UnsupportedError
+            If the kernel can't do what the loss does with it.
+        """
         recorder = self._recorder
         if len(args) != 1 or not isinstance(args[0], Tensor):
             return forward(*args)

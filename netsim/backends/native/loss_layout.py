@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from torch import nn
 
-from netsim.backends.native.loss_program import Memory, Operand
+from netsim.backends.native.loss_operation import Memory, Operand
 
 
 class Call(NamedTuple):

@@ -15,7 +15,8 @@ import torch
 from torch import Tensor
 
 from netsim.backends.native.graph import UnsupportedError
-from netsim.backends.native.loss_program import Function, Operand, Program, row_major
+from netsim.backends.native.loss_operation import Function, Operand, row_major
+from netsim.backends.native.loss_program import Program
 
 OPERATIONS: dict[str, Callable[..., Any]] = {}
 """By name as in `aten.<name>`, with or without the overload."""
@@ -457,6 +458,9 @@ def _dot(p: Program, out: Tensor, a: Operand, b: Operand) -> Operand:
 
 @_names("cat")
 def _side_by_side(p: Program, out: Tensor, parts: Sequence[Operand], dim: int = 0) -> Operand:
+    if dim in (0, -out.dim()) and all(part.is_contiguous for part in parts):
+        row = p.row(parts)
+        return Operand(row.memory, row.offset, tuple(out.shape), row_major(out.shape))
     whole, at = p.new(out.shape), 0
     for part in parts:
         length = part.shape[dim]

@@ -157,7 +157,7 @@ class Parts:
         return np.array(rows, dtype=np.int64).reshape(-1, 10), held
 
     def _shared(self, part: str, packing: Packing) -> list[tuple[int, int, int]]:
-        """Where a part's running statistics lie in the job's row and in its own, and how many."""
+        """Places of a part's running statistics in the job's row and its own, and their numbers."""
         plans = self.plans(part)
         prefix = f"model.{part}." if part else "model."
         return [

@@ -11,8 +11,9 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from netsim.backends.native.graph import UnsupportedError
+from netsim.backends.native.loss_operation import Function, Memory, Operand
 from netsim.backends.native.loss_operations import OPERATIONS, viewed
-from netsim.backends.native.loss_program import Function, Memory, Operand, Program
+from netsim.backends.native.loss_program import Program
 
 _FRESH = {"zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full"}
 """Operations whose results depend on no value of what they are given. Those of `empty_like` do:

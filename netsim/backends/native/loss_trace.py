@@ -21,8 +21,9 @@ from torch.overrides import TorchFunctionMode
 from netsim.backends.native.graph import UnsupportedError
 from netsim.backends.native.loss_follower import Follower
 from netsim.backends.native.loss_layout import Call, Layout, Place
+from netsim.backends.native.loss_operation import Base, Function, Memory, Operand, row_major
 from netsim.backends.native.loss_passes import Parts, Pass
-from netsim.backends.native.loss_program import Base, Function, Memory, Operand, Program, row_major
+from netsim.backends.native.loss_program import Program
 from netsim.backends.native.loss_recorder import OUTSIDE, Recorder, key_of
 from netsim.backends.native.trace import READS
 from netsim.backends.stacked.functional import ModelFunction

@@ -22,8 +22,8 @@ from netsim.backends.native.kernel import Kernel
 from netsim.backends.native.library import Library
 from netsim.backends.native.loss_call import LossCall
 from netsim.backends.native.loss_layout import Calls, Place
+from netsim.backends.native.loss_operation import Base
 from netsim.backends.native.loss_passes import Parts
-from netsim.backends.native.loss_program import Base
 from netsim.backends.native.loss_trace import Example, Followed, follow
 from netsim.backends.native.samples import ChangedSamples
 from netsim.backends.native.workers import Workers
@@ -127,6 +127,7 @@ class OwnLoss:
             if first.passes and self._changed(self.samples, columns) != first.samples:
                 raise UnsupportedError("a loss that calls the model with some of its own samples")
         self._programs: dict[int, Followed] = {}
+        self._made: dict[tuple[int, ...], tuple[Any, ...]] = {}
 
     def call(self, steps: Steps, taken: NDArray[np.bool_], inputs: Tensor) -> LossCall:
         """Programs and their memories for a call of the kernel with some minibatches.
@@ -142,7 +143,15 @@ class OwnLoss:
         """
         sizes = steps.sizes[taken]
         wanted, of_step = np.unique(sizes, return_inverse=True)
-        found = [self._program(size) for size in wanted.tolist()]
+        made = self._made.get(tuple(wanted.tolist()))
+        if made is None:
+            made = self._made[tuple(wanted.tolist())] = self._programs_of(wanted.tolist())
+        records, held, constants, size = made
+        return LossCall(records, held, constants, size, of_step.astype(np.int64), inputs)
+
+    def _programs_of(self, wanted: Sequence[int]) -> tuple[Any, ...]:
+        """Programs for minibatches of some sizes, and what they point to."""
+        found = [self._program(size) for size in wanted]
         constants = [f.program.constants() for f in found]
         starts = np.cumsum([0, *(len(c) for c in constants)])
         operations = [_moved(f.operations, int(at)) for f, at in zip(found, starts, strict=False)]
@@ -154,14 +163,8 @@ class OwnLoss:
             ],
             dtype=np.int64,
         )
-        return LossCall(
-            records,
-            [*operations, passes],
-            of_step.astype(np.int64),
-            torch.cat(constants),
-            inputs,
-            max(f.program.size for f in found),
-        )
+        size = max(f.program.size for f in found)
+        return records, [*operations, passes], torch.cat(constants), size
 
     def _passes(self, followed: Followed) -> tuple[NDArray[np.int64], list[Any]]:
         """Records of a program's passes, and what they point to."""

@@ -139,7 +139,7 @@ class Portions:
         is_taken = np.arange(steps.index.shape[1]) < steps.counts[:, None]
         found = set()
         for size in np.unique(steps.sizes[is_taken]).tolist():
-            found.add(self._changes.pad(self._shards, size, self._given(jobs[:1])))
+            found.add(self._changes.pad(self._shards, size, lambda: self._given(jobs[:1])))
         return found.pop() if len(found) == 1 else None
 
     def _moves(self, works: Sequence[LossSteps], steps: Steps, first: int, pad: int) -> Moves:
@@ -249,8 +249,7 @@ class Portions:
         if not count:
             return None
         keys = [_key(works[i], s) for i, s in zip(jobs.tolist(), numbers.tolist(), strict=True)]
-        draws = np.stack([shards.draws(key, samples, count) for key in keys])
-        return torch.from_numpy(draws).to(self._dtype)
+        return torch.from_numpy(shards.draws_of(keys, samples, count)).to(self._dtype)
 
 
 def _key(work: LossSteps, step: int) -> BatchKey:

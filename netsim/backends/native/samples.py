@@ -97,7 +97,7 @@ class ChangedSamples:
         self._pad: int | None = None
         self._pads: dict[int, int | None] = {}
 
-    def pad(self, shards: Shards, size: int, given: Sequence[Tensor]) -> int | None:
+    def pad(self, shards: Shards, size: int, given: Callable[[], Sequence[Tensor]]) -> int | None:
         """Most pixels by which the loss moves images, if it does nothing else to samples.
 
         Parameters
@@ -105,8 +105,8 @@ class ChangedSamples:
         shards : Shards
         size : int
             Samples of a minibatch.
-        given : sequence of torch.Tensor
-            (1, ...) what the loss is given; values do not matter.
+        given : callable
+            What the loss is given, (1, ...) each; values do not matter.
 
         Returns
         -------
@@ -117,7 +117,7 @@ class ChangedSamples:
             rows = torch.arange(size) % len(shards.x)
             x, y = shards.x[rows][None], shards.y[rows][None]
             draws = torch.full((1, size, self._count), 0.5, dtype=self._dtype)
-            self.samples(x, y, draws if self._count else None, *given)
+            self.samples(x, y, draws if self._count else None, *given())
             self._pads[size] = self._pad
         return self._pads[size]
 

@@ -71,6 +71,7 @@ class NativeTraining:
         self._data = Data(shards.x, shards.y)
         self._num_learned = 0 if own is None else own.num_learned
         self._starts: Tensor | None = None
+        self._given: Tensor | None = None
 
     def run(
         self,
@@ -191,7 +192,7 @@ class NativeTraining:
                 taken = self._own.call(
                     given,
                     np.arange(given.index.shape[1]) < given.counts[:, None],
-                    inputs[torch.from_numpy(active)],
+                    inputs if len(active) == n else inputs[torch.from_numpy(active)],
                 )
             sums[active] = kernel.train(
                 portion.data,
@@ -217,11 +218,17 @@ class NativeTraining:
         count = jobs[0].work.num_given
         if self._own is None or not count:
             return torch.zeros((len(jobs), 1), dtype=self._store.dtype)
-        rows = [
-            torch.cat([ref.tensor().reshape(-1) for ref in job.inputs[1 : 1 + count]])
-            for job in jobs
-        ]
-        return torch.stack(rows)
+        length = sum(math.prod(ref.shape) for ref in jobs[0].inputs[1 : 1 + count])
+        if self._given is None or len(self._given) < len(jobs):
+            self._given = torch.empty((len(jobs), length), dtype=self._store.dtype)
+        rows = self._given[: len(jobs)]
+        for row, job in zip(rows, jobs, strict=True):
+            start = 0
+            for ref in job.inputs[1 : 1 + count]:
+                value = ref.tensor().reshape(-1)
+                row[start : start + len(value)] = value
+                start += len(value)
+        return rows
 
     def _gathered(self, jobs: Sequence[Job[LossSteps]], width: int) -> Tensor:
         """Return the starts of jobs, rows (n, padded D); postponed mixtures are computed there.

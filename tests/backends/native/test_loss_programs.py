@@ -122,9 +122,20 @@ def in_place(z, y, table, model):
     return (total.square() + z.clone().add_(1)).mean()
 
 
+def long_values(z, y, table, model):
+    """More values than one chunk, read as they are written, moved, and together with their sum."""
+    theta = torch.cat([p.reshape(-1) for p in model.parameters()])
+    u = (2 * theta).tanh()
+    v = u.square() + theta / 3
+    twice = torch.cat([u, v * u.sum()])
+    moved = twice[7 : 7 + len(u)] * u + v
+    near = (moved[1:] * u.clone()[:-1]).sum() + torch.dot(u, v) + (u * table.sum()).abs().mean()
+    return F.cross_entropy(model.head(z), y) + 1e-3 * near + 1e-3 * moved.norm()
+
+
 KINDS = [
     elementwise, reductions, shapes, products, by_label, distilled,
-    of_parameters, held_back, in_place,
+    of_parameters, held_back, in_place, long_values,
 ]  # fmt: skip
 
 
@@ -152,7 +163,7 @@ def trained(node, keep, function, *given, steps=3, **keys):
         keep(name, value)
 
 
-@pytest.mark.thinned(9)
+@pytest.mark.thinned(10)
 @pytest.mark.parametrize("kind", range(len(KINDS)), ids=[f.__name__ for f in KINDS])
 def test_operations(kind, build, play, assert_equal_values, by_pytorch):
     def program(node, keep):

@@ -127,7 +127,41 @@ template <class T> void loss_map(const LossOp& op, const LossMemory<T>& memory) 
       }
 }
 
-/* Sums or maxima over dims[2] and dims[3], for each of dims[0] and dims[1]. */
+/* Operations of values one behind the other, `scratch` of them in turn on each chunk, which stays in
+   the first cache. A view with a stride in the dimension that is not there holds one chunk alone. */
+template <class T> void loss_chain(const LossOp* ops, const LossMemory<T>& memory) {
+  alignas(64) T rooms[3][kChunk];
+  const Index run = ops->dims[3], count = ops->scratch;
+  for (Index first = 0; first < run; first += kChunk) {
+    const Index n = run - first < kChunk ? run - first : kChunk;
+    auto place = [&](const LossView& v) {
+      return start_of(v, memory) + (v.strides[2] ? 0 : first * v.strides[3]);
+    };
+    for (Index k = 0; k < count; ++k) {
+      const LossOp& op = ops[k];
+      const T* x[3];
+      for (int q = 0; q < 3; ++q)
+        x[q] = q < op.num_in ? run_of(place(op.in[q]), op.in[q].strides[3], n, rooms[q]) : x[0];
+      apply<T>(op.function, place(op.out), x[0], x[1], x[2], n, static_cast<T>(op.real));
+    }
+  }
+}
+/* How many operations are done at once. */
+NETSIM_INLINE Index length_of(const LossOp& op) {
+  return op.kind == kLossMap && op.scratch > 1 ? op.scratch : 1;
+}
+
+/* Sum of the products of two runs. */
+template <class T> T products_of(const T* a, const T* b, Index n) {
+  Vec<T> some{};
+  Index q = 0;
+  for (; q + kLanes<T> <= n; q += kLanes<T>) some += load<T>(a + q) * load<T>(b + q);
+  T total = sum<T>(some);
+  for (; q < n; ++q) total += a[q] * b[q];
+  return total;
+}
+
+/* Sums, sums of products, or maxima over dims[2] and dims[3], for each of dims[0] and dims[1]. */
 template <class T> T largest_of(const T* from, Index n) {
   T top = from[0];
   for (Index i = 1; i < n && top == top; ++i)
@@ -135,13 +169,13 @@ template <class T> T largest_of(const T* from, Index n) {
   return top;
 }
 template <class T> void loss_reduce(const LossOp& op, const LossMemory<T>& memory) {
-  alignas(64) T room[kChunk];
+  alignas(64) T room[kChunk], other[kChunk];
   alignas(64) T totals[kChunk];
-  const LossView &o = op.out, &v = op.in[0];
+  const LossView &o = op.out, &v = op.in[0], &w = op.in[1];
   T* out = start_of(o, memory);
-  const T* in = start_of(v, memory);
-  const bool sums = op.function == kPlus;
-  const bool across = v.strides[1] == 1 && v.strides[3] != 1 && op.dims[1] > 1 && sums;
+  const T *in = start_of(v, memory), *factors = start_of(w, memory);
+  const bool multiplies = op.function == kTimes, sums = op.function == kPlus || multiplies;
+  const bool across = !multiplies && v.strides[1] == 1 && v.strides[3] != 1 && op.dims[1] > 1 && sums;
   for (Index i = 0; i < op.dims[0]; ++i) {
     if (across) {  // columns side by side
       for (Index first = 0; first < op.dims[1]; first += kChunk) {
@@ -165,6 +199,12 @@ template <class T> void loss_reduce(const LossOp& op, const LossMemory<T>& memor
         for (Index first = 0; first < op.dims[3]; first += kChunk) {
           const Index n = op.dims[3] - first < kChunk ? op.dims[3] - first : kChunk;
           const T* x = run_of(from + r * v.strides[2] + first * v.strides[3], v.strides[3], n, room);
+          if (multiplies) {
+            const T* from = factors + i * w.strides[0] + j * w.strides[1] + r * w.strides[2];
+            const T* y = run_of(from + first * w.strides[3], w.strides[3], n, other);
+            total += static_cast<double>(products_of(x, y, n));
+            continue;
+          }
           if (!sums) {
             const T here = largest_of(x, n);
             if (!(here <= top) && top == top) top = here;
@@ -242,11 +282,11 @@ template <class T> bool loss_rows(const LossOp& op, const LossMemory<T>& memory)
   return true;
 }
 
-/* Runs one operation that is none of the model's layers. */
+/* Runs one operation that is none of the model's layers, or a chain of them. */
 template <class T>
 void run_loss(const LossOp& op, const LossMemory<T>& memory, Machine<T>& m) {
   switch (op.kind) {
-    case kLossMap: return loss_map(op, memory);
+    case kLossMap: return op.scratch > 1 ? loss_chain(&op, memory) : loss_map(op, memory);
     case kLossReduce: return loss_reduce(op, memory);
     case kLossMultiply: return loss_multiply(op, memory);
     case kLossRows:

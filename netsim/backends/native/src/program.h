@@ -264,7 +264,8 @@ template <class T> class Worker {
           const_cast<T*>(static_cast<const T*>(c.loss_inputs)) + job * c.loss_inputs_pitch;
     }
     if (program) {
-      for (Index q = 0; q < program->num_before && m.status == kFine; ++q)
+      for (Index q = 0; q < program->num_before && m.status == kFine;
+           q += length_of(program->ops[q]))
         loss_op(*program, program->ops[q], memory, table, m);
     } else {
       for (Index q = 0; q < table.num_ops; ++q) forward_op(table.ops[q], m);
@@ -277,7 +278,8 @@ template <class T> class Worker {
     if (c.mode != kLook && m.status == kFine)
       for (Index q = table.num_ops - 1; q >= 0; --q) backward_op(table.ops[q], m);
     if (program)
-      for (Index q = program->num_before; q < program->num_ops && m.status == kFine; ++q)
+      for (Index q = program->num_before; q < program->num_ops && m.status == kFine;
+           q += length_of(program->ops[q]))
         run_loss(program->ops[q], memory, m);
     return loss;
   }
