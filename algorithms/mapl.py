@@ -83,7 +83,7 @@ class Params(api.AbsenceParams):
     warmup_rounds
         Rounds before heads are swapped and the graph is learned.
     temperature
-        tau, what products of features and prototypes are divided by.
+        tau, divisor of products of features and prototypes.
     graph_steps
         E_g, steps on the graph in a round.
     lam
