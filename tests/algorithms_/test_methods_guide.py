@@ -171,7 +171,7 @@ def test_bits_and_steps_of_a_round_among_peers(play, tmp_path, kind):
         assert len(messages(tmp_path, None)) == 0
         return
     log = messages(tmp_path)
-    if "a message" in METHODS[kind].fields["Sends"]:  # to whom and how many is drawn
+    if "per message" in METHODS[kind].fields["Sends"]:  # to whom and how many is drawn
         expected = {evaluated(bits, run, i) for i in range(NODES)}
         assert set(log.bits) == expected
         return
