@@ -19,7 +19,7 @@ changes by that half difference, which the paper's links never let happen.
 
 Personalizes: nothing: neighbours' models agree in the end.
 Shares: the model.
-Sends: `b * theta` per message, one to a neighbour at random and one back.
+Sends: `b * theta` per message, one to a random neighbour and one back.
 Needs: equal architectures.
 Cost a round: `S` steps, one by default; two means.
 Late or absent peers: the node continues without a neighbour that does not answer within

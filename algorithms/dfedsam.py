@@ -43,8 +43,8 @@ class Params(GossipParams):
     Attributes
     ----------
     rho
-        rho, how far from the model the gradient is taken. Source: Shi et al. 2023; 0.01 there for
-        CIFAR-10.
+        rho, distance from the model at which the gradient is taken. Source: Shi et al. 2023; 0.01
+        there for CIFAR-10.
     gossip_steps
         Q, how often models are mixed in a round. Source: Shi et al. 2023, multiple gossip steps; 1
         is DFedSAM, 4 its default with MGS.

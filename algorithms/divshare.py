@@ -44,8 +44,8 @@ class Params(api.PlainTraining, api.StalenessParams):
         Omega, size of a fragment as a share of the model; fragments are as equal as may be. Source:
         Biswas et al. 2024; 0.1 there.
     receivers
-        J, how many nodes each fragment is sent to. Absent: the logarithm of the number of nodes to
-        the base 2, rounded up.
+        J, number of receivers of each fragment. Absent: the logarithm of the number of nodes to the
+        base 2, rounded up.
     max_age_s
         Greatest age of a message that counts. Absent: three mean intervals of the schedule; under
         `rounds` any counts.

@@ -37,7 +37,7 @@ class GossipParams(api.PlainTraining, api.AbsenceParams):
     Attributes
     ----------
     absent
-        Receiver of the weight of a neighbour that is not heard: to the node's own model, or to the
+        Model that takes the weight of a neighbour that is not heard: the node's own, or the
         neighbour's last one ("last").
     """
 

@@ -33,7 +33,7 @@ class Params(OneStep, api.PlainTraining, api.StalenessParams):
     Attributes
     ----------
     receivers
-        s, how many nodes a model is sent to. Source: De Vos et al. 2023, EL-Local. Absent: the
+        s, number of receivers of a model. Source: De Vos et al. 2023, EL-Local. Absent: the
         logarithm of the number of nodes to the base 2, rounded up, as the paper advises.
     max_age_s
         Greatest age of a message that counts. Absent: three mean intervals of the schedule; under

@@ -52,7 +52,7 @@ class Params(api.PlainTraining, api.AbsenceParams):
     heuristic
         Whether weights are HeurFedAMP's: a softmax of cosines.
     strength
-        lam, how strongly theta_i is drawn to u_i. Source: Huang et al. 2021, Algorithm 1.
+        lam, weight of the distance between theta_i and u_i. Source: Huang et al. 2021, Algorithm 1.
     sigma
         Fall of attention with distance; with `heuristic` the factor of the cosines. Absent: 1, with
         `heuristic` 10.

@@ -44,8 +44,8 @@ class WorkerParams(api.PlainTraining, api.StalenessParams):
         rho, weight of the distance from the model that was pulled; 0: none. Source: Xie et al.
         2019, Algorithm 1.
     staleness
-        s, what a model that comes is discounted by.
-        Example: `{ kind = "hinge", a = 10.0, b = 4.0 }`
+        s, factor of a model that comes, by its age. Example: `{ kind = "hinge", a = 10.0, b = 4.0
+        }`
     timeout_s
         Longest wait for the global model. Absent: four times what a request and a model take on a
         quiet network, at least 1 s.

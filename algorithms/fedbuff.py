@@ -40,7 +40,7 @@ class Params(WorkerParams):
     buffer
         K, how many updates are applied at once. Source: Nguyen et al. 2022; 10 there.
     server_learning_rate
-        eta_g, how far the mean of the updates goes. Source: Nguyen et al. 2022, Algorithm 1.
+        eta_g, factor of the mean of the updates. Source: Nguyen et al. 2022, Algorithm 1.
     """
 
     buffer: api.Count = 3

@@ -23,7 +23,8 @@ Readings and departures:
 
 Personalizes: the whole model.
 Shares: whole models, on request.
-Sends: `b * theta` to each neighbour that asks for it; with `downloads` one more to each neighbour.
+Sends: `b * theta` to each neighbour that asks for it; with `downloads` 1 bit more to each
+neighbour.
 Needs: equal architectures; validation samples.
 Cost a round: `S` steps, 2 + d losses over the validation samples, a mean.
 Late or absent peers: weights are over the models that came; with `absent`, a peer's last model

@@ -39,7 +39,7 @@ Readings and departures (paper against code; taken is what the published tables 
 Personalizes: the whole model; with `mix_backbones` the head and the projection.
 Shares: prototypes of classes, and heads to compare.
 Sends: `b * C * F` per neighbour until `warmup_rounds`, then `2 * b * C * F + 32` (prototypes over
-edges with weight alone), and 1 when an edge appears or goes.
+edges with a weight only), and 1 bit when an edge appears or goes.
 Needs: equal numbers of features (models may differ); a model of base and head.
 Cost a round: `S` steps on two views of each sample, a graph step, a mean of prototypes.
 Late or absent peers: the graph step leaves the weight of a peer as it is if its head did not come;
@@ -83,7 +83,7 @@ class Params(api.AbsenceParams):
     warmup_rounds
         Rounds before heads are swapped and the graph is learned.
     temperature
-        tau, what products of features and prototypes are divided by.
+        tau, divisor of products of features and prototypes.
     graph_steps
         E_g, steps on the graph in a round.
     lam

@@ -35,7 +35,7 @@ class Params(api.PlainTraining, api.StalenessParams):
     Attributes
     ----------
     sampled
-        n, how many models are compared. Source: Onoszko et al. 2021.
+        n, number of models that a node compares. Source: Onoszko et al. 2021.
     kept
         m, how many of them are kept. Source: Onoszko et al. 2021.
     selection_rounds

@@ -93,7 +93,7 @@ class Params(api.AbsenceParams):
         Whether the graph is solved for, or follows from similarities alone. Source: Ye et al. 2023,
         Tables 8 and 13 ("similarity").
     sizes
-        Whether nodes count by their training samples, or all alike. Source: Ye et al. 2023, Table 9
+        Weight of a node: its training samples, or the same for all. Source: Ye et al. 2023, Table 9
         ("equal").
     similarity
         Comparison of updates for the graph. Source: Ye et al. 2023, Table 5.

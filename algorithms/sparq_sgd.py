@@ -39,7 +39,7 @@ class Params(api.PlainTraining, api.StalenessParams):
     Attributes
     ----------
     threshold
-        c, how far a model must have moved to be sent: its squared distance over the squared
+        c, change of a model from which on a node sends it: squared distance over the squared
         learning rate. Source: Singh et al. 2019, Algorithm 1, line 7.
     growth
         Power of the number of local steps with which c_t grows; 0: it does not.
@@ -48,12 +48,12 @@ class Params(api.PlainTraining, api.StalenessParams):
     compression
         C, how changes are compressed. Example: `{ kind = "top_k", fraction = 0.1 }`
     rate
-        eta_t, how the learning rate changes over time. Example: `{ kind = "cosine", over = 500 }`
+        eta_t, course of the learning rate over time. Example: `{ kind = "cosine", over = 500 }`
     timeout_s
         Longest wait for an answer to a question for missed values. Absent: four times what the
         request and a model of each peer asked take on a quiet network, at least 1 s.
     tries
-        Number of questions, in all.
+        Greatest number of requests to a neighbour.
     """
 
     threshold: api.NonNegative = 0.1

@@ -34,7 +34,7 @@ class Attack(Component):
         random; 0.4 is that of pFedGraph and DPFL. A larger part keeps the malicious nodes of a
         smaller one and adds to them.
     runs_algorithm : bool
-        Whether malicious nodes use what they receive.
+        Whether malicious nodes use the messages that they receive.
 
     Attributes
     ----------

@@ -39,7 +39,7 @@ class PushSumParams(Table):
         number of nodes, 2^k taking all powers below it in turn), as in SGP ("exponential"). It
         pushes to nobody in a round in which that is no peer.
     receivers
-        Number of random peers to which a node pushes.
+        Number of random peers to which a node pushes in a round.
     largest_step
         The greatest 1 / w by which steps are enlarged. A large number is the printed algorithm:
         where nodes wake at random times w gets small at times, and steps so large that learning

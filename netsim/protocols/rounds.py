@@ -45,8 +45,8 @@ class PaceParams(Table):
     Attributes
     ----------
     pace
-        Work of a node that wakes by itself, without a server: a local step a slot and the star
-        exchange ("slots"), or a round on waking ("rounds").
+        Work of a node without a server under schedules without rounds: a local step per slot and
+        the star exchange ("slots"), or a round at each wake-up ("rounds").
     """
 
     pace: Literal["slots", "rounds"] = "slots"

@@ -15,8 +15,8 @@ class SamplingParams(Table):
     Attributes
     ----------
     sampled
-        Part of the nodes that trains in a round, at least one node; the others take over what comes
-        of it. Absent: all train.
+        Part of the nodes that train in a round, at least one node; the others take over the result.
+        Absent: all train.
     """
 
     sampled: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] | None = None

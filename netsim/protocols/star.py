@@ -50,10 +50,10 @@ class StarParams(AbsenceParams, SlotParams):
         Longest wait of a star for answers before it asks again or goes on. Absent: four times what
         the request and a model of each peer asked take on a quiet network, at least 1 s.
     tries
-        Number of times that a star asks, in all.
+        Greatest number of requests of a star to a peer in an exchange.
     broadcast
-        Treatment of the model that a star broadcasts, by a peer: takes it for its own (Algorithm 1,
-        line 18), or keeps it and mixes it in when it wakes itself ("cache").
+        Treatment of a star's broadcast model by a peer: the peer takes it as its own (Algorithm 1,
+        line 18), or stores it and mixes it at its own next wake-up ("cache").
     """
 
     timeout_s: Positive | None = None

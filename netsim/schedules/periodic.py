@@ -16,8 +16,8 @@ class Periodic(Schedule):
     period_s
         Virtual time between two wake-ups of a node.
     drift
-        Greatest difference of a node's own period, as a part of it: 0.01 spreads periods uniformly
-        over +- 1 %.
+        Greatest relative difference between a node's period and `period_s`: 0.01 spreads periods
+        uniformly over +- 1 %.
     """
 
     schedule: Literal["periodic"] = "periodic"

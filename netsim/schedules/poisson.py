@@ -25,7 +25,7 @@ class Poisson(Schedule):
     Attributes
     ----------
     rate_hz
-        Wake-ups of each node a second, on average.
+        Mean number of wake-ups of each node per second.
     """
 
     schedule: Literal["poisson"] = "poisson"

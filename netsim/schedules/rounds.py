@@ -20,8 +20,8 @@ class Rounds(Schedule):
         and steps that they begin then are counted, though they end after the run (16 times local
         training in 150 s of rounds of 10 s).
     deadline_s
-        Longest time of a round: it then ends without those who are not done. Absent: it waits for
-        all.
+        Longest time of a round: it then ends without the nodes that are not done. Absent: it waits
+        for all.
     """
 
     barrier: ClassVar[bool] = True

@@ -20,9 +20,9 @@ class Geometric(Topology):
         Distance within which nodes are linked. Absent: the radio's range, beyond which hardly
         anything is ever delivered.
     wrap_m : float, optional
-        Side of a square whose opposite edges touch, modulo which places are taken: distances
-        without borders. Absent: the plane has no edges. Source: Penrose, Random Geometric Graphs,
-        2003.
+        Side of a square whose opposite edges touch (a torus), for distances without borders;
+        positions are taken modulo it. Absent: the plane has no edges. Source: Penrose, Random
+        Geometric Graphs, 2003.
 
     Distances are those in space where nodes have heights.
     """

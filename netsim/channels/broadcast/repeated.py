@@ -30,8 +30,8 @@ class Repeated(Broadcast):
     max_rounds : int
         Greatest number of times that a packet is sent.
     feedback_bits : int
-        Size of what each listening receiver tells after each round; it takes the time of an attempt
-        at so many bits, which counts as the sender's time on the air. 0: nothing, as with
+        Size of the feedback of each listening receiver after each round; it takes the time of an
+        attempt of that size, which counts as airtime of the sender. 0: none, as with
         acknowledgements that are part of `attempt_overhead_s`.
     """
 

@@ -54,18 +54,19 @@ class Fading(Component):
         Coherence time: length of a block of constant gain. Absent: that of `doppler_hz` or
         `speed_m_per_s`, else 0.1 s.
     doppler_hz : float or None
-        fD, the largest Doppler shift, in place of `coherence_s`. Absent: that stands. Source:
-        Rappaport, Wireless Communications, 2002, eq. 5.40.c: a block lasts 0.423 / fD.
+        fD, the largest Doppler shift, in place of `coherence_s`. Absent: `coherence_s` or
+        `speed_m_per_s` hold. Source: Rappaport, Wireless Communications, 2002, eq. 5.40.c: a block
+        lasts 0.423 / fD.
     speed_m_per_s : float or None
         v, relative speed of the two ends, in place of `coherence_s`: fD = v f / c. It does not move
-        nodes. Absent: `coherence_s` or `doppler_hz` stand.
+        nodes. Absent: `coherence_s` or `doppler_hz` hold.
     process : {"blocks", "sum_of_sinusoids"}
-        Course of gains in time: independent ones for blocks of the coherence time ("blocks"), or as
-        the Clarke spectrum has it ("sum_of_sinusoids"). Source: Xiao, Zheng and Beaulieu, IEEE
-        Trans. Wireless Commun. 2006.
+        Course of gains over time: independent draws for blocks of the coherence time ("blocks"), or
+        the Clarke spectrum ("sum_of_sinusoids"). Source: Xiao, Zheng and Beaulieu, IEEE Trans.
+        Wireless Commun. 2006.
     tones : int
-        Sinusoids of a pair with `process = "sum_of_sinusoids"`: with fewer than 64, long averages
-        vary too little.
+        Number of sinusoids of a pair with `process = "sum_of_sinusoids"`: with fewer than 64, long
+        averages vary too little.
     """
 
     hold: Literal["exchange", "coherence"] = "coherence"

@@ -70,15 +70,16 @@ class FrequencySelective(Fading):
     Attributes
     ----------
     resource_blocks : int
-        K, into which the band is cut; 50 are 10 MHz of LTE. At most 275, the most of NR.
+        K, number of resource blocks of the band; 50 are 10 MHz of LTE. At most 275, the greatest
+        number of NR.
     profile : str
-        Power over delay: exponential, one of the lines of TR 38.901, or blocks that fade by
-        themselves. Source: 3GPP TR 38.901, tables 7.7.2-1 to -3.
+        Power over delay: exponential, one of the lines of TR 38.901, or blocks that fade
+        independently. Source: 3GPP TR 38.901, tables 7.7.2-1 to -3.
     delay_spread_s : float
         s, root mean square of the delays; 0: all blocks are alike. Source: 3GPP TR 38.901, table
         7.7.3-1: 100 ns is its "nominal" one.
     mapping : {"eesm", "capacity"}
-        Rule that makes one SNR of the blocks' SNRs.
+        Rule that combines the SNRs of the blocks into one.
     beta : float or None
         beta of EESM, at every rate. Absent: that of the NR scheme whose efficiency is nearest to
         the rate's.

@@ -30,7 +30,7 @@ class Ns3Trace(Fading):
     sample_s : float
         Time from one sample to the next [s].
     window_s : float
-        A pair follows the trace for so long, then from another place on [s].
+        Time for which a pair follows the trace before it continues at another place of it [s].
     resource_blocks : int or None
         Number of the trace's resource blocks in the band, from the first on. Absent: all.
     """

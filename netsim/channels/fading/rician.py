@@ -25,8 +25,8 @@ class Rician(Fading):
     ----------
     k_factor_db : float
         K, power of the dominant path over that of all others [dB]; 9 dB is the mean of TR 38.901
-        for streets with line of sight. At most 60: what varies by less than 1 % is as good as
-        `none`.
+        for streets with line of sight. At most 60; above that the gain varies by less than 1 %, as
+        with `none`.
     """
 
     kind: Literal["rician"] = "rician"

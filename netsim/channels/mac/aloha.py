@@ -42,8 +42,8 @@ class Aloha(Mac):
         q: fragments that a sender begins in the time of one while it is not sending; slotted: the
         probability that it sends in a slot.
     slotted : bool
-        Whether fragments begin at the beginning of slots only: at multiples of a fragment's time,
-        so that those of one length share their slots.
+        Whether fragments begin only at the beginning of slots, the multiples of a fragment's time;
+        fragments of one length share their slots.
     max_duty_cycle : float
         d: share of the time for which regulation lets a sender be on the air, in (0, 1].
     """

@@ -85,12 +85,13 @@ class Csma(Mac):
     sifs_s : float
         Gap between a packet and its acknowledgement.
     difs_s : float
-        Gap after which a free channel may be taken.
+        Gap after which a sender may take a free channel.
     ack_s : float or None
         Time of an acknowledgement. Absent: at the highest basic rate of 802.11a (6, 12 or 24 Mb/s)
         that is not above the data rate.
     eifs_s : float or None
-        Gap in place of DIFS after a frame that was heard but not understood. Absent: `difs_s`.
+        Gap in place of DIFS after a frame that a station senses but cannot decode. Absent:
+        `difs_s`.
     rts_threshold_bits : int or None
         Size of packets above which RTS and CTS come before them. Absent: never.
     rts_s : float
@@ -98,20 +99,20 @@ class Csma(Mac):
     cts_s : float
         Time of a CTS frame at the basic rate.
     capture : bool
-        Whether a packet that overlaps others at its receiver is judged by its SINR, instead of
-        being lost.
+        Whether the SINR decides about a packet that overlaps others at its receiver; otherwise it
+        is lost.
     propagation_s : float
-        One-way delay on the air, which a packet and its acknowledgement take twice. With the 4 us
-        that it takes to notice a frame it is to be shorter than `slot_s`; else those that begin a
-        slot apart collide, too, which is played frame by frame only.
+        One-way delay on the air, which counts once for a packet and once for its acknowledgement.
+        Together with the time to notice a frame (4 us) it should be shorter than `slot_s`;
+        otherwise packets that begin a slot apart also collide, which only the frame level plays.
     cw_min : int
         W: a first backoff is uniform on 0 .. W-1 slots. Source: Bianchi, IEEE JSAC 2000.
     stages : int
-        m: how many times the window doubles. Source: Bianchi, IEEE JSAC 2000.
+        m, number of times that the window doubles. Source: Bianchi, IEEE JSAC 2000.
     anomalous_slots : bool
-        Whether the slot after an exchange, which its senders alone can use, and the wait for an
-        answer that does not come are counted; false: Bianchi's model as he published it, message
-        by message only. Source: Tinnirello, Bianchi and Xiao, IEEE Trans. Veh. Technol. 2010.
+        Whether the model includes the slot after an exchange, which only its senders can use, and
+        the wait for an answer that does not come; false: Bianchi's model as published, at message
+        level only. Source: Tinnirello, Bianchi and Xiao, IEEE Trans. Veh. Technol. 2010.
     carrier_sense_m : float or None
         Distance within which senders contend, when the later one starts; others are hidden from
         each other. Absent: all contend.

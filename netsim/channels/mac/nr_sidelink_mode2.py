@@ -46,18 +46,18 @@ class NrSidelinkMode2(Mac):
     slot_s : float
         Length of a slot: 1 ms at 15 kHz between subcarriers, .5 ms at 30 kHz.
     subchannels : int
-        Sub-channels beside each other.
+        Number of sub-channels.
     period_s : float
         Reservation period, and length of the selection window.
     rsrp_threshold_dbm : float
-        Received power from which on a reservation counts at first.
+        Received power above which a reservation counts in the first round of the selection.
     candidate_share : float
         Least share of all candidates to choose from. Source: 3GPP TS 38.214, 8.1.4.
     keep_probability : float
         Probability that a sender keeps a resource when its counter has run out; the standard has 0
         to .8.
     reselect_after_s : float
-        After so long without sending a resource is given up.
+        Time without sending after which a node gives up its resource.
     """
 
     kind: Literal["nr_sidelink_mode2"] = "nr_sidelink_mode2"

@@ -35,7 +35,7 @@ class Ofdma(Mac):
     Attributes
     ----------
     subchannels : int
-        K, how many sub-channels the band is cut into.
+        K, number of sub-channels of the band.
     scheduler : {"round_robin", "proportional_fair"}
         Order in which messages get a sub-channel: the messages of a cell in turn, or in each
         coherence block the one with the largest rate over its average one. Source: Viswanath, Tse

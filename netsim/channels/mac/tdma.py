@@ -23,7 +23,7 @@ class Tdma(Mac):
     slot_s : float
         Length of a slot [s].
     slots : int or None
-        Slots of a frame, at least one a node. Absent: as many as nodes.
+        Number of slots of a frame, at least one for each node. Absent: the number of nodes.
     """
 
     kind: Literal["tdma"] = "tdma"

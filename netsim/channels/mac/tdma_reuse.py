@@ -35,11 +35,11 @@ class TdmaReuse(Tdma):
     slot_s : float
         Length of a slot [s].
     slots : int or None
-        Slots of a frame, at least one a colour. Absent: as many as colours.
+        Number of slots of a frame, at least one for each colour. Absent: the number of colours.
     interference_m : float
         Distance up to which a sender disturbs, the edge of the graph that is coloured [m].
     hops : int
-        Nodes up to so many hops apart don't share a slot.
+        Greatest distance in hops of nodes that may not share a slot.
     """
 
     kind: Literal["tdma_reuse"] = "tdma_reuse"  # type: ignore[assignment]

@@ -27,11 +27,11 @@ class LogisticPacketError(PacketError):
     Attributes
     ----------
     slope_per_db : float
-        Steepness of the curve: how fast the log-odds of a loss fall with the SNR.
+        Steepness of the curve: decrease of the log-odds of a loss per dB of SNR.
     loss_at_threshold : float
         Loss of a packet of `reference_bits` at the rate's threshold.
     reference_bits : int
-        Packet size that the threshold is stated for [bit]: 1500 bytes.
+        Packet size to which the threshold belongs [bit]: 1500 bytes.
     """
 
     kind: Literal["logistic"] = "logistic"

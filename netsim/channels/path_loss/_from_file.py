@@ -25,12 +25,12 @@ class PathLossFromFile(PathLoss):
     Attributes
     ----------
     between : {"hold", "linear"}
-        Between two times of the file: the earlier gain, or a straight line in dB.
+        Gain between two times of the file: the earlier one, or on a straight line in dB.
     step_s : float
-        With "linear", a gain counts as constant for so long [s].
+        With "linear", time for which a gain counts as constant [s].
     after : {"hold", "loop"}
-        After its last time: the last gain for ever, or from the start anew. In a loop the last
-        matrix lasts as long as the one before it.
+        Gains after the last time of the file: the last ones, or those from its start again. In a
+        loop the last matrix lasts as long as the one before it.
     nodes : tuple of int
         Nodes of the file that are nodes 0, 1, ... of the scenario; empty: the first ones.
     start_s : float, optional

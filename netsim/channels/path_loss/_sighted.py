@@ -48,8 +48,8 @@ class BaseAndDevice(Sighted):
     Attributes
     ----------
     sight : {"drawn", "always", "never"}
-        Line of sight: by the standard's probability, everywhere, nowhere. A pair is drawn one
-        uniform: it gains sight as it comes closer and keeps it.
+        Line of sight: by the standard's probability, everywhere, nowhere. Each pair has one uniform
+        draw, so that it keeps its line of sight as it comes closer.
     base_height_m : float
         hBS, height of the base station's antenna; one end of every link counts as base station.
     device_height_m : float

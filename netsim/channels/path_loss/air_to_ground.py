@@ -45,11 +45,11 @@ class AirToGround(Sighted):
     environment : {"suburban", "urban", "dense_urban", "highrise_urban"}
         The buildings below.
     sight : {"drawn", "always", "never"}
-        Line of sight: by the probability above, everywhere, nowhere. A pair is drawn one uniform:
-        it gains sight as the aircraft rises or comes closer, and keeps it.
+        Line of sight: by the probability above, everywhere, nowhere. Each pair has one uniform
+        draw, so that it keeps its line of sight as the aircraft rises or comes closer.
     averaged : bool
-        Whether a pair has, in place of one of the two losses, their mean by the probability of
-        sight, as the coverage of Al-Hourani is worked out.
+        Whether a pair has the mean of the two losses, weighted by the probability of sight, in
+        place of one of them, as in the coverage of Al-Hourani.
     altitude_m : float
         Height of an aircraft above its device, where nodes have no heights.
     roof_m : float

@@ -38,12 +38,12 @@ class DeepMimoGains(PathLossFromFile):
     path : str
         Folder of the DeepMIMO scenario.
     transmitters : tuple of str
-        Transmitters that are nodes, by their names in the files; empty: all that have files for the
-        set of receivers. Example: `["t001_tx000"]`
+        Transmitters that become nodes, by their names in the files; empty: all that have files for
+        the set of receivers. Example: `["t001_tx000"]`
     receiver_set : int or None
         RRR in the files' names: the set of receivers. Absent: the only one that the folder has.
     receivers : tuple of int
-        Rows of the matrices that are nodes; empty: the first that some transmitter reaches.
+        Rows of the matrices that become nodes; empty: the first ones that some transmitter reaches.
     gain : {"mean", "faded"}
         The sum of the paths' powers; or the power over the radio's bandwidth with the phases as
         traced, beside `fading.kind = "none"`.

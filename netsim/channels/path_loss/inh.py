@@ -22,8 +22,8 @@ class IndoorOffice(BaseAndDevice):
     Attributes
     ----------
     sight : {"drawn", "always", "never"}
-        Line of sight: by the standard's probability, everywhere, nowhere. A pair is drawn one
-        uniform: it gains sight as it comes closer and keeps it.
+        Line of sight: by the standard's probability, everywhere, nowhere. Each pair has one uniform
+        draw, so that it keeps its line of sight as it comes closer.
     base_height_m : float
         Height of the access point's antenna.
     device_height_m : float

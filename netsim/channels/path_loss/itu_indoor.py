@@ -16,7 +16,7 @@ class ItuIndoor(PathLoss):
     Attributes
     ----------
     power_loss_coefficient : float
-        N [dB a decade]: 30 in an office around 2 GHz, 28 in a home, 22 in a shop.
+        N [dB per decade]: 30 in an office around 2 GHz, 28 in a home, 22 in a shop.
     floor_loss_db : float
         Lf, loss through the floors between the ends [dB].
     """

@@ -20,7 +20,7 @@ class LogDistance(PathLoss):
     exponent : float
         n: 2 in free space, about 3 in a city, 4 over flat ground.
     reference_m : float
-        d0, the distance that PL0 is stated for.
+        d0, the distance of PL0.
     reference_db : float, optional
         PL0, the loss at d0. Absent: that of free space at the carrier.
     """

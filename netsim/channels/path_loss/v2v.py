@@ -34,10 +34,10 @@ class VehicleToVehicle(Sighted):
     Attributes
     ----------
     scene : {"highway", "urban"}
-        The road, by which losses and line of sight go.
+        The kind of road, which decides losses and line of sight.
     sight : {"drawn", "always", "never"}
-        Line of sight: by the standard's probability, everywhere, nowhere. A pair is drawn one
-        uniform: it gains sight as it comes closer and keeps it.
+        Line of sight: by the standard's probability, everywhere, nowhere. Each pair has one uniform
+        draw, so that it keeps its line of sight as it comes closer.
     without_sight : {"vehicle", "corner"}
         The obstacle between a pair that has no sight: a vehicle on the same road (NLOSv), or, in a
         city, the corner of two streets (NLOS).

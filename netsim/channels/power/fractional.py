@@ -14,16 +14,16 @@ from netsim.registry import Count, Decibels, Fraction
 
 
 class FractionalPower(Power):
-    """A part of the path loss is made up for.
+    """Power that compensates a part of the path loss.
 
     Attributes
     ----------
     p0_dbm : float
-        P0, power per resource block at the receiver where all the loss is made up for [dBm].
+        P0, received power per resource block with full compensation of the path loss [dBm].
     alpha : float
-        Part of the loss, in dB, that is made up for.
+        Part of the path loss, in dB, that the power compensates.
     resource_blocks : int
-        M, how many the power is for.
+        M, number of resource blocks to which the power belongs.
     """
 
     kind: Literal["fractional"] = "fractional"

@@ -18,7 +18,7 @@ class InversionPower(Power):
     Attributes
     ----------
     target_snr_db : float
-        Mean SNR at the receiver, wherever the full power reaches it [dB].
+        Mean SNR at the receiver if the full power is enough for it [dB].
     """
 
     kind: Literal["inversion"] = "inversion"

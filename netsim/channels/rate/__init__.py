@@ -17,7 +17,7 @@ class Rate(Component):
 
     @property
     def choice_delay_s(self) -> float:
-        """Age of the SNR that the rate is chosen on [s]; packets are decoded at the actual one."""
+        """Age of the SNR by which a sender chooses the rate [s]; packets meet the present SNR."""
         return 0.0
 
     @abstractmethod

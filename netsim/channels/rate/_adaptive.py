@@ -15,7 +15,7 @@ class AdaptiveRate(Rate):
     Attributes
     ----------
     csi_delay_s : float
-        Age of the SNR that the sender knows [s]; at 0 it is the present one, so that the rate
+        Age of the SNR that the sender knows [s]; with 0 it knows the present one, so that the rate
         always suits the channel.
     """
 

@@ -18,10 +18,10 @@ class ShannonGap(AdaptiveRate):
     Attributes
     ----------
     gap_db : float
-        Distance from capacity [dB].
+        Gap between the SNR and the one that the Shannon capacity needs for the same rate [dB].
     min_rate_bps : float
-        Below this rate [bit/s] the link is not used. It has no default and cannot be zero:
-        without a cut the mean time of a message under Rayleigh fading is infinite.
+        Least rate [bit/s]: below it the link is not used. It has no default and must not be 0,
+        because without a least rate the mean time of a message under Rayleigh fading is infinite.
     """
 
     kind: Literal["shannon_gap"] = "shannon_gap"

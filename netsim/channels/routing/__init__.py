@@ -35,10 +35,11 @@ class Routing(Component):
     Attributes
     ----------
     update_s : float
-        The table of routes is made anew for the first message after so long, where links change or
-        nodes are switched: from mean SNRs, and without the nodes that are off, at that moment [s].
+        Time after which the next message makes netsim compute the routes again [s], if links change
+        or nodes are switched: from the mean SNRs at that moment, without the nodes that are off.
     max_hops : int
-        A message that has taken so many hops without coming to its receiver is lost (`outage`).
+        Greatest number of hops of a message; one that has not reached its receiver by then is lost
+        (`outage`).
     """
 
     relays: ClassVar[bool] = True

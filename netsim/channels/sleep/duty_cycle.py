@@ -20,11 +20,11 @@ class DutyCycle(Sleep):
     Attributes
     ----------
     period_s : float
-        Time from one awakening to the next.
+        Time between two wake-ups of the radio.
     awake_fraction : float
         Part of each period for which a radio is awake, in (0, 1].
     phase : {"random", "aligned"}
-        Whether each node's periods begin at a time drawn for it, or all nodes' at time 0.
+        Start of the periods: a random time for each node, or time 0 for all.
     """
 
     kind: Literal["duty_cycle"] = "duty_cycle"

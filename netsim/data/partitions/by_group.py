@@ -18,9 +18,9 @@ class ByGroup(Partition):
     Parameters
     ----------
     assign : {"largest", "all"}
-        One group a node, those with the most training rows (of equals that with the lower number);
-        or all groups, dealt out in a random order, as many to each node as to any other or one
-        more.
+        One group per node, those with the most training rows (of equals that with the lower
+        number); or all groups, dealt out in a random order, as many to each node as to any other or
+        one more.
     """
 
     kind: Literal["by_group"] = "by_group"

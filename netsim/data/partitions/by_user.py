@@ -26,9 +26,9 @@ class ByUser(Partition):
         Users with fewer training samples are left out; so are users without test samples, unless
         `test` is "all".
     more_users : {"draw", "largest", "all"}
-        With more users than nodes: one user a node, drawn at random, or those with the most
-        training samples (of equals that with the lower number); or all users, dealt out in a
-        random order, as many to each node as to any other or one more.
+        With more users than nodes: one user per node, drawn at random, or those with the most
+        training samples (of equals that with the lower number); or all users, dealt out in a random
+        order, as many to each node as to any other or one more.
     fewer_users : {"refuse", "split", "repeat"}
         With fewer users than nodes: an error; or the samples of users are split among several
         nodes, most of those with most; or several nodes have all samples of the same user.

@@ -27,7 +27,8 @@ class ClassGroups(Partition):
     Parameters
     ----------
     skew : int
-        Classes a node has; divides the number of classes C, and C / skew that of the nodes.
+        Number of classes of a node; divides the number of classes C, and C / skew divides the
+        number of nodes.
     """
 
     kind: Literal["class_groups"] = "class_groups"

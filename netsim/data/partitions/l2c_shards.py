@@ -27,8 +27,8 @@ class L2cShards(Partition):
     classes_per_node : int
         N, classes of each node; divides the number of classes.
     shards_per_class : int, optional
-        P, into how many shards each class is cut. Absent: it follows from the number of nodes;
-        given, it is checked.
+        P, number of shards of each class. Absent: it follows from the number of nodes; if given, it
+        must agree with that.
     """
 
     kind: Literal["l2c_shards"] = "l2c_shards"

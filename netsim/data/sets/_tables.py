@@ -33,8 +33,8 @@ class TableSet(DataSet):
     learn : {"classes", "numbers"}, optional
         Type of targets. Absent: whole numbers and texts are classes, others are numbers.
     user : str, optional
-        The column that says whose a row is (client, hospital, device): the groups of the partitions
-        `by_user` and `by_group`. Absent: rows are nobody's.
+        The column with the owner of a row (client, hospital, device): the groups of the partitions
+        `by_user` and `by_group`. Absent: rows have no owner.
     image_shape : (C, H, W), optional
         Size to which images are scaled. Absent: all have the size and colours of the first.
     tokens : bool
@@ -44,13 +44,13 @@ class TableSet(DataSet):
         of images by channel, of lists in lists over all. "raw" leaves numbers as they are, pixels
         in [0, 1].
     test_fraction : float
-        If the files have no test part, the share held out: of each user's rows, without users of
-        each class.
+        Share held out if the files have no test part: of each user's rows, or of each class if
+        there are no users.
     split_seed : int
         Chooses the hold-out and the rows taken. It is not the scenario's seed, so runs over several
         seeds are measured on the same rows.
     train_rows, test_rows : int, optional
-        Use only so many rows, the same share of each class. Absent: all.
+        Number of rows used, the same share of each class. Absent: all.
     """
 
     input: str | tuple[str, ...] = ()

@@ -48,7 +48,7 @@ class FlowerParams(Table):
         of the `workers`, at least one. Absent: they take as long as they need, and the run says so
         of one that has taken a minute.
     poll_s
-        Time that a pull takes which finds no reply, unless one comes sooner [s].
+        Time for which a pull waits if there is no reply, unless one comes sooner [s].
     overhead_bytes
         Bytes of a message beside Flower's own encoding of it.
     tries

@@ -24,8 +24,8 @@ class Staleness(Component):
     Attributes
     ----------
     unit
-        Whether an age is counted in versions, wake-ups of the node that mixes since the message was
-        sent, or in seconds of virtual time.
+        Unit of ages: versions, the wake-ups of the node that mixes since the message was sent, or
+        seconds of virtual time.
     """
 
     unit: Literal["versions", "seconds"] = "versions"

@@ -55,11 +55,12 @@ class Walker(Mobility):
     pattern
         Spread of the ascending nodes: over 360 degrees ("delta") or 180 ("star").
     satellites
-        t, how many there are in all planes.
+        t, number of satellites in all planes.
     planes
-        p, how many orbital planes there are.
+        p, number of orbital planes.
     phasing
-        f, by how many 360/t degrees a satellite is ahead of its like in the plane before.
+        f, in units of 360/t degrees: lead of a satellite over the one with its number in the plane
+        before.
     inclination_deg
         i, angle between the planes and the equator.
     altitude_m

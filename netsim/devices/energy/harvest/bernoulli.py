@@ -23,7 +23,7 @@ class Bernoulli(Harvest):
     power_w
         Power in a slot in which there is any.
     probability
-        Of such a slot.
+        Probability of such a slot.
     slot_s
         Length of a slot.
     """

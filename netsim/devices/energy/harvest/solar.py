@@ -29,9 +29,9 @@ class Solar(Harvest):
     peak_w
         Power at noon.
     day_s
-        From one sunrise to the next.
+        Time from one sunrise to the next.
     daylight_s
-        From sunrise to sunset. Absent: half of `day_s`.
+        Time from sunrise to sunset. Absent: half of `day_s`.
     sunrise_s
         Time of the first sunrise; it may be negative, for a run that begins by day.
     step_s
