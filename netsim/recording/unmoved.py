@@ -46,8 +46,7 @@ def unmoved_in(points: Mapping[str, Mapping[str, Any]], runs: Sequence[Path]) ->
         ]
         if same:
             found.append(
-                f"{key} makes no difference to {', '.join(same)}: no number of summary.json "
-                "changes with it but times of computing"
+                f"no number of {', '.join(same)} changes with {key}, times of computing aside"
             )
     return found
 
