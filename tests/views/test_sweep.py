@@ -5,12 +5,14 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 from scipy import stats
 
 from netsim.errors import ScenarioError
 from netsim.recording import summary
 from netsim.views import sweep
 from netsim.views.gathering import comparison
+from netsim.views.render.figure import axes as plot_axes
 from netsim.views.render.figure import marks
 from netsim.views.render.figure import style as plot_style
 from netsim.views.render.figure.sheets import paper
@@ -124,3 +126,15 @@ def test_the_short_table_is_in_the_units_of_the_axes(played):
     assert list(row)[:2] == ["curve", "Bandwidth [MHz]"]
     assert (row["curve"], row["Bandwidth [MHz]"]) == ("Local", "5")
     assert row["Accuracy, difference to FedAvg [pp]"].startswith("-")
+
+
+@pytest.mark.parametrize("value", [0.0, 3.0, -2.0])
+def test_an_axis_of_equal_values_has_ticks_that_a_person_reads(value):
+    figure = Figure()
+    axes = figure.add_subplot()
+    plot_axes.value_axis(axes, "delay [s]", np.full(3, value))
+    low, high = axes.get_ylim()
+    assert low <= value <= high
+    assert high - low >= max(0.009 * abs(value), 0.01)
+    if value == 0.0:
+        assert (low, high) == (0.0, 1.0)

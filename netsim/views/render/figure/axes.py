@@ -64,7 +64,7 @@ def value_axis(axes: Axes, label: str, drawn: NDArray[np.float64]) -> None:
         axes.set_yscale("log")
         without_formulas(axes.yaxis)
         return
-    margin = 0.06 * (high - low) or 0.01 * max(abs(high), 1e-12)
+    margin = 0.06 * (high - low) or 0.01 * abs(high) or 1.0
     axes.set_ylim(max(0.0, low - margin) if low >= 0 else low - margin, high + margin)
     axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: tick_text(y)))
 

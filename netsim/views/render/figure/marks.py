@@ -243,7 +243,9 @@ def _points(panel: Panel, on: Axes, entries: Entries, _places: Mapping[str, int]
         x, y, yerr=[below, half], color=plot_style.COLOURS[0], marker="o", capsize=3, zorder=3
     )
     entries[mark.level] = on.axhline(mark.over_all, color=plot_style.FAINT, linestyle=(0, (4, 2)))
-    on.set_ylim(min(0.0, float(np.nanmin(y - below))), 1.06 * float(np.nanmax([*(y + half), 1e-9])))
+    on.set_ylim(
+        min(0.0, float(np.nanmin(y - below))), 1.06 * float(np.nanmax([*(y + half), 0.0])) or 1.0
+    )
     on.set_ylabel(mark.y.title)
     on.grid(axis="y", color=plot_style.GRID, linewidth=0.8)
     on.set_xlim(x[0] - 0.5, x[-1] + 0.5)
@@ -269,7 +271,7 @@ def _layers(panel: Panel, on: Axes, entries: Entries, _places: Mapping[str, int]
         entries.setdefault(word, bars)
         below += tall
     on.set_xlim(float(x[0]) - mark.width / 2, float(x[-1]) + mark.width / 2)
-    on.set_ylim(0, 1.04 * max(float(below.max()), 1e-12))
+    on.set_ylim(0, 1.04 * float(below.max()) or 1.0)
     on.set_xlabel(mark.x.title)
     on.set_ylabel(layout.wrapped_once(mark.y.title))
     plot_axes.lines_across(on)
@@ -484,7 +486,7 @@ def _vertical(mark: Response, on: Axes, table: Table, half: Floats) -> None:
         if lows.min() <= 0:  # bars that reach below nought would stretch the axis without end
             on.set_ylim(bottom=0.5 * means.min())
     else:
-        margin = 0.06 * (highs.max() - lows.min()) or 0.01 * max(abs(means).max(), 1e-12)
+        margin = 0.06 * (highs.max() - lows.min()) or 0.01 * abs(means).max() or 1.0
         low, high = lows.min() - margin, highs.max() + margin
         if means.min() >= 0:
             low = max(low, 0.0)

@@ -83,7 +83,7 @@ const charts = (() => {
       });
       data.push(Array.from(sums[k]));
     }
-    const top = Math.max(1e-12, ...sums[sums.length - 1]);
+    const top = Math.max(0, ...sums[sums.length - 1]) || 1;
     return chart(into, label, {
       height: height || 260, series, says,
       scales: { x: { time: false, range: xRange ? () => xRange : undefined }, y: { range: () => [0, top * 1.04] } },

@@ -97,9 +97,8 @@ report.mark("curves", (body, data) => {
   }
   function range(low, high) {
     if (low === null || low === undefined) return [0, 1];
-    const spread = Math.max(high - low, Math.abs(high) * 0.02, 1e-9);
-    const bottom = low >= 0 ? Math.max(0, low - 0.06 * spread) : low - 0.06 * spread;
-    return [bottom, metric.is_share ? Math.min(100.5, high + 0.06 * spread) : high + 0.06 * spread];
+    const spread = Math.max(high - low, Math.abs(high) * 0.02) * 0.06 || 1;  // 1: all of it is nought
+    return [low >= 0 ? Math.max(0, low - spread) : low - spread, metric.is_share ? Math.min(100.5, high + spread) : high + spread];
   }
   function emphasise() {
     if (!plot) return;

@@ -44,7 +44,7 @@ report.mark("differences", (body, data) => {
     const ends = there.flatMap(({ cell: [mean, half, , each] }) => each || [mean - (half || 0), mean + (half || 0)]).map((v) => v * about.scale);
     if (view !== "mean") ends.push(0);
     let [low, high] = [Math.min(...ends), Math.max(...ends)];
-    const pad = Math.max(high - low, Math.abs(high) * 1e-3, 1e-9) * 0.05;
+    const pad = Math.max(high - low, Math.abs(high) * 1e-3) * 0.05 || 1;  // 1: all of it is nought
     [low, high] = [low - pad, high + pad];
     const rowsOf = points.filter((point) => there.some((row) => row.point === point));
     const width = charts.width(body, 320);

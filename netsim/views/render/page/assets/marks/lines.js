@@ -46,7 +46,7 @@ report.mark("lines", (body, data) => {
   function range(_, low, high) {
     if (distribution) return [0, 100];
     if (low === null || low === undefined) return [0, 1];
-    const spread = Math.max(high - low, Math.abs(high) * 0.02, 1e-9) * 0.06;
+    const spread = Math.max(high - low, Math.abs(high) * 0.02) * 0.06 || 1;  // 1: all of it is nought
     return [low >= 0 ? Math.max(0, low - spread) : low - spread, axis === "share" ? Math.min(100.5, high + spread) : high + spread];
   }
   const at = (value) => (x.unit === "s" ? seconds(value) : `${number(value, 4)} ${x.unit}`.trim());

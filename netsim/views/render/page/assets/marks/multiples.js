@@ -17,7 +17,7 @@ report.mark("multiples", (body, data) => {
   const all = lines.flatMap((line) => line.each ? line.each.flat() : line.mean.flatMap((value, k) => [value - (line.std ? line.std[k] : 0), value + (line.std ? line.std[k] : 0)]));
   const known = all.filter((value) => Number.isFinite(value));
   const [low, high] = [Math.min(...known) * scale, Math.max(...known) * scale];
-  const spread = Math.max(high - low, 1e-9) * 0.06;
+  const spread = Math.max(high - low, Math.abs(high) * 0.02) * 0.06 || 1;  // 1: all of it is nought
   const end = Math.max(...lines.map((line) => line.t_s[line.t_s.length - 1]));
   data.points.forEach((one) => {
     const figure = element("figure", null, one.point ? element("h3", null, one.point) : null);

@@ -19,7 +19,7 @@ report.mark("response", (body, data) => {
   if (!ends.length) { body.append(element("p", { class: "muted" }, "No run has this number.")); return; }
   if (is_difference) ends.push(0);
   let [low, high] = [Math.min(...ends), Math.max(...ends)];
-  const pad = 0.06 * (high - low) || 0.01 * Math.max(Math.abs(high), 1e-9);
+  const pad = 0.06 * (high - low) || 0.01 * Math.abs(high);
   const positive = !is_difference && lines.every(({ mean }) => mean.every((one) => one >= 0));
   [low, high] = [positive ? Math.max(0, low - pad) : low - pad, high + pad];
   if (high === 0) high = 1;  // all of it is nought
