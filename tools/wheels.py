@@ -33,9 +33,9 @@ def main() -> None:
     for tag in chosen.only:
         environment = {**os.environ, "NETSIM_WHEEL": f"{tag}:{TARGETS[tag]}"}
         environment.pop("CXX", None)  # another compiler does not know Zig's targets
-        subprocess.run(
-            [*command, "-d", str(chosen.to.resolve())], cwd=ROOT, env=environment, check=True
-        )
+        folder = str(chosen.to.resolve())
+        if subprocess.run([*command, "-d", folder], cwd=ROOT, env=environment).returncode:
+            sys.exit(f"{tag}: there is no wheel, for the reason above")
 
 
 if __name__ == "__main__":
