@@ -122,7 +122,7 @@ class MixingCheck:
             )
 
     def used(self, ref: Ref, how: str) -> None:
-        """A value is used as a model; `how` says what for."""
+        """Warn if a mixture whose weights do not sum to 1 is used as a model; `how` says for what."""
         if (found := self._noted.get(ref.cell)) is not None:
             self._warnings.once("mixing weights", f"{found[1]}, and it is {how}")
 
