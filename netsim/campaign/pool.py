@@ -16,7 +16,7 @@ from netsim.engine.interruption import asked_by_signals
 
 @dataclass(frozen=True)
 class Started:
-    """A run is being played, by which process of which machine."""
+    """Report that a process of a machine has started a run."""
 
     job: Job
     pid: int
@@ -34,7 +34,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Ended:
-    """A run has ended, well or not."""
+    """Report that a run has ended, with its outcome."""
 
     outcome: Outcome
 

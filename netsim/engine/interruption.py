@@ -18,7 +18,7 @@ USUAL: dict[int, Any] = {
 
 
 class Interrupted(KeyboardInterrupt):
-    """A run was asked to end, and has done so between two events.
+    """End of a run between two events, on request.
 
     Attributes
     ----------

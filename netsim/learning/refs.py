@@ -183,7 +183,7 @@ class Cell:
         self._tensor, self.recipe = tensor, None
 
     def store_in(self, slab: RowStorage, row: int) -> None:
-        """The value is `row` of a slab from now on, until the cell is gone."""
+        """Store the value in `row` of a slab from now on, until the cell is gone."""
         self._held = _HeldRow(slab, row)  # a row that was held before is free now
         self.slab, self.row, self._tensor, self.recipe = slab, row, None, None
 

@@ -36,7 +36,7 @@ class Adversary:
         self._ignores_values = not attack.runs_algorithm
 
     def forged(self, msg: Message) -> Message:
-        """The message that goes out in place of `msg`: every value in it forged, lazily.
+        """The message sent in place of `msg`, with every value forged, lazily.
 
         A value that is sent again, or to several nodes, is the same forgery each time.
         """

@@ -53,7 +53,7 @@ def require_duration(verb: str, key: str, seconds: float) -> None:
 
 
 def require_count(verb: str, key: str, count: Any, least: int) -> None:
-    """Refuse what is no whole number, or too low a one.
+    """Refuse a value that is no whole number, or too low.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def require_count(verb: str, key: str, count: Any, least: int) -> None:
 
 
 def require_nodes(verb: str, key: str, ids: Iterable[Any], num_nodes: int, me: int) -> None:
-    """Refuse ids of no node, and the node's own.
+    """Refuse ids that belong to no node, and the node's own.
 
     Parameters
     ----------

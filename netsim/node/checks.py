@@ -122,13 +122,13 @@ class MixingCheck:
             )
 
     def used(self, ref: Ref, how: str) -> None:
-        """A value is used as a model; `how` says what for."""
+        """Warn if weights of a mixture used as a model do not sum to 1; `how` names the use."""
         if (found := self._noted.get(ref.cell)) is not None:
             self._warnings.once("mixing weights", f"{found[1]}, and it is {how}")
 
 
 class TaskGuard:
-    """Refuses what an algorithm does by itself, in a task that it does not speak of.
+    """Refusal of own computations of an algorithm in a task that its declaration does not name.
 
     Parameters
     ----------

@@ -455,7 +455,7 @@ class Decisions:
         return asked.checked(self._agent(asked))
 
     def end(self, totals: Totals) -> None:
-        """Tell the agent what the run has come to at its horizon, if it wants to know."""
+        """Give the agent the totals of the run at its horizon, if it asks for them."""
         self._tell("ended", totals)
 
     def _tell(self, what: str, totals: Totals) -> None:

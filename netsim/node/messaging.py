@@ -500,7 +500,7 @@ class MessagingVerbs:
         self.link_changed()
 
     def link_changed(self) -> None:
-        """Read anew what the link tells senders, and how large empty messages are."""
+        """Read again the link's acknowledgements and the size of empty messages."""
         link = self._link
         self._outbox.link_changed()
         self._acknowledged = link.acknowledged

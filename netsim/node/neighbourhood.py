@@ -10,7 +10,7 @@ from netsim.traces.contacts import Meetings
 
 
 class Neighbourhood:
-    """The others, as one node sees them.
+    """The other nodes, as one node sees them.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ from netsim.units import to_s
 
 
 def located_error(error: Exception, now_ns: int, node: int, process: str) -> NetsimError:
-    """The error with where and when it happened in front, and what is probably meant behind.
+    """The error with place and time before its text, and a suggestion after it.
 
     Parameters
     ----------

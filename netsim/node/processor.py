@@ -255,7 +255,7 @@ class Processor:
         return self._clock.timeout(availability.work_ends(self._id, now, work_ns) - now)
 
     def drop(self, number: int) -> None:
-        """Drop a work: it draws no more, and the processor is free for what comes from now on.
+        """Drop a work: it draws no more energy, and the processor is free for later ones.
 
         Works that wait behind it keep their times and their energy.
 

@@ -127,7 +127,7 @@ def sum_of_energies(rows: list[list[Tensor]], how: list[Any], seed: int) -> tupl
 
 
 def sum_of_frames(rows: list[list[Tensor]], how: list[Any], seed: int) -> tuple[Tensor, Tensor]:
-    """Noisy sums of rows, and how many rows are in each entry.
+    """Noisy sums of rows, and the number of rows in each entry.
 
     Parameters
     ----------

@@ -61,7 +61,7 @@ class RateSchedule(Protocol):
     is_constant: ClassVar[bool]
 
     def factor_at(self, local_steps: int, now_s: Callable[[], float]) -> float:
-        """Factor on rates after so many local steps of the node, or at that time."""
+        """Factor on learning rates after a number of local steps, or at a time."""
 
 
 class TrainingVerbs:

@@ -63,7 +63,7 @@ class Progress:
 
 
 class Wakeups(ABC):
-    """The time of one node.
+    """Wake-ups, slots and waits of one node.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ class Wakeups(ABC):
         return self._clock.due(slot * slot_ns - now, LAST, slot)
 
     def started(self, wake: Wake) -> None:
-        """A round of this node starts."""
+        """Note that a round of this node starts."""
         if wake.round != self.round:  # once, if several processes of the node wake
             self._woke_ns.append(self._clock.now)
         self.round = wake.round

@@ -12,7 +12,7 @@ from netsim.traces.files import spelt_out
 
 
 def as_path(given: str | Path, name: str = "path") -> Path:
-    """A path that was given, with the home folder for `~`.
+    """A given path, with the home folder in place of `~`.
 
     Parameters
     ----------

@@ -200,7 +200,7 @@ class Naming:
 
 
 def dotted_key(key: str) -> str:
-    """A key path as keyword arguments spell it: `radio__reachable` for `radio.reachable`."""
+    """The key path of a keyword argument: `radio.reachable` of `radio__reachable`."""
     return key.replace("__", ".")
 
 
@@ -211,7 +211,7 @@ def tag_of_class(component: type[Component]) -> str:
 
 
 def algorithm_module(thing: Any, name: str) -> ModuleType:
-    """A module with what an algorithm needs: the one given, or one that stands for a class.
+    """The module of an algorithm: the one given, or a new one for a class.
 
     Parameters
     ----------

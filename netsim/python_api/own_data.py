@@ -70,7 +70,7 @@ class OwnData(DataSet):
         return self.read(folder)
 
     def read(self, folder: Path | None) -> Samples:
-        """The samples; `folder` is not looked at."""
+        """The samples; `folder` is ignored."""
         (x, y, users), apart = type(self).train_rows, type(self).test_rows
         if apart is None:
             strata = y if y.ndim == 1 and y.dtype == np.int64 else np.zeros(len(y), dtype=np.int64)

@@ -60,7 +60,7 @@ def run(
     on_evaluation: Callable[[EvaluationEvent], object] | None = None,
     agent: Callable[[Decision], object] | None = None,
 ) -> Run:
-    """Play a scenario: its algorithms one after the other, in the same world, with the same draws.
+    """Play a scenario: its algorithms one after the other, in one world, with the same draws.
 
     Observers are called in this thread while the run goes on, and get copies: they can't change its
     results. An exception that one raises ends the run. Ctrl-C, or the notebook's stop button, ends
@@ -368,7 +368,7 @@ def resume(
     progress: bool = False,
     tell: Callable[[str], object] | None = None,
 ) -> Run:
-    """Go on with a run from its last checkpoint; the numbers are those of a run never interrupted.
+    """Continue a run from its last checkpoint, with the numbers of an uninterrupted run.
 
     A run that has ended is opened. A sweep goes on by `netsim.sweep` with the same `out`.
 

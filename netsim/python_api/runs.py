@@ -183,7 +183,7 @@ class Run:
 
     @property
     def summaries(self) -> dict[str, dict[str, Any]]:
-        """All of `summary.json` by algorithm; of a sweep by the folder of each run."""
+        """The whole `summary.json` by algorithm; in a sweep by the folder of each run."""
         several = len(self.algorithms) < len(self._runs)
         return {
             str(run.folder.relative_to(self.folder) if several else run.labels["algorithm"]): (
@@ -363,7 +363,7 @@ class Sweep(Run):
 
 
 def open_folder(folder: str | Path) -> Run:
-    """Open runs that have been played, whoever played them.
+    """Open runs that have ended, whichever program played them.
 
     Parameters
     ----------

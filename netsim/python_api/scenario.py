@@ -77,7 +77,7 @@ class Scenario:
         return made
 
     def replace(self, **changes: Any) -> "Scenario":
-        """Another scenario, in which some keys have other values.
+        """A new scenario with other values of some keys.
 
         Parameters
         ----------
@@ -121,7 +121,7 @@ class Scenario:
         }
 
     def to_toml(self) -> str:
-        """The scenario as a file, every value resolved; objects stand in it by their names."""
+        """The text of the scenario as a file, every value resolved, with objects by their names."""
         return to_toml(self.tables)
 
     def __getattr__(self, name: str) -> Any:
@@ -196,7 +196,7 @@ def scenarios() -> dict[str, str]:
 
 
 def as_scenario(scenario: Scenario | str | Path, algorithms: Iterable[Any] | None) -> Scenario:
-    """A scenario, read if need be, with other algorithms if any are given."""
+    """A scenario, read from a file if necessary, with other algorithms if any are given."""
     if isinstance(scenario, str | Path):
         scenario = load(scenario)
     if not isinstance(scenario, Scenario):
@@ -216,7 +216,7 @@ def as_scenario(scenario: Scenario | str | Path, algorithms: Iterable[Any] | Non
 
 @contextmanager
 def kinds_for(scenario: Scenario) -> Iterator[Kinds]:
-    """Open the kinds that a scenario can name, its objects among them, while it is entered."""
+    """Open the kinds that a scenario can name, with its objects, as a context manager."""
     with _known(scenario._objects, scenario._folders) as kinds:
         yield kinds
 

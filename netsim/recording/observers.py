@@ -59,7 +59,7 @@ class MessageEvent(NamedTuple):
 
 
 class WakeupEvent(NamedTuple):
-    """A node has woken under the schedule, or skipped a wake-up because it was busy or off.
+    """Wake-up of a node under the schedule, or a wake-up skipped because it was busy or off.
 
     Attributes
     ----------

@@ -219,7 +219,7 @@ class _Movers:
         self._time_s = self.found.last_s = time_s
 
     def place(self, kind: str, name: str, x: float, y: float, line: int) -> None:
-        """A mover is somewhere in this time step."""
+        """Record the position of a mover in this time step."""
         if self._time_s < self._start_s:
             return
         mover = self._by_name.get((kind, name))

@@ -67,7 +67,7 @@ class Ns3Trace(Fading):
 
     @property
     def continuous(self) -> bool:
-        """The gain is a function of time."""
+        """True: the gain is a function of time."""
         return True
 
     @property

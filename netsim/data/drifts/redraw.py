@@ -9,10 +9,10 @@ from netsim.rng import Streams
 
 
 class Redraw(Drift):
-    """The data set is given out anew, by a partition of this table; labels stay.
+    """A new division of the data set by a partition of this table; labels stay.
 
-    All nodes are counted when it is given out, and those whose data change take their part. A
-    sample that one node has trained on is never another's test sample, nor its validation sample.
+    The partition divides the data among all nodes, and the nodes whose data change take their part.
+    A sample on which one node has trained never becomes a test or validation sample of another.
 
     Parameters
     ----------

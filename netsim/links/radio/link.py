@@ -69,7 +69,7 @@ from netsim.units import NS_PER_S, SPEED_OF_LIGHT_M_PER_S, to_ns
 
 
 class RadioLink(PhysicalLink):
-    """One half-duplex radio a node, as the table `[radio]` describes it.
+    """One half-duplex radio per node, as the table `[radio]` describes it.
 
     Parameters
     ----------

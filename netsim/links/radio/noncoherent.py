@@ -186,7 +186,7 @@ class NonCoherent:
 
 
 def lose_contact(link: PhysicalLink, frame: dict[Transmission, Any], duration_ns: int) -> None:
-    """Plan to take out of a frame that begins now whose ends lose contact before it has ended.
+    """Plan to remove transmissions whose ends lose contact before the end of a new frame.
 
     Parameters
     ----------

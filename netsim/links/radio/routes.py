@@ -30,7 +30,7 @@ _LEAST_DELIVERY = 0.01
 
 
 class Routes:
-    """Ways of least cost at the mean SNRs of a moment.
+    """Routes of least cost at the mean SNRs of a moment.
 
     The table is made when it is first asked for, and made anew when it is asked for `update_s`
     later, if links change in time or other nodes are off. Of ways of equal cost it takes one that
@@ -66,7 +66,7 @@ class Routes:
         self._without: frozenset[int] = frozenset()
 
     def next_hop(self, src: int, dst: int, time_ns: int) -> int | None:
-        """Next node on the way of a message; None: there is no way.
+        """Next node on the route of a message; None: there is no route.
 
         Parameters
         ----------

@@ -336,14 +336,14 @@ class Radio(Table):
         return packets, -(-bits // packets) + 8 * self.packet_header_bytes
 
     def overhead_ns(self, packet_bits: int) -> float:
-        """Time of an attempt at a packet beside its bits [ns]; `packet_bits`: header included."""
+        """Time of an attempt in addition to its bits [ns]; `packet_bits` includes the header."""
         if type(self.rate).overhead_s is Rate.overhead_s:  # of every packet the same
             return self.attempt_overhead_s * NS_PER_S
         own_s: float = self.rate.overhead_s(packet_bits, self.bandwidth_hz)
         return self.attempt_overhead_s * NS_PER_S + own_s * NS_PER_S
 
     def do_without_places(self) -> None:
-        """Raise ScenarioError for what means nothing where nodes have no places."""
+        """Raise ScenarioError for keys that have no meaning if nodes have no positions."""
         remedy = 'needs to know where nodes are: [nodes] placement = "disc", "square" or "given"'
         if self.propagation_delay:
             raise ScenarioError(f"[radio] propagation_delay = true: {remedy}")

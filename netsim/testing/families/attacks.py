@@ -10,7 +10,7 @@ from netsim.testing.small_world import require
 
 
 def check(attack: Attack, case: ComponentCase) -> None:
-    """Forged values keep their shape and type, and flipped labels are labels."""
+    """Check that forged values keep shape and type, and that flipped labels are labels."""
     some = attack.malicious(range(10), Streams(0))
     require(some <= set(range(10)), f"malicious names nodes that it was not given: {sorted(some)}")
     require(some == attack.malicious(range(10), Streams(0)), "asked twice, others are malicious")

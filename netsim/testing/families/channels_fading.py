@@ -10,7 +10,7 @@ DRAWS = 200_000
 
 
 def check(model: Fading, case: ComponentCase) -> None:
-    """The gain's mean is 1 to 1 %, it increases, and numbers give what arrays give."""
+    """Check a gain: mean 1 to 1 %, increasing, and equal for numbers and arrays."""
     if model.continuous:
         return
     u = (np.arange(DRAWS) + 0.5) / DRAWS

@@ -10,7 +10,7 @@ THRESHOLD = 3.0
 
 
 def check(model: PacketError, case: ComponentCase) -> None:
-    """In [0, 1]; not rising with the SNR, not falling with the size of the packet."""
+    """Check a probability in [0, 1] that never rises with the SNR or falls with the size."""
     snrs = [0.0, *np.geomspace(1e-4, 1e6, 200).tolist(), float("inf")]
     for bits in (100, 12_000):
         found = [model.probability(snr, bits, THRESHOLD) for snr in snrs]

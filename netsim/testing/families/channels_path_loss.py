@@ -10,7 +10,7 @@ CARRIER_HZ = 2.4e9
 
 
 def check(model: PathLoss, case: ComponentCase) -> None:
-    """With line of sight: finite, not falling, and of a number what it is of an array."""
+    """Check a loss in line of sight: finite, never falling, and equal for numbers and arrays."""
     distances_m = np.geomspace(1.0, 1e9, 400)
     losses = np.asarray(model.loss_db(distances_m, CARRIER_HZ, 0.0))
     require(losses.shape == distances_m.shape, f"loss_db has the shape {losses.shape}")

@@ -10,7 +10,7 @@ BANDWIDTH_HZ = 20e6
 
 
 def check(model: Rate, case: ComponentCase) -> None:
-    """The rate does not fall as the SNR rises, and `needed_snr` is where it is chosen."""
+    """Check that the rate never falls as the SNR rises, and is chosen from `needed_snr` on."""
     snrs = np.geomspace(1e-3, 1e5, 100).tolist()
     rates = [model.bits_per_s(snr, BANDWIDTH_HZ) for snr in snrs]
     require(min(rates) >= 0.0, "bits_per_s is negative; 0.0 is a link that cannot be used")

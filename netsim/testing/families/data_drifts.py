@@ -12,7 +12,7 @@ NODES = 5
 
 
 def check(drift: Drift, case: ComponentCase) -> None:
-    """Of the scenario's data set, given out at random to five nodes, three of which change."""
+    """Check a drift of the scenario's data set at three of five nodes with random samples."""
     samples = case.scenario().data.load(case.folder)
     pool, who = Pool(samples, samples.y), [0, 2, 3]
     before = Holdings(tuple(pool.split(Iid(), NODES, Streams(0))), (None,) * NODES)

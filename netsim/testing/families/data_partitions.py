@@ -11,7 +11,7 @@ CLASSES, NODES = 10, 5
 
 
 def check(partition: Partition, case: ComponentCase) -> None:
-    """Of 800 training and 200 test rows of ten classes over five nodes."""
+    """Check a partition of 800 training and 200 test rows of ten classes over five nodes."""
     labels = np.random.default_rng(1).permutation(np.arange(1_000) % CLASSES)
     groups = np.arange(1_000) % 25
     train, test = np.arange(800), np.arange(800, 1_000)

@@ -8,7 +8,7 @@ from netsim.testing.small_world import require
 
 
 def check(data_set: DataSet, case: ComponentCase) -> None:
-    """Its arrays fit together, no row is for training and test, and it reads the same again."""
+    """Check that arrays fit together, no row is in both splits, and a second reading is equal."""
     samples = data_set.read(case.folder)
     rows = len(samples.x)
     require(len(samples.y) == rows, f"{rows} inputs have {len(samples.y)} labels")

@@ -8,7 +8,7 @@ from netsim.units import NS_PER_S
 
 
 def check(harvest: Harvest, case: ComponentCase) -> None:
-    """Three nodes for a minute: asked in any order, pieces that last and give power."""
+    """Check three nodes for a minute, in any order: every piece lasts and has a power."""
 
     def at(order: range) -> dict[tuple[int, int], object]:
         given = supply(harvest, 3, Streams(0), None)

@@ -7,7 +7,7 @@ from netsim.testing.small_world import require
 
 
 def check(speed: Speed, case: ComponentCase) -> None:
-    """Jobs of one and of ten steps on a nominal device."""
+    """Check jobs of one and of ten steps on a nominal device."""
     relative = speed.relative([1.0, 2.0], Streams(0), None)
     require(len(relative) == 2, f"2 nodes have {len(relative)} speeds")
     require(min(relative) > 0, f"speeds must be positive: {relative}")

@@ -10,7 +10,7 @@ SAMPLES = 6
 
 
 def check(task: Task, case: ComponentCase) -> None:
-    """On the first samples of the scenario's data set, in float64."""
+    """Check a task on the first samples of the scenario's data set, in float64."""
     examples = task.examples(case.scenario().data.load(case.folder))
     require(len(examples.x) == len(examples.y), "examples must have a target for each input")
     rng = torch.Generator().manual_seed(0)

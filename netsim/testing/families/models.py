@@ -12,7 +12,7 @@ BATCH = 3
 
 
 def check(model: ModelKind, case: ComponentCase) -> None:
-    """On the inputs of the scenario's data set and task: digits, unless the test says otherwise."""
+    """Check a model on the scenario's data set and task: digits, unless the test names another."""
     scenario = case.scenario()
     examples = scenario.task.examples(scenario.data.load(case.folder))
     shape, outputs = examples.input_shape, examples.num_outputs

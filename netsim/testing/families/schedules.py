@@ -9,7 +9,7 @@ NODES, WAKES = 4, 50
 
 
 def check(schedule: Schedule, case: ComponentCase) -> None:
-    """Fifty wake-ups of four nodes."""
+    """Check fifty wake-ups of four nodes."""
     if schedule.barrier:
         return
     clock = schedule.clock(Streams(0), NODES)

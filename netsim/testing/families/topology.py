@@ -16,7 +16,7 @@ def site(nodes: int, seed: int = 0) -> Site:
 
 
 def check(topology: Topology, case: ComponentCase | None = None) -> None:
-    """Of 6 and of 20 nodes, played from two seeds."""
+    """Check a topology of 6 and of 20 nodes, with two seeds."""
     for nodes in (6, 20):
         neighbours = topology.neighbours(site(nodes))
         require(len(neighbours) == nodes, f"{nodes} nodes have {len(neighbours)} neighbour lists")

@@ -9,7 +9,7 @@ from netsim.topology.churn import Churn
 
 
 def check(churn: Churn, case: ComponentCase) -> None:
-    """The first hundred switches of three nodes."""
+    """Check the first hundred switches of three nodes."""
 
     def switches() -> list[tuple[bool, list[int]]] | None:
         found = churn.periods([0, 1, 2], Streams(0), None)

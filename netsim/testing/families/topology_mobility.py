@@ -12,7 +12,7 @@ START_M = np.array([[0.0, 0.0], [10.0, -5.0], [-20.0, 15.0]])
 
 
 def check(mobility: Mobility, case: ComponentCase) -> None:
-    """Three nodes for a minute: asked in any order, never faster than `fastest_m_per_s`."""
+    """Check three nodes for a minute, in any order: never faster than `fastest_m_per_s`."""
 
     def at(order: range) -> dict[int, np.ndarray]:
         track = mobility.track(START_M, 50.0, Streams(0), None)

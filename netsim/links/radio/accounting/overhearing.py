@@ -15,7 +15,7 @@ Span = tuple[int, int]
 
 
 class Overhearing:
-    """For each node the times at which its radio was at work, as far as they still matter."""
+    """Recent times at which each node's radio was busy."""
 
     def __init__(self) -> None:
         self._at_work: dict[int, list[Span]] = {}

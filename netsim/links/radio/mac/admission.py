@@ -77,7 +77,7 @@ class RadioQueue:
         return self.limit is not None and len(self.waiting_from(sender)) >= self.limit
 
     def change_needs(self, receivers: bool, flights: Iterable[Flight]) -> Iterator[QueuedMessage]:
-        """Let messages take their receivers' radios, or no longer.
+        """Set whether messages take their receivers' radios.
 
         Parameters
         ----------

@@ -41,7 +41,7 @@ class Allocation:
         return left if left > ROUNDING else 0.0
 
     def medium(self, node: int | None, beside: int, mac: Ofdma) -> Medium:
-        """Share and power that a message meets.
+        """Share of the band and power of a message.
 
         Parameters
         ----------

@@ -112,7 +112,7 @@ class Cells:
         return 1.0 if found is None else found.powers.get(node, 1.0)
 
     def parts(self) -> Iterator[tuple[int, bool, list[float]]]:
-        """Base station, direction, and the parts of the band that the messages under way have."""
+        """Base station, direction, and shares of the band of the messages under way."""
         for (base_station, uplink), flights in self._pools.items():
             yield base_station, uplink, [1.0 / flight.medium.slowdown for flight in flights]
 
@@ -133,7 +133,7 @@ class Cells:
         self._touched.pop(flight, None)
 
     def leave(self, flight: Flight, others: Iterable[Flight]) -> None:
-        """Remove a flight that has ended; what it had goes to the others at the next `settle`."""
+        """Remove a flight that has ended; the next `settle` gives its share to the others."""
         key = self.pool_of(flight)
         self._pools[key].remove(flight)
         self._touched.pop(flight, None)

@@ -121,7 +121,7 @@ def leave_slots(
 
 
 class Rejoined:
-    """Flights on the air that another rule keeps track of from now on, or none.
+    """Flights on the air that a new rule, or none, takes over.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ def samplers_of(
     transmits: Transmits,
     adaptation: RateAdaptation | None,
 ) -> Samplers:
-    """Make what samples the attempts of flights.
+    """Make the samplers of the attempts of flights.
 
     Parameters
     ----------

@@ -89,7 +89,7 @@ def _within_block(
 
 
 def worsen_current_attempt(flight: Flight, channel: RadioChannel) -> None:
-    """Let interference as it is now count for the attempt that is held (`Flight.held_ns`)."""
+    """Apply the present interference to the current attempt (`Flight.held_ns`)."""
     began_ns = max(0, flight.leg_begins_ns - round(flight.held_ns))
     for reception in flight.receptions:
         met = reception.last_block
@@ -116,7 +116,7 @@ def worsen_current_attempt(flight: Flight, channel: RadioChannel) -> None:
 
 
 def rate_under_way(flight: Flight, attempt_ns: float) -> float:
-    """The rate [bit/s] of an attempt that takes so long, with the medium to itself."""
+    """Rate [bit/s] of an attempt of a given duration, alone on the medium."""
     medium = flight.medium
     bits_ns = (attempt_ns - medium.wait_ns) / medium.slowdown - flight.overhead_ns
     return flight.packet_bits / bits_ns * NS_PER_S if bits_ns > 0.0 else inf

@@ -222,7 +222,7 @@ class Reception:
         channel: RadioChannel,
         limit: int | None,
     ) -> Report:
-        """Report the outcome of the message, once its last leg is closed.
+        """Report the outcome of the message, after the end of its last leg.
 
         Parameters
         ----------

@@ -87,7 +87,7 @@ class Interference:
         self._joined = 0
 
     def goes_on_from(self, before: Interference) -> bool:
-        """Take over the flights on the air from what kept them; False if they must join anew."""
+        """Take over the flights on the air; return False if they must join again."""
         old, new = before._mac, self._mac
         if (old.contends, old.interferes) != (new.contends, new.interferes):
             return False

@@ -220,7 +220,7 @@ class MessageLevelSampler:
         self.begin(flight)
 
     def leave_slots(self, flight: Flight) -> None:
-        """Let a flight that has been sent in slots go on without them."""
+        """Let a flight that was sent in slots continue without them."""
         passed_ns = flight.passed_ns(self._env.now)
         flight.leave_slots()
         if passed_ns <= 0:  # it has waited for its first slot

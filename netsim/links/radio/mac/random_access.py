@@ -41,7 +41,7 @@ class Overlap(NamedTuple):
 
 
 class OnAir:
-    """Packets on the air, which of them overlap, and from when on senders may send again."""
+    """Packets on the air, their overlaps, and the times from which senders may send again."""
 
     def __init__(self) -> None:
         self.reservations: Reservations | None = None
@@ -50,7 +50,7 @@ class OnAir:
         self._silent_until_ns: dict[int, float] = {}
 
     def set_mac(self, mac: Mac, nodes: int, streams: Streams, hearing: Hearing) -> None:
-        """Send by a rule from now on.
+        """Set the rule by which nodes send from now on.
 
         Parameters
         ----------
@@ -88,7 +88,7 @@ class OnAir:
         packet_bits: int,
         ready_ns: int,
     ) -> int:
-        """Begin of a message whose packets are not played one by one: now, or in a slot [ns].
+        """Start of a message whose packets are not played one by one: now, or in a slot [ns].
 
         Parameters
         ----------
@@ -137,7 +137,7 @@ class OnAir:
 
 
 class RandomAccess(Interference):
-    """Interference where a flight that is played meets only those that are not as a mean."""
+    """Interference in which a flight that is played meets the others on average only."""
 
     def _set_contention(self, flights: Iterable[Flight], everybody: Iterable[Flight]) -> None:
         for flight in flights:

@@ -142,7 +142,7 @@ class RateAdaptation:
         self._links[src, dst] = known
 
     def best_bps(self, src: int, dst: int, attempt_ns: Callable[[float], float]) -> float:
-        """The rate [bit/s] of the largest throughput on a link as it is known now.
+        """The rate [bit/s] of the largest throughput on a link, by present knowledge.
 
         Parameters
         ----------
@@ -184,7 +184,7 @@ class RateAdaptation:
         time_ns: int,
         attempts_ns: Sequence[float],
     ) -> tuple[int, int]:
-        """The rate to use at an instant, and until when.
+        """The rate to use at a time, and the end of its use.
 
         Parameters
         ----------

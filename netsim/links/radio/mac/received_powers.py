@@ -154,7 +154,7 @@ class ReceivedPowers:
         return receptions
 
     def hide(self, at: Flight, flight: Flight) -> None:
-        """Note what a hidden sender leaves of a flight's packets."""
+        """Note the share of a flight's packets that a hidden sender leaves intact."""
         column = self.column[flight]
         for reception in self._rows_of[at]:
             if flight in reception.hidden:
@@ -182,7 +182,7 @@ class ReceivedPowers:
             self.stale[moved] = self.touched[moved] = True
 
     def outdate(self, flights: Iterable[Flight]) -> None:
-        """Note that flights meet other senders."""
+        """Note that the interferers of flights have changed."""
         for flight in flights:
             self.stale[self.column[flight]] = True
 

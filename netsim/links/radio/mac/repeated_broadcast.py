@@ -51,7 +51,7 @@ class BroadcastRounds:
         self._bits = 0
 
     def count(self, reception: Reception, report: Report) -> None:
-        """Count what a receiver has got in a round that has ended, for all or for it alone."""
+        """Count the packets of a receiver in a round that has ended, for all or for it alone."""
         dst = reception.tx.dst
         self._attempts[dst] += report[2]
         if reception.came is not None:
@@ -96,7 +96,7 @@ class BroadcastRounds:
         return [self._report(report, flight.expired) for report in told], bits_told
 
     def given_up(self, tx: Transmission, outcome: str) -> tuple[Report, int]:
-        """The report of a receiver that gets no further round, and bits not told of before.
+        """The report of a receiver that gets no further round, and the bits not reported before.
 
         Parameters
         ----------

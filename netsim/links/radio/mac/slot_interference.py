@@ -41,11 +41,11 @@ class SlotInterference(Interference):
         self._slot_of = slot_of
 
     def goes_on_from(self, before: Interference) -> bool:
-        """False: slots may be others now."""
+        """Return False, since slots may have changed."""
         return False
 
     def join(self, flight: Flight, others: Iterable[Flight], now_ns: int) -> None:
-        """Add a flight whose first slot begins; others that wait for theirs are left out.
+        """Add a flight whose first slot begins, among those on the air in its slot.
 
         Parameters
         ----------
@@ -57,7 +57,7 @@ class SlotInterference(Interference):
         super().join(flight, self._in_slot_of(flight, others), now_ns)
 
     def join_late(self, flight: Flight, others: Iterable[Flight], now_ns: int) -> None:
-        """Add a flight that was sampled when it came, and is told of what it meets in its slot.
+        """Add a flight that was sampled when it came, with the interference of its slot.
 
         Parameters
         ----------

@@ -74,7 +74,7 @@ class ResourceBlocks:
         return self._fading.block_gains(u, self._bandwidth_hz)
 
     def snr(self, snr: ArrayLike, rate_bps: float | None = None) -> NDArray[np.float64]:
-        """The one SNR that blocks amount to.
+        """Effective SNR of the blocks.
 
         Parameters
         ----------

@@ -30,7 +30,7 @@ RTS_BITS = 8 * 20
 
 
 class Timing:
-    """Durations in ns.
+    """Durations of frames and gaps [ns].
 
     Parameters
     ----------
@@ -63,11 +63,11 @@ class Timing:
         self.answer_ns = self.sifs_ns + self.slot_ns + to_ns(PREAMBLE_S) + 2 * self.propagation_ns
 
     def data_ns(self, bits: int, rate_bps: float) -> int:
-        """A data frame of some bits, header included."""
+        """Duration of a data frame of some bits, header included [ns]."""
         return to_ns(self._overhead_s + bits / rate_bps)
 
     def ack_ns(self, rate_bps: float) -> int:
-        """The acknowledgement of a frame that was sent at some rate."""
+        """Duration of the acknowledgement of a frame of some rate [ns]."""
         if self._ack_s is not None:
             return to_ns(self._ack_s)
         per_symbol = basic_rate_bps(rate_bps) * SYMBOL_S
@@ -159,7 +159,7 @@ class Frame:
         self.over = self.cut = False
 
     def is_for(self, node: int) -> bool:
-        """Return whether a node is to receive it."""
+        """Return whether a node is a receiver of it."""
         if self.dst is not None:
             return self.dst == node
         return self.reception_at(node) is not None
@@ -210,7 +210,7 @@ def rts(timing: Timing, data: Frame) -> Frame:
 
 
 def answer(timing: Timing, kind: str, node: int, frame: Frame) -> Frame:
-    """The answer to a frame, of what is left of its reservation.
+    """The answer to a frame, with the rest of its reservation.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ LEAST = 2.0**-53
 
 
 class Decoder:
-    """The packet-error model as frames of any length meet it.
+    """The packet-error model, applied to frames of any length.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class Decoder:
         return -log1p(-per) * share * frame.bits / packet_bits
 
     def combined_hazard(self, frame: Frame, earlier_snr: float, snr: float) -> float:
-        """As `hazard` of a whole frame, given that the earlier attempts were not enough.
+        """`hazard` of a whole frame after earlier attempts that failed.
 
         Parameters
         ----------
@@ -212,7 +212,7 @@ class Receivers:
         self._on_air[frame] = None
 
     def detects(self, frame: Frame) -> None:
-        """A frame's preamble has passed: sense its energy, lock to it where it can be received."""
+        """Sense a frame whose preamble has passed, and lock to it where it can be received."""
         heard, others = frame.heard, [other for other in self._on_air if other is not frame]
         self._sensed[frame] = None
         self._energy = self._energy + heard.energy if len(self._sensed) > 1 else heard.energy

@@ -96,7 +96,7 @@ class Contention:
     # -- frames that wait ------------------------------------------------------------------------
 
     def ask(self) -> None:
-        """Wait for a turn, for a message that finds none before it."""
+        """Wait for a turn with a message that has no other before it."""
         now = self._env.now
         self._waiting = True
         if self._counts_from_ns is None or now < self.nav_ns:
@@ -147,7 +147,7 @@ class Contention:
             self._draw()
 
     def becomes_idle(self) -> None:
-        """Go on after a gap: no signal is noticed any more."""
+        """Continue after a gap, when no signal is noticed any more."""
         now, nav_ns = self._env.now, self.nav_ns
         gap_ends_ns = (now if now > nav_ns else nav_ns) + self._timing.difs_ns
         eifs_ns = self._eifs_ns
@@ -156,7 +156,7 @@ class Contention:
             self._plan()
 
     def hears(self, understood: bool, reserved_ns: int) -> None:
-        """Note that a frame has ended; before the medium is idle.
+        """Note that a frame has ended, before the medium becomes idle.
 
         Parameters
         ----------
