@@ -102,7 +102,11 @@ def _write_page(top: Path, folders: Sequence[Path], scenario: Scenario) -> None:
     from netsim.views.render.page import run_page
 
     if sum(run_folder.rows(folder, "messages") for folder in folders) <= MOST_MESSAGES:
-        run_page.report(folders, top / PAGE, places_in(scenario, None), is_requested=False)
+        played = zip(folders, scenario.algorithm, strict=True)
+        worlds = {folder: scenario.of(entry) for folder, entry in played}
+        run_page.report(
+            folders, top / PAGE, lambda run: places_in(worlds[run], None), is_requested=False
+        )
 
 
 def entries(scenario: Scenario) -> list[dict[str, Any]]:

@@ -44,3 +44,14 @@ def test_what_can_not_be_exported_is_refused(netsim, run, arguments, problem):
     result = netsim("export", *arguments)
     assert result.exit_code == 2
     assert problem in result.stderr
+
+
+def test_what_is_of_one_world_is_not_exported_of_two(netsim, run):
+    """An algorithm with a `set` of its own may be in another world than the first."""
+    loud = "{kind = 'local', name = 'loud', set = {radio = {tx_power_dbm = 30.0}}}"
+    two = "s.toml", "--set", f"algorithm = [{{kind = 'local'}}, {loud}]"
+    assert netsim("run", *two, "-q", "--no-figures", "--out", "two").exit_code == 0
+    result = netsim("export", "two", "--as", "gains")
+    assert result.exit_code == 2
+    assert "its algorithms are in different worlds: [radio] of loud is not that of" in result.stderr
+    assert netsim("export", "two/loud", "--as", "gains").exit_code == 0

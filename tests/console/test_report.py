@@ -89,3 +89,31 @@ def test_what_is_no_run_is_refused_in_a_line(netsim, here):
     result = netsim("report", "algorithms")
     assert result.exit_code == 2
     assert "no run here or one folder below" in result.output
+
+
+def test_a_page_shows_each_algorithm_in_its_own_world(netsim, here, monkeypatch):
+    """With a `set` of its own, nodes of one algorithm move as those of another do not."""
+    from netsim.views.render.page import run_page
+
+    seen, gather = {}, run_page.gather
+
+    def gathered(folder, places, **more):
+        at = places([20.0])
+        seen[folder.name] = None if at is None else at[0]
+        return gather(folder, places, **more)
+
+    monkeypatch.setattr(run_page, "gather", gathered)
+    moving = "{kind = 'random_waypoint', max_m_per_s = 9.0}"
+    entries = (
+        f"{{kind = 'local', name = 'still'}}, {{kind = 'local', set = {{mobility = {moving}}}}}"
+    )
+    sets = "nodes.placement = 'disc'", "radio = {}", f"algorithm = [{entries}]"
+    two = [word for one in sets for word in ("--set", one)]
+    ran = netsim("run", "s.toml", *two, "-q", "--no-figures", "--report", "--out", "two")
+    assert ran.exit_code == 0, ran.output
+    at_end, seen = seen.copy(), seen
+    seen.clear()
+    assert netsim("report", "two").exit_code == 0
+    for found in (at_end, seen):
+        assert found["still"] is None
+        assert found["local"].shape == (4, 2)

@@ -75,6 +75,29 @@ def test_ways_are_the_same_at_every_instant(tmp_path, wanted, law, off_m, tables
         assert again.at(range(NODES), time_ns) == pytest.approx(want, abs=off_m)
 
 
+CIRCLING = BASE | {"horizon_s": 45.0, "mobility": {"kind": "circle", "m_per_s": 2.0}}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "law"), [("bonnmotion", BonnMotion), ("trace", Trace), ("ns2", Ns2), ("sumo", Sumo)]
+)
+def test_ways_that_are_sampled_go_up_to_the_end_and_say_how_far_they_are_off(tmp_path, wanted, law):
+    of = layout(CIRCLING, step_s=10.0)
+    again = law(path=written(tmp_path, of, wanted)).track(
+        np.zeros((NODES, 2)), 60.0, Streams(9), None
+    )
+    for t in (0.0, 10.0, 40.0, 45.0):
+        want = of.track.at(range(NODES), to_ns(t))
+        assert again.at(range(NODES), to_ns(t)) == pytest.approx(want, abs=1e-4)
+    (remark,) = [text for text in of.remarks if "straight line" in text]
+    told_m = float(remark.split(" m from")[0].split()[-1])
+    off_m = [
+        np.hypot(*(again.at(range(NODES), to_ns(t)) - of.track.at(range(NODES), to_ns(t))).T)
+        for t in (5.0, 15.0, 25.0, 35.0, 42.5)
+    ]
+    assert told_m == pytest.approx(np.max(off_m), rel=0.06)
+
+
 def test_sampled_ways_are_the_same_at_the_samples(tmp_path):
     of = layout(MOVING, step_s=0.5)
     again = Sumo(path=written(tmp_path, of, "sumo")).track(

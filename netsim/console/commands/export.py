@@ -12,6 +12,9 @@ from netsim.errors import ScenarioError
 
 ALSO_CALLED = ("convert", "dump", "save")
 
+WORLD = ("seed", "horizon_s", "nodes", "mobility", "radio", "link")
+"""Tables of a scenario that say what is exported of its world."""
+
 
 def command(
     run: Annotated[Path, typer.Argument(metavar="RUN")],
@@ -104,8 +107,19 @@ def export(
     if form is not None and formats.tells_what_happened(form):
         return formats.write_run(_only(begun_folders(run), run), form, out), []
     folders = run_folders(run)
+    kinds = kinds_of(components)
     folder = folders[0] if simulator is None else _only(folders, run)
-    scenario = load(str(run_folder.scenario_file(folder)), kinds=kinds_of(components))
+    scenario, *others = (
+        load(str(run_folder.scenario_file(one)), kinds=kinds)
+        for one in ([folder] if simulator is not None else folders)
+    )
+    for other, at in zip(others, folders[1:], strict=True):
+        unlike = [key for key in WORLD if getattr(other, key) != getattr(scenario, key)]
+        if unlike:
+            raise ScenarioError(
+                f"{run}: its algorithms are in different worlds: [{unlike[0]}] of {at.name} is not "
+                f"that of {folder.name}; name one, such as {folder}"
+            )
     if any(
         later.radio != scenario.radio or later.link != scenario.link for _, later in scenario.later
     ):

@@ -40,7 +40,7 @@ def command(
             sweep_page.report(sweep_results.tables_of(path), target)
         else:
             folders = begun_folders(path)
-            run_page.report(folders, target, places_of(folders[0], components or (), data))
+            run_page.report(folders, target, lambda run: places_of(run, components or (), data))
         if out is None:
             checksums.renew(path, run_page.NAME)
         terminal.out().print(f"wrote {target}")

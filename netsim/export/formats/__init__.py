@@ -9,6 +9,7 @@ A module states `SUFFIX`, the end of its files' names, and one of two functions:
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 
@@ -21,7 +22,11 @@ from netsim.links.radio.table import Radio
 from netsim.recording.whole_files import require_place, whole
 from netsim.registry import did_you_mean, modules
 from netsim.rng import Streams
-from netsim.topology.mobility import StraightTrack, Track
+from netsim.topology.mobility import HighTrack, StraightTrack, Track
+from netsim.units import to_s
+
+_FINEST_M = 0.01
+"""What is nearer to a straight line is not remarked on."""
 
 _MOST_BYTES = 1 << 29
 """A file of gains may hold so much: what a scenario reads."""
@@ -74,10 +79,15 @@ class Layout:
         """Times at which formats that sample do so: 0, the step, twice the step, ..."""
         return range(0, self.horizon_ns + 1, self.step_ns)
 
+    def instants_ns(self) -> list[int]:
+        """Times at which places are sampled: those of `samples_ns`, and the horizon."""
+        return sorted({*self.samples_ns(), self.horizon_ns})
+
     def knots(self) -> Iterator[list[tuple[int, float, float]]]:
         """The way of each node up to the horizon, as (time [ns], x [m], y [m]).
 
-        It is exact where it is made of straight legs, else sampled.
+        It is exact where it is made of straight legs, else sampled, and a remark says how far a
+        straight line between two samples is off. Another one says that heights are left out.
 
         Raises
         ------
@@ -93,6 +103,10 @@ class Layout:
                 f"{self.name}: nodes are in space, and this format is one of places on a plane; "
                 '"gains" has the gain of every link'
             )
+        if self.heights_m or isinstance(self.track, HighTrack):
+            self.remarks.append("it has places on the plane; heights of nodes are left out")
+        if self.track is not None and not isinstance(self.track, StraightTrack):
+            self._remark_on_chords(self.track)
         for node in range(self.nodes):
             if self.track is None:
                 x, y = self.positions_m[node].tolist()
@@ -101,8 +115,21 @@ class Layout:
                 turns = self.track.knots(node, self.horizon_ns)
                 yield [(t, float(x), float(y)) for t, x, y in turns]
             else:
-                places = [(t, self.track.at([node], t)[0]) for t in self.samples_ns()]
+                places = [(t, self.track.at([node], t)[0]) for t in self.instants_ns()]
                 yield [(t, float(x), float(y)) for t, (x, y) in places]
+
+    def _remark_on_chords(self, track: Track) -> None:
+        """Say how far nodes are from the middle between two samples, half a step after one."""
+        every, off_m = range(self.nodes), 0.0
+        for begin_ns, end_ns in pairwise(self.instants_ns()):
+            ends_m = track.at(every, begin_ns) + track.at(every, end_ns)
+            apart_m = track.at(every, (begin_ns + end_ns) // 2) - ends_m / 2
+            off_m = max(off_m, float(np.hypot(*apart_m.T).max()))
+        if off_m >= _FINEST_M:
+            self.remarks.append(
+                f"it has places every {to_s(self.step_ns):g} s (--step), and nodes are up to "
+                f"{off_m:.2g} m from the straight line between two of them"
+            )
 
     def on_air(self) -> tuple[Radio, LinkBudget]:
         """The radio and its link budget.

@@ -8,7 +8,7 @@ SUFFIX = ".fcd.xml"
 
 
 def write(layout: Layout, path: Path) -> None:
-    """Write a time step every `layout.step_ns`, with a vehicle `node0`, `node1`, ... a node.
+    """Write places every `layout.step_ns` and at the end, a vehicle `node0`, ... for each node.
 
     Raises
     ------
@@ -19,7 +19,7 @@ def write(layout: Layout, path: Path) -> None:
     every = range(layout.nodes)
     with path.open("w", encoding="utf-8") as file:
         file.write('<?xml version="1.0" encoding="UTF-8"?>\n<fcd-export>\n')
-        for time_ns in layout.samples_ns():
+        for time_ns in layout.instants_ns():
             places = start_m if layout.track is None else layout.track.at(every, time_ns).tolist()
             file.write(f'    <timestep time="{seconds(time_ns)}">\n')
             for node, (x, y) in enumerate(places):

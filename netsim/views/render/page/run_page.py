@@ -158,19 +158,22 @@ def content(folders: Sequence[Path], gathered: Callable[[Path], Entry]) -> dict[
 
 
 def report(
-    folders: Sequence[Path], out: Path, places: Places = nowhere, is_requested: bool = True
+    folders: Sequence[Path],
+    out: Path,
+    places: Callable[[Path], Places] = lambda _: nowhere,
+    is_requested: bool = True,
 ) -> None:
     """Write the page of some runs.
 
     Parameters
     ----------
     folders : sequence of Path
-        One an algorithm, of one world.
+        One an algorithm; an algorithm's `set` may put it into a world of its own.
     out : Path
         The file.
     places : callable
-        Where nodes that move were, see `reader.Places`.
+        Of a run's folder: where its nodes that move were, see `reader.Places`.
     is_requested : bool
         As of `gather`.
     """
-    write(out, content(folders, lambda one: gather(one, places, is_requested=is_requested)))
+    write(out, content(folders, lambda one: gather(one, places(one), is_requested=is_requested)))
