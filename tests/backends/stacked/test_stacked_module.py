@@ -17,8 +17,12 @@ CPU = torch.device("cpu")
 WIDTH, SAMPLES, CLASSES = 3, 4, 5
 COUNTS = (4, 2, 3)
 SMALL = {
-    **{"hidden": 9, "latent": 6, "projection": 7, "backbone": {"kind": "mlp", "hidden": [6]}},
-    **{"vocabulary": 11, "width": 8},
+    "hidden": 9,
+    "latent": 6,
+    "projection": 7,
+    "backbone": {"kind": "mlp", "hidden": [6]},
+    "vocabulary": 11,
+    "width": 8,
 }
 """Values of parameters, where a model has them, that make it small."""
 
