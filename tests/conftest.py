@@ -13,6 +13,7 @@ import typer.main
 from netsim.backends.spilling import file_system
 
 torch.set_num_threads(1)  # as a run does: other numbers of threads give other last bits
+gc.disable()  # until all is collected, which leaves no garbage to search for
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -47,6 +48,7 @@ def nothing_old_is_searched():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gc, "unfreeze", lambda: None)
         gc.freeze()
+        gc.enable()
         yield
     gc.unfreeze()
 

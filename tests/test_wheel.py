@@ -83,6 +83,11 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
+def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build("sdist", ROOT, tmp_path_factory.mktemp("sdist"))
+
+
+@pytest.fixture(scope="module")
 def site(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     # Unpacking is what installing a pure wheel does; the dependencies are those of this Python.
     folder = tmp_path_factory.mktemp("site")
@@ -127,8 +132,9 @@ def test_the_wheel_installs_one_package_with_all_that_ships(wheel: Path):
 
 
 @pytest.mark.slow
-def test_the_wheel_built_from_the_source_distribution_is_the_same(wheel: Path, tmp_path: Path):
-    source = unpacked(build("sdist", ROOT, tmp_path), tmp_path)
+def test_the_wheel_built_from_the_source_distribution_is_the_same(
+    wheel: Path, source: Path, tmp_path: Path
+):
     assert not list(source.rglob("_kernel.*"))
     assert contents(build("wheel", source, tmp_path / "wheel")) == contents(wheel)
 
@@ -138,10 +144,10 @@ IN_NO_DISTRIBUTION = {".ci/run", ".gitignore", ".pre-commit-config.yaml"}
 
 @pytest.mark.slow
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="no checkout: what git tracks is unknown")
-def test_the_source_distribution_is_the_checkout(tmp_path: Path):
+def test_the_source_distribution_is_the_checkout(sdist: Path):
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, check=True)
     names = {name for name in tracked.stdout.decode().splitlines() if (ROOT / name).exists()}
-    with tarfile.open(build("sdist", ROOT, tmp_path)) as files:
+    with tarfile.open(sdist) as files:
         there = {name.partition("/")[2] for name in files.getnames()}
     assert names - IN_NO_DISTRIBUTION <= there
     assert there - names <= {"PKG-INFO", ".gitignore"}
@@ -157,9 +163,9 @@ def test_without_the_kernel_the_wheel_is_pure_and_has_its_sources(wheel: Path):
 
 
 @pytest.fixture
-def source(tmp_path: Path) -> Path:
+def source(sdist: Path, tmp_path: Path) -> Path:
     """A source distribution, unpacked: what is compiled stays in this folder."""
-    return unpacked(build("sdist", ROOT, tmp_path), tmp_path)
+    return unpacked(sdist, tmp_path)
 
 
 @pytest.mark.slow

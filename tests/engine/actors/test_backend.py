@@ -66,8 +66,9 @@ def played(monkeypatch):
 
 
 @pytest.mark.thinned(48)
-@pytest.mark.parametrize("name", LEARNING)
-def test_actors_change_no_bit_of_any_method(played, name):
+@pytest.mark.parametrize("name", LEARNING[::8])
+def test_actors_change_no_bit(played, name):
+    """All methods are played below, where actors die after some calls."""
     case = AlgorithmCase(MODULES, name)
     schedule = case.schedules[-1]
     shared, _, pool = played(case, schedule, "ray", actors=3)
