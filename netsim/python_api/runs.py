@@ -198,11 +198,7 @@ class Run:
         Of several algorithms also what their runs were not made alike of: data, files, sources; of
         a sweep, files and sources that changed between its runs.
         """
-        found = [
-            warning
-            for run in self._runs
-            for warning in warnings_of(run.folder, names_assumptions=run is self._runs[0])
-        ]
+        found = warnings_of([run.folder for run in self._runs])
         return list(dict.fromkeys([*found, *self._unlike()]))
 
     def _unlike(self) -> list[str]:
