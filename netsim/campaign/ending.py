@@ -143,9 +143,8 @@ def tell(top: Path, folders: Sequence[Path], scenario: Scenario, quiet: bool) ->
     console.print(WrappedTable(compared))
     if told is not None:
         say(told, console)
-    for folder in folders:
-        for warning in run_warnings.warnings_of(folder, names_assumptions=folder == folders[0]):
-            consoles.err().print(Text(warning, style="yellow"))
+    for warning in run_warnings.warnings_of(folders):
+        consoles.err().print(Text(warning, style="yellow"))
     summaries = [load(folder) for folder in folders]
     unequal = run_warnings.unequal_steps_of(summaries)
     if unequal is not None:

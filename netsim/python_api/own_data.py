@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, cast
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from PIL import Image
 from pydantic import Field, create_model
 from torch.utils.data import Dataset, IterableDataset, TensorDataset
 
@@ -223,6 +224,18 @@ def _numbered(parts: list[Any], name: str) -> list[Rows]:
 
 
 def _array(value: Any) -> NDArray[Any]:
+    """An array of a value.
+
+    Raises
+    ------
+    DataError
+        If it is an image by a table of colours: its numbers are places in the table.
+    """
+    if isinstance(value, Image.Image) and value.mode in ("P", "PA"):
+        raise DataError(
+            "[data]: images of mode P are numbers of colours in a table, and no colours; give "
+            'image.convert("RGB"), such as by a transform'
+        )
     if not isinstance(value, torch.Tensor):
         return np.asarray(value)
     plain = value.detach().cpu()

@@ -199,11 +199,7 @@ class Run:
         For several algorithms they include data, files and sources that differ between their runs;
         for a sweep, files and sources that changed between its runs.
         """
-        found = [
-            warning
-            for run in self._runs
-            for warning in warnings_of(run.folder, names_assumptions=run is self._runs[0])
-        ]
+        found = warnings_of([run.folder for run in self._runs])
         return list(dict.fromkeys([*found, *self._unlike()]))
 
     def _unlike(self) -> list[str]:

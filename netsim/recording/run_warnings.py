@@ -113,20 +113,34 @@ def unequal_steps_of(summaries: Sequence[Mapping[str, Any]]) -> str | None:
     return unequal_steps(steps, "local steps")
 
 
-def warnings_of(folder: Path, names_assumptions: bool = False) -> list[str]:
-    """Warnings that a user should know before reading a run's numbers.
+def warnings_of(folders: Sequence[Path]) -> list[str]:
+    """Warnings that a user should know before reading the numbers of some runs.
 
-    What its links assume and what its routes are holds for all algorithms of a scenario, and is
-    told once.
+    What links assume and what routes are is told once where it holds for all runs, else with the
+    algorithm: a `set` of its own may put it into another world.
     """
+    assumed = {folder: _assumed(folder) for folder in folders}
+    common = [text for text in assumed[folders[0]] if all(text in a for a in assumed.values())]
+    found = list(common)
+    for folder, texts in assumed.items():
+        algorithm = run_folder.summary(folder).get("algorithm", folder.name)
+        found += [f"{algorithm}: {text}" for text in texts if text not in common]
+    for folder in folders:
+        found += _own_warnings(folder)
+    return list(dict.fromkeys(found))
+
+
+def _assumed(folder: Path) -> list[str]:
+    environment = run_folder.environment(folder)
+    routes = environment.get("routes", {}).values()
+    advice = [route["advice"] for route in routes if "advice" in route]
+    return list(dict.fromkeys([*environment.get("assumptions", ()), *advice]))
+
+
+def _own_warnings(folder: Path) -> list[str]:
     summary, environment = run_folder.summary(folder), run_folder.environment(folder)
     algorithm = summary.get("algorithm", folder.name)
-    found = list(environment.get("assumptions", ())) if names_assumptions else []
-    if names_assumptions:
-        routes = environment.get("routes", {}).values()
-        advice = [route["advice"] for route in routes if "advice" in route]
-        found += list(dict.fromkeys(advice))
-    found += [
+    found = [
         f"{algorithm}: {subject} ran node after node: {reason}"
         for subject, reason in summary.get("engine", {}).get("one_by_one", {}).items()
     ]

@@ -414,7 +414,7 @@ def test_a_change_that_leaves_the_past_as_it_was_is_told_and_noted(play, resume,
     assert resumed["torch"]
     assert 0 < resumed["virtual_s"] < 8
     then_s = resumed["virtual_s"]
-    assert [w for w in warnings_of(folder / "cut") if "went on" in w] == [
+    assert [w for w in warnings_of([folder / "cut"]) if "went on" in w] == [
         f"deciding: went on at {then_s} s after its algorithm's file had changed: a run played "
         "anew gives other numbers"
     ]
@@ -431,7 +431,7 @@ def test_a_run_that_went_on_with_other_files_says_so_where_it_is_read(write_run,
     }.items():
         noted = {"virtual_s": 3.0, **files, **{sort: ["new"] for sort in change}}
         (tmp_path / "environment.json").write_text(json.dumps({**made_of, "resumed": [noted] * 2}))
-        assert [w for w in warnings_of(tmp_path) if "went on" in w] == [
+        assert [w for w in warnings_of([tmp_path]) if "went on" in w] == [
             f"mine: went on at 3.0 s after {what} had changed: a run played anew gives other "
             "numbers"
             for what in told

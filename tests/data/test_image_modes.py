@@ -10,6 +10,7 @@ from PIL import Image
 
 from netsim.data.sets.table import TableFiles
 from netsim.errors import DataError
+from netsim.python_api.own_data import data_kind
 
 GREY = (np.arange(16, dtype=np.uint8) * 16).reshape(4, 4)
 COLOUR = np.stack([GREY, GREY.T, 255 - GREY], axis=-1)
@@ -95,3 +96,16 @@ def test_a_shape_of_images_is_refused_where_there_are_none(tmp_path):
         pq.write_table(rows, tmp_path / f"{part}.parquet")
     with pytest.raises(DataError, match="has no images; leave image_shape out"):
         pixels(tmp_path, image_shape=(3, 4, 4))
+
+
+@pytest.mark.parametrize("mode", ["L", "RGB", "RGBA"])
+def test_images_from_python_are_their_pixels(mode):
+    images = [Image.fromarray(COLOUR).convert(mode)] * 4
+    found = data_kind((images, [0, 1, 0, 1]), "own").train_rows.x
+    assert (found == np.stack([np.asarray(image) for image in images])).all()
+
+
+def test_numbers_of_colours_in_a_table_are_no_inputs():
+    """As an array an image of mode P is the numbers of its colours."""
+    with pytest.raises(DataError, match=r'mode P .* give image.convert\("RGB"\)'):
+        data_kind(([ADAPTIVE] * 4, [0, 1, 0, 1]), "own")

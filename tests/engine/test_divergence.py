@@ -104,7 +104,7 @@ def test_a_broken_model_spreads_by_one_hop_a_round_and_each_sender_is_named(tmp_
     assert accuracy["best"] == {"t_s": None, "mean": None, "std": None}
     assert time_to_target(tmp_path / "run", 0.01)["target_reached"] == 0.0
 
-    told = " ".join(warnings_of(tmp_path / "run"))
+    told = " ".join(warnings_of([tmp_path / "run"]))
     assert "1 of 5 nodes diverged by their own training" in told
     assert "4 of 5 nodes caught it by a message, node 1 first, from node 0 at 10" in told
     assert "Diverged: " in " ".join(one.text for one in explained(tmp_path / "run")[1])
@@ -131,7 +131,7 @@ def test_a_run_of_sound_models_says_nothing(tmp_path, backend):
     summary = play(tmp_path / "run", backend, 1.0)
     assert summary["diverged"] == summary["diverged_by_message"] == []
     assert "nodes_not_finite" not in summary["accuracy"]
-    assert not [text for text in warnings_of(tmp_path / "run") if "diverged" in text]
+    assert not [text for text in warnings_of([tmp_path / "run"]) if "diverged" in text]
 
 
 class Masked(torch.nn.Module):

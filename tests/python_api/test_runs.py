@@ -402,3 +402,16 @@ def test_the_folder_of_a_run_is_the_same_from_any_working_folder(small, here, mo
     for found in (played, opened, opened["local"]):
         assert len(netsim.open(found.folder).metrics) == len(played.metrics)
     assert "in mine>" in repr(played)
+
+
+@pytest.mark.filterwarnings("ignore::netsim.errors.RunWarning")
+def test_what_the_world_of_one_algorithm_assumes_is_told_with_its_name(small, here):
+    """A `set` of its own may put an algorithm into another world than the first."""
+    air = {"path_loss": {"kind": "rma"}, "mac": {"kind": "aloha"}}
+    plain = small.replace(link=None, nodes__placement="disc", horizon_s=5.0)
+    alone = plain.replace(radio=air, algorithm=["local"])
+    assumed = netsim.run(alone, out="alone").warnings
+    assert assumed
+    two = [{"kind": "local", "name": "wired"}, {"kind": "local", "set": {"radio": air}}]
+    found = netsim.run(plain.replace(algorithm=two), out="two").warnings
+    assert [text for text in found if "local: " in text] == [f"local: {text}" for text in assumed]

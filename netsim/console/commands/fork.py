@@ -90,6 +90,6 @@ def _tell(fork: "Fork", folder: Path, ending: "ForkEnding") -> None:
     rows = [f"{count:,} of {name}" for name, count in ending.equal_rows.items() if count]
     if rows:
         console.print(f"Before {fork.at_s:g} s all rows are equal: {', '.join(rows)}.")
-    for warning in warnings_of(folder):
+    for warning in warnings_of([folder]):
         terminal.err().warn(warning)
     console.print(Text("results in ") + Text(str(folder), style="bold"))
