@@ -220,14 +220,24 @@ class Evaluator:
             + (", ".join(sorted(self._names)) or "nothing")
         ]
 
-    def without_stages(self) -> list[str]:
-        """Warn if no node has published a model of the stages that the scenario measures."""
+    def without_stages(self, are_own: bool) -> list[str]:
+        """Warn of stages to measure of which no node has published a model.
+
+        Parameters
+        ----------
+        are_own : bool
+            Whether they are of this algorithm alone. Of those that several share, each may have
+            some.
+        """
         published = {stage for node in self._nodes for stage in node.publishing.published}
-        if not self._stages or not published or not published.isdisjoint(self._stages):
+        missing = [stage for stage in self._stages if stage not in published]
+        is_none_there = len(missing) == len(self._stages)
+        if not published or not missing or not (are_own or is_none_there):
             return []
+        none = ", so none is measured" if is_none_there else ""
         return [
-            f"stages = {shown(list(self._stages))}: no node has published such a model, so none is "
-            f"measured; what was published is {', '.join(sorted(published))}"
+            f"stages = {shown(missing)}: no node has published such a model{none}; what was "
+            f"published is {', '.join(sorted(published))}"
         ]
 
     def partly_measured(self) -> list[str]:

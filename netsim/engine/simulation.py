@@ -454,7 +454,7 @@ class Simulation:
             "warnings": [
                 *self.checks.warnings(totals, self.link.in_flight),
                 *self.evaluator.without_main(),
-                *self.evaluator.without_stages(),
+                *self.evaluator.without_stages(bool(self.entry.stages)),
                 *self.evaluator.partly_measured(),
             ],
             "parameters_sha256": parameters_sha256(self.parts, scheduler),

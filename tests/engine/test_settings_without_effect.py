@@ -67,6 +67,17 @@ def test_stages_that_no_node_publishes_are_told_where_nothing_is_measured(stages
     assert ("accuracy" not in found) == is_told
 
 
+@pytest.mark.parametrize(
+    ("stages", "missing"),
+    [(["train"], ["train"]), (["mixed"], []), (["a", "mixed", "b"], ["a", "b"])],
+)
+def test_each_stage_of_an_algorithm_that_no_node_publishes_is_told(stages, missing):
+    found = played(**POISSON, algorithm={"kind": "dpsgd", "stages": stages})
+    expected = [f"stages = {missing}:".replace("'", '"')] if missing else []
+    assert [text.partition(" no ")[0] for text in told(found, "stages = ")] == expected
+    assert ("accuracy" in found) == ("mixed" in stages)
+
+
 def test_a_main_metric_is_missed_where_nothing_at_all_is_recorded():
     found = played(metrics={**BASE["metrics"], "main": "reward"})
     assert told(found, "what was recorded is nothing")
