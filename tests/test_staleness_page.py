@@ -39,7 +39,7 @@ def test_the_page_has_a_line_for_each_latency():
 @pytest.mark.slow
 def test_the_scenario_gives_the_numbers_that_are_read(tmp_path):
     few = ["--seeds", "0:2", "--set", "horizon_s=40", "--set", "metrics.common_test_samples=20"]
-    few += ["--over", "link.latency_s=0,10", "-q", "--out", str(tmp_path / "sweep")]
+    few += ["--over", "link.latency_s=0,10", "--jobs", "1", "-q", "--out", str(tmp_path / "sweep")]
     ended = CliRunner().invoke(app, ["sweep", "study_staleness", *few])
     assert ended.exit_code == 0, ended.output
     runs = staleness.numbers(tmp_path / "sweep")

@@ -21,7 +21,7 @@ def printed(line: str, monkeypatch: pytest.MonkeyPatch) -> str:
     if words[0] in ("run", "sweep"):
         words += SHORT
     if words[0] == "sweep":
-        words += ["--jobs", "1"]
+        words += ["--jobs", "1", "--seeds", "0:2"]
     monkeypatch.setenv("COLUMNS", "200")
     result = CliRunner().invoke(app, words)
     assert result.exit_code == 0, result.output

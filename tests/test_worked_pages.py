@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 SMALL = {
     "study": "--set horizon_s=40 --set metrics.every_s=20 --set nodes.count=6 --seeds 0:2 -q",
-    "quickstart": "--set horizon_s=50 --set metrics.every_s=25",
+    "quickstart": "--set horizon_s=50 --set metrics.every_s=25 --seeds 0:2",
 }
 
 
@@ -38,6 +38,7 @@ def do(page: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         program, *arguments = shlex.split(command)
         if program == "netsim":
             more = [] if arguments[:2] == ["run", "quickstart"] else shlex.split(SMALL[page])
+            more += ["--jobs", "1"] if arguments[0] == "sweep" else []
             result = CliRunner().invoke(app, [*arguments, *more])
             assert result.exit_code == 0, result.output
             printed.append(result.stdout)

@@ -378,32 +378,38 @@ def test_vectors_of_environments_play_the_episodes_of_one(small, kind):
 
 KILLED = """
 import os, signal, sys
-import netsim.gym
-env = netsim.gym.make(sys.argv[1], record=sys.argv[2])
-env.reset(seed=0)
-env.step(env.action_space.sample())
-print("under way", flush=True)
-if sys.argv[3] == "kill":
-    os.kill(os.getpid(), signal.SIGKILL)
-elif sys.argv[3] == "fork":
-    sys.exit(0) if os.fork() == 0 else os.wait()
+import netsim.engine.runner, netsim.gym
+for end in ("kill", "exit", "fork"):
+    if child := os.fork():
+        print(end, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+        continue
+    env = netsim.gym.make(sys.argv[1], record=end)
+    env.reset(seed=0)
+    env.step(env.action_space.sample())
+    print("under way", flush=True)
+    if end == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+    elif end == "fork":
+        sys.exit(0) if os.fork() == 0 else os.wait()
+    sys.exit(0)
 """
+"""Programs that begin with netsim imported; each ends as a process does."""
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("end", ["kill", "exit", "fork"])
-def test_a_program_that_ends_in_an_episode_leaves_what_it_had_written(small, tmp_path, end):
+def test_a_program_that_ends_in_an_episode_leaves_what_it_had_written(small, tmp_path):
     """No process goes on, and the folder of the run says that it is not done."""
     (tmp_path / "small.toml").write_text(small.to_toml())
-    script = [sys.executable, "-c", KILLED, tmp_path / "small.toml", tmp_path / "episodes", end]
-    ended = subprocess.run(script, capture_output=True, text=True, timeout=300, check=False)
-    assert "under way" in ended.stdout, ended.stderr
-    assert ended.returncode == (-9 if end == "kill" else 0), ended.stderr
-    run = tmp_path / "episodes" / "episode-00000"
-    assert (run / "scenario.toml").exists()
-    assert not (run / "summary.json").exists()
-    with pytest.raises(ScenarioError, match="an agent took its decisions"):
-        netsim.resume(run)
+    script = [sys.executable, "-c", KILLED, "small.toml"]
+    done = subprocess.run(script, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    found = ["under way", "kill -9", "under way", "exit 0", "under way", "fork 0"]
+    assert done.stdout.splitlines() == found, done.stderr
+    for end in ("kill", "exit", "fork"):
+        run = tmp_path / end / "episode-00000"
+        assert (run / "scenario.toml").exists()
+        assert not (run / "summary.json").exists()
+        with pytest.raises(ScenarioError, match="an agent took its decisions"):
+            netsim.resume(run)
 
 
 def test_what_can_not_be_an_environment_is_refused(small, pace):
