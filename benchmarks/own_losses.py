@@ -19,7 +19,7 @@ import torch
 from _setting import Drawn, Noise
 from _timing import interleaved, prepare, save, show
 
-from algorithms import apfl, fedclassavg, fedproto, mapl, per_fedavg, pfedgraph
+from algorithms import apfl, dfedsam, dispfl, fedclassavg, fedproto, mapl, per_fedavg, pfedgraph
 from netsim import world
 from netsim.api import augmented_cross_entropy
 from netsim.backends.job_types.train import Train
@@ -125,6 +125,11 @@ def _mapl(backbone: str) -> Case:
     )
 
 
+def _meta(variant: str) -> Case:
+    params = per_fedavg.Params(alpha=0.01, variant=variant)
+    return Case(LENET, PFEDGRAPH, per_fedavg.meta_loss, (params,))
+
+
 PROTOTYPES = (Slot(0), tuple(range(CLASSES)), 0.1)
 
 CASES = {
@@ -157,7 +162,11 @@ CASES = {
     "kd_pdfl": Case({"kind": "emnist_cnn"}, KD_PDFL, None, shape=(1, 28, 28), classes=47, steps=8),
     "l2c": Case({"kind": "l2c_cifar_cnn"}, L2C, None, steps=10),
     "apfl": Case(LENET, PFEDGRAPH, apfl.loss_of_both, (Slot(0),), _share, _direction, "v"),
-    "per_fedavg": Case(LENET, PFEDGRAPH, per_fedavg.meta_loss, (per_fedavg.Params(alpha=0.01),)),
+    "per_fedavg": _meta("first_order"),
+    "per_fedavg_hessian_free": _meta("hessian_free"),
+    "per_fedavg_exact": _meta("exact"),
+    "dfedsam": Case(LENET, PFEDGRAPH, dfedsam.sharp_loss, (0.05,)),
+    "dispfl": Case(LENET, PFEDGRAPH, dispfl.masked_loss, (Slot(0),), _direction),
     "apfl_small_batch": Case(LENET, DPFL, apfl.loss_of_both, (Slot(0),), _share, _direction, "v"),
     "apfl_mlp": Case(
         {"kind": "mlp", "hidden": [128]},
@@ -169,8 +178,8 @@ CASES = {
         "v",
     ),
 }
-"""Meta-L2C trains as L2C does. The kernel declines the losses of APFL and Per-FedAvg: they call the
-model with other parameters than its own."""
+"""Meta-L2C trains as L2C does. The kernel declines the exact Per-FedAvg, which differentiates a
+gradient."""
 
 BACKENDS = ("sequential", "stacked", "native")
 

@@ -28,6 +28,7 @@ from netsim.backends.job_types.select import Select
 from netsim.backends.job_types.train import Train, in_common
 from netsim.backends.native.graph import UnsupportedError
 from netsim.backends.native.library import Library
+from netsim.backends.native.loss_passes import TWICE
 from netsim.backends.native.resources import NativeResources
 from netsim.backends.native.training import NativeTraining
 from netsim.backends.route import Purpose
@@ -144,10 +145,9 @@ def _signature(job: Job[Train], resources: NativeResources) -> Signature | Decli
     common = in_common(job)
     if is_default:
         return common
-    if (
-        isinstance(_own_loss(job, resources), str)
-        and resources.routes.unknown_losses(architecture) == "native"
-    ):
+    own = _own_loss(job, resources)
+    by_features = isinstance(own, str) and own != TWICE
+    if by_features and resources.routes.unknown_losses(architecture) == "native":
         try:
             resources.feature_training(ref)
         except UnsupportedError as error:
@@ -172,7 +172,7 @@ def _prepare(key: Signature, jobs: Sequence[Job[Train]], resources: NativeResour
         return Call(lambda some, width: run(some, key, width), most)
     architecture, why = ref.architecture, own
     assert architecture is not None
-    if resources.routes.unknown_losses(architecture) == "sequential":
+    if why == TWICE or resources.routes.unknown_losses(architecture) == "sequential":
         return Call(lambda some, _: _one_by_one(some, resources), 1, ONE_BY_ONE, why)
     lanes = resources.lanes(ref)
     trainer = resources.feature_training(ref)

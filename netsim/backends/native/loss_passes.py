@@ -21,6 +21,9 @@ from netsim.backends.native.packing import Packing, up
 from netsim.backends.native.records import Kind
 from netsim.backends.native.trace import trace
 
+TWICE = "a loss that differentiates a gradient"
+"""Reason for which the kernel does no part of a loss."""
+
 
 class Pass(NamedTuple):
     """One pass through a part of the model.
@@ -198,7 +201,7 @@ class _Backward(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> Any:
-        raise UnsupportedError("a loss that differentiates a gradient")
+        raise UnsupportedError(TWICE)
 
 
 def differentiable(
