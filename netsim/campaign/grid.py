@@ -206,6 +206,7 @@ def plan(
                 own = at_point(draft, Point(point.label, point.values | further))
                 checked = check(own, modules)
                 problems += runner.machine_problems(checked, own.path, modules, timing_only)
+                problems += _other_algorithms(draft.path, point, further, names, checked)
             except ScenarioError as error:
                 lines = str(error).splitlines()
                 ranged = any(not sweep.draw[key].values for key in further)
@@ -228,6 +229,26 @@ def plan(
     if problems:
         raise ScenarioError("\n".join(dict.fromkeys(problems)))
     return jobs
+
+
+def _other_algorithms(
+    path: str,
+    point: Point,
+    further: Mapping[str, Any],
+    names: Sequence[str],
+    checked: Scenario,
+) -> list[str]:
+    """Problem of a point whose algorithms have other names than the scenario's, if it has one."""
+    theirs = [entry.name for entry in checked.algorithm]
+    if theirs == list(names):
+        return []
+    values = point.values | further
+    key = next((key for key in values if key.partition(".")[0] == "algorithm"), "")
+    return [
+        f"{path}: [sweep] {key} = {shown(values.get(key))}: would play {', '.join(theirs)} in "
+        f"place of {', '.join(names)}, and every point of a sweep has the same algorithms; list "
+        "all of them as [[algorithm]], which are compared at each point"
+    ]
 
 
 def _ends(draw: Mapping[str, Draw]) -> Iterable[dict[str, Any]]:

@@ -1,13 +1,16 @@
 """Checks of what Python code hands over: an argument that can't be is named with its value."""
 
 import errno
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from netsim.errors import ScenarioError, one_line
+from netsim.registry import did_you_mean
 from netsim.traces.files import spelt_out
 
 
@@ -79,6 +82,65 @@ def require_ordered(value: Any, label: str) -> None:
     """
     if isinstance(value, set | frozenset):
         raise ScenarioError(f"{label} = {_shown(value)}: is a set, which has no order; give a list")
+
+
+def require_texts(caller: str, **given: Any) -> None:
+    """Refuse names that are no text; None stands for none.
+
+    Parameters
+    ----------
+    caller : str
+    **given
+        By argument a name, or a tuple of names.
+
+    Raises
+    ------
+    ScenarioError
+    """
+    for name, value in given.items():
+        for one in value if isinstance(value, tuple) else (value,):
+            if one is not None and not isinstance(one, str):
+                raise ScenarioError(f"{caller}: {name} = {_shown(one)}: must be a text")
+
+
+def require_one_of(caller: str, name: str, value: Any, known: Iterable[str]) -> None:
+    """Refuse a name that is none of those known; None stands for none.
+
+    Raises
+    ------
+    ScenarioError
+    """
+    require_texts(caller, **{name: value})
+    there = list(known)
+    if value is not None and value not in there:
+        raise ScenarioError(
+            f'{caller}: {name} = "{one_line(value)}": must be one of {", ".join(there)}'
+            + did_you_mean(value, there)
+        )
+
+
+def as_number(caller: str, name: str, value: Any, whole: bool = False) -> float | None:
+    """A number that may be one of NumPy's; None stands for none.
+
+    Parameters
+    ----------
+    caller, name : str
+        The function and its argument, for errors.
+    value : object
+    whole : bool
+        Whether it must be a whole number.
+
+    Raises
+    ------
+    ScenarioError
+    """
+    if value is None:
+        return None
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if is_number and (float(value).is_integer() if whole else not math.isnan(value)):
+        return int(value) if whole else float(value)
+    kind = "whole number" if whole else "number"
+    raise ScenarioError(f"{caller}: {name} = {_shown(value)}: must be a {kind}")
 
 
 def _shown(value: Any) -> str:

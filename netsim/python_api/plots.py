@@ -9,14 +9,14 @@ from matplotlib.figure import Figure
 from netsim import views
 from netsim.campaign import sweep_results
 from netsim.errors import ScenarioError
+from netsim.python_api.arguments import require_one_of, require_texts
 from netsim.recording import metrics as measured
 from netsim.recording.reader import RunFolder
 from netsim.recording.summary_fields import MEASURES, named
-from netsim.registry import did_you_mean
 from netsim.views import Ask, Shown, accuracy
 from netsim.views import sweep as response
 from netsim.views.gathering.comparison import SweepDesign, compare_points, measures_to_show
-from netsim.views.gathering.estimates import AGAINST, Band
+from netsim.views.gathering.estimates import AGAINST, BANDS, Band
 from netsim.views.gathering.runs import pictured, shown_of, title_of
 from netsim.views.render.figure import marks
 from netsim.views.render.figure import style as plot_style
@@ -101,8 +101,9 @@ class Plots:
         paired_to : str, optional
             An algorithm; panels more have the differences to it, node by node.
         """
+        require_texts("plot", what=what, paired_to=paired_to)
         ask = Ask(what, paired_to=paired_to, on_paper=True)
-        return self._view("cdf", ask, _sheet(width or "column"))
+        return self._view("cdf", ask, _sheet("column" if width is None else width))
 
     def graph(self, width: Width = "column") -> Figure:
         """Draw the final weights, alike nodes side by side: one panel per algorithm.
@@ -112,7 +113,7 @@ class Plots:
         width : {"column", "text"} or float
             As of `accuracy`.
         """
-        return self._view("graph", Ask(on_paper=True), _sheet(width or "column"))
+        return self._view("graph", Ask(on_paper=True), _sheet("column" if width is None else width))
 
     def __getattr__(self, name: str) -> Callable[..., Figure]:
         """Any other view of `netsim/views`, such as `run.plot.age_by_pair(width="column")`."""
@@ -138,6 +139,7 @@ class Plots:
         view : str
             Its name, such as `age_by_pair` or `fates`.
         """
+        require_texts("plot", view=view)
         return shown_of(view, self._drawn(), Ask(), "plot: ").frame()
 
     def _view(self, name: str, ask: Ask, sheet: Sheet) -> Figure:
@@ -172,15 +174,15 @@ class Plots:
         band : str or None
         paired_to : str or None
         """
-        if against not in AGAINST:
-            raise ScenarioError(
-                f'plot: against = "{against}": must be one of {", ".join(AGAINST)}'
-                + did_you_mean(against, AGAINST)
-            )
+        require_one_of("plot", "against", against, AGAINST)
+        require_one_of("plot", "band", band, BANDS)
+        require_texts("plot", metric=metrics, paired_to=paired_to)
         runs = self._drawn()
         there = {m for run in runs for m in measured.names(run.measured)}
-        main = list(dict.fromkeys(m for run in runs for m in pictured(run)))
-        wanted = [m for m in metrics if m in there] or ([] if metrics else main)
+        for name in metrics if there else ():
+            require_one_of("plot", "metric", name, sorted(there))
+        wanted = metrics or list(dict.fromkeys(m for run in runs for m in pictured(run)))
+        wanted = [m for m in wanted if m in there]
         shown = None
         if wanted and against in accuracy.recorded(runs):
             ask = Ask(tuple(wanted), band, paired_to, (against,), not sheet.has_heading)
@@ -225,18 +227,24 @@ class SweepPlots(Plots):
             An algorithm, or a point's label; each measure has one panel more, with the paired
             differences to it.
         """
-        lines = compare_points(self._folder, self._design, paired_to)
+        require_texts("plot", show=show, paired_to=paired_to)
+        mine = {run.labels["algorithm"] for run in self._runs}
+        compared = compare_points(self._folder, self._design, paired_to)
+        lines = [line for line in compared if line.algorithm in mine]
         try:
-            wanted = measures_to_show(lines, [named(name) for name in show] or self._design.show)
+            asked = [named(name) for name in show]
         except ValueError as error:
             raise ScenarioError(f"plot: {error}") from None
+        there = [name for name in MEASURES if any(name in line.estimates for line in lines)]
+        for name in asked if there else ():
+            require_one_of("plot", "show", name, there)
+        wanted = measures_to_show(lines, asked or self._design.show)
         minus = paired_to or ""
         shown = response.gather(lines, wanted, minus, sweep_results.is_search(self._folder, minus))
         if shown is None:
-            known = [name for name in MEASURES if any(name in line.estimates for line in lines)]
             raise ScenarioError(
                 f"plot: {self._folder}: nothing is varied, or no run has {', '.join(wanted)}; "
-                f"there are {', '.join(known)}"
+                f"there are {', '.join(there)}"
             )
         return _figure(shown, self._folder.resolve().name, _sheet(width))
 

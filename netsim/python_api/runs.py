@@ -10,7 +10,7 @@ import pandas as pd
 
 from netsim.campaign import sweep_results
 from netsim.errors import ScenarioError, one_line
-from netsim.python_api.arguments import as_path
+from netsim.python_api.arguments import as_number, as_path
 from netsim.python_api.plots import Plots, SweepPlots
 from netsim.python_api.scenario import Scenario, load
 from netsim.recording import run_folder
@@ -262,7 +262,8 @@ class Run:
                 f"compare: other = {one_line(repr(other))[:200]}: must be a Run, as "
                 "netsim.open(folder) gives it"
             )
-        return frames.compare(self._runs, other._runs, str(metric), at_s)
+        until_s = as_number("compare", "at_s", at_s)
+        return frames.compare(self._runs, other._runs, str(metric), until_s)
 
     def explain(self, node: int | None = None) -> pd.DataFrame:
         """Return what limited the runs, or what happened to one node, as `netsim explain` tells it.
@@ -278,7 +279,9 @@ class Run:
         ScenarioError
             If a run has no log, or no such node.
         """
-        return frames.shown(self._runs, lambda run: explain.gather(run.folder, node))
+        number = as_number("explain", "node", node, whole=True)
+        chosen = None if number is None else int(number)
+        return frames.shown(self._runs, lambda run: explain.gather(run.folder, chosen))
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {', '.join(self.algorithms)} in {self._shown}>"

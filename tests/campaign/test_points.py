@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import netsim
 from netsim.campaign import grid
 from netsim.errors import ScenarioError
+from netsim.python_api.scenario import parts
 from netsim.scenario import check
 from netsim.scenario.draft import Draft
 from netsim.scenario.kinds import kinds_of
@@ -103,3 +104,34 @@ def test_one_number_in_two_spellings_is_no_two_points():
     with pytest.raises(ValueError, match=r"has 1.0 twice|has 1 twice"):
         Sweep(over={"link.loss": (1, 0.5, 1.0)})
     assert len(grid.points(Sweep(over={"a": (1, True, "1", 2**60, 2**60 + 1)}))) == 5
+
+
+@pytest.mark.parametrize(
+    ("key", "values", "played"),
+    [
+        ("algorithm.fedavg.kind", ["fedavg", "dpsgd"], "local, dpsgd"),
+        ("algorithm.fedavg.name", ["often", "seldom"], "local, often"),
+        ("algorithm", [[{"kind": "local"}], [{"kind": "fedavg"}]], "local"),
+    ],
+)
+@pytest.mark.parametrize("is_drawn", [False, True])
+def test_points_whose_algorithms_have_other_names_are_refused(key, values, played, is_drawn):
+    """Such an algorithm would not be played at all, as runs are known by the scenario's names."""
+    table = {"draw": {key: values}, "trials": 2} if is_drawn else {"over": {key: values}}
+    scenario = netsim.load(
+        "quickstart",
+        algorithm=["local", {"kind": "fedavg", "pace": "rounds"}],
+        data__validation=0.2,
+        sweep=table,
+    )
+    draft, _, _ = parts(scenario)
+    with pytest.raises(ScenarioError, match=f"would play {played} in place of local, fedavg"):
+        grid.plan(draft, scenario.tables, Path(), ())
+
+
+def test_the_kind_of_an_algorithm_varies_under_a_name_of_its_own():
+    kinds = [{"kind": kind, "name": "method"} for kind in ("fedavg", "dpsgd")]
+    scenario = netsim.load("quickstart", algorithm=kinds[0], exchange__schedule="rounds")
+    swept = scenario.replace(sweep={"over": {"algorithm.method": kinds}})
+    jobs = grid.plan(parts(swept)[0], swept.tables, Path(), ())
+    assert [check(job.draft, kinds_of(())).algorithm[0].kind for job in jobs] == ["fedavg", "dpsgd"]

@@ -74,3 +74,47 @@ def test_a_sweep_over_a_rate_that_every_method_has_of_its_own_says_so(tmp_path):
     )
     (told,) = [line for line in found.warnings if "no number of" in line]
     assert told.startswith("no number of dpsgd changes with training.learning_rate,")
+
+
+def test_nothing_is_said_of_a_key_before_each_of_its_values_has_been_compared(
+    tmp_path, monkeypatch
+):
+    """The third value, whose runs failed or are still to come, may make the difference."""
+    points = {f"x={x}": {"training.x": x} for x in range(3)}
+    runs = [tmp_path / label / "seed-0" / "m" for label in points]
+    same = {"messages": {"sent": 1}}
+    monkeypatch.setattr("netsim.recording.unmoved.load", lambda _: same)
+    assert unmoved_in(points, runs) != []
+    assert unmoved_in(points, runs[:2]) == unmoved_in(points, runs[1:]) == []
+
+
+SMALL = netsim.Scenario(
+    horizon_s=2.0,
+    nodes={"count": 3},
+    exchange={"schedule": "rounds", "interval_s": 1.0},
+    data={"kind": "digits"},
+    model={"kind": "mlp", "hidden": [4]},
+    training={"learning_rate": 0.1},
+    algorithm={"kind": "dpsgd"},
+)
+
+
+@pytest.mark.parametrize(
+    ("over", "because"),
+    [
+        ({"metrics.every_s": [0.5, 1.0]}, "rows of tables change"),
+        ({"training.learning_rate": [0.1, 0.2]}, "nothing learns"),
+        ({"algorithm.dpsgd.training.learning_rate": [0.1, 0.2]}, "nothing learns"),
+        ({"run.threads": [1, 2]}, "it is not there to change results"),
+    ],
+)
+def test_keys_that_change_tables_alone_or_can_change_nothing_are_not_told(tmp_path, over, because):
+    found = netsim.sweep(SMALL, over, out=tmp_path / "s", jobs=1, timing_only=True)
+    assert [line for line in found.warnings if "no number of" in line] == [], because
+
+
+def test_a_key_without_effect_on_the_times_of_a_run_without_learning_is_told(tmp_path):
+    over = {"algorithm.dpsgd.set.ideal_network": [True], "link.loss": [0.0, 0.5]}
+    found = netsim.sweep(SMALL, over, out=tmp_path / "s", jobs=1, timing_only=True)
+    (told,) = [line for line in found.warnings if "no number of" in line]
+    assert told.startswith("no number of dpsgd changes with link.loss,")

@@ -43,11 +43,11 @@ def width_in(width: str | float, before: str = "width = ") -> float:
     ScenarioError
         If it is neither, or no figure is so wide.
     """
-    if width in WIDTHS_IN:
-        return WIDTHS_IN[str(width)]
+    if isinstance(width, str) and width in WIDTHS_IN:
+        return WIDTHS_IN[width]
     try:
         found = float(width)
-    except ValueError:
+    except (TypeError, ValueError):
         found = 0.0
     if not LEAST_IN <= found <= MOST_IN:
         raise ScenarioError(
