@@ -238,11 +238,24 @@ def _other_algorithms(
     names: Sequence[str],
     checked: Scenario,
 ) -> list[str]:
-    """Problem of a point whose algorithms have other names than the scenario's, if it has one."""
+    """Problem of a point whose algorithms have other names than the scenario's, if it has one.
+
+    Parameters
+    ----------
+    path : str
+        The scenario's file, for errors.
+    point : Point
+    further : mapping
+        Keys and values beside the point's, such as an end of a search's range.
+    names : sequence of str
+        Those of the scenario's algorithms.
+    checked : Scenario
+        At the point.
+    """
     theirs = [entry.name for entry in checked.algorithm]
     if theirs == list(names):
         return []
-    values = point.values | further
+    values = {**point.values, **further}
     key = next((key for key in values if key.partition(".")[0] == "algorithm"), "")
     return [
         f"{path}: [sweep] {key} = {shown(values.get(key))}: would play {', '.join(theirs)} in "
