@@ -212,7 +212,7 @@ def test_runs_of_different_sources_are_told_where_a_sweep_is_read(tmp_path, sour
             ("environment.json", {"netsim_sources_sha256": digest}),
             ("status.json", {"state": "done"}),
             ("summary.json", {"local_steps": len(places) - places.index(place)}),
-            ("checksums.json", {}),
+            ("checksums.json", {"sha256": {}}),
         ):
             (tmp_path / place / name).write_text(json.dumps(content))
     told = sweep_results.left_out(tmp_path)

@@ -103,7 +103,7 @@ def test_figures_are_drawn_and_show_themselves(played):
         (lambda run: run.plot.network(), "network: is drawn on a page alone"),
         (lambda run: run["local"].plot.weights(), "no weights have been logged"),
         (lambda run: run["local"].plot.map(), "nodes have no places"),
-        (lambda run: run.plot.metric("los"), "has no los over time"),
+        (lambda run: run.plot.metric("los"), r"metric = .los.: must be one of accuracy"),
         (lambda run: run.plot.accuracy(against="tim"), 'did you mean "time"'),
     ],
 )
