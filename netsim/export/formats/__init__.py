@@ -26,7 +26,7 @@ from netsim.topology.mobility import HighTrack, StraightTrack, Track
 from netsim.units import to_s
 
 _FINEST_M = 0.01
-"""What is nearer to a straight line is not remarked on."""
+"""Greatest distance from a straight line that is not remarked on [m]."""
 
 _MOST_BYTES = 1 << 29
 """A file of gains may hold so much: what a scenario reads."""
