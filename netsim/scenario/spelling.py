@@ -132,16 +132,22 @@ def _table_of(name: str, raw: Any, schema: dict[str, Any]) -> str:
 
 
 def _home(key: str, here: KeyPath, raw: Any, schema: dict[str, Any]) -> str:
-    """Name the place of a key that exists elsewhere."""
+    """Name the places of a key that exists elsewhere; any component's table has a `kind`."""
     top = properties((), raw, schema)
     if here and key in top and not isinstance(raw.get(key), dict):
         return f"at the top of the file, before the first [table]: {key}"
+    if key == "kind":
+        return ""
+    found = []
     for table in top:
         value = raw.get(table)
         if isinstance(value, dict) and (table,) != here:
             if key in properties((table,), raw, schema):
-                return f"in [{table}]"
-            for inner, deep in value.items():
-                if isinstance(deep, dict) and key in properties((table, inner), raw, schema):
-                    return f"in [{table}.{inner}]"
-    return ""
+                found.append(f"in [{table}]")
+                continue
+            found += [
+                f"in [{table}.{inner}]"
+                for inner, deep in value.items()
+                if isinstance(deep, dict) and key in properties((table, inner), raw, schema)
+            ]
+    return " or ".join(found)

@@ -297,3 +297,14 @@ def test_a_faulty_algorithm_file_is_named(write, own_algorithms, name, text, exp
 def test_an_algorithm_folder_that_is_not_there_is_named(write, tmp_path):
     with pytest.raises(ScenarioError, match=r"--components .*nowhere: is not a folder"):
         load(write(), (), tmp_path / "nowhere")
+
+
+def test_a_key_of_several_tables_is_said_to_belong_into_each_of_them(errors, base):
+    found = errors(base + "[radio]\n[link]\n[training]\nttl_s = 1")
+    assert found[0].endswith("it belongs in [radio] or in [link]")
+
+
+def test_a_kind_belongs_into_no_other_table(errors, base):
+    """Nearly every table has one."""
+    (found,) = errors(base + '[link]\nkind = "fixed"')
+    assert "is not a key of this table; it has acknowledged, " in found
