@@ -137,8 +137,7 @@ def test_no_worker_outlives_its_sweep(sweep, status, number):
 
 
 def test_a_sweep_that_was_stopped_counts_what_was_done_and_goes_on(sweep, status):
-    one_at_a_time = ("--timing-only", "--jobs", "1")
-    process = sweep(100, *one_at_a_time)
+    process = sweep(100)
     wait_for(lambda: status()["done"] >= 1)
     process.send_signal(signal.SIGINT)
     text, _ = process.communicate(timeout=PATIENCE_S)
@@ -146,7 +145,7 @@ def test_a_sweep_that_was_stopped_counts_what_was_done_and_goes_on(sweep, status
         done = status()["done"]
         assert f"{done} of 4 runs had ended" in text
         assert text.count("not ended: ") == 4 - done
-    again = sweep(100, *one_at_a_time)
+    again = sweep(100)
     text, _ = again.communicate(timeout=PATIENCE_S)
     assert again.returncode == 0, text
     assert status()["done"] == 4

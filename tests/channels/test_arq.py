@@ -189,7 +189,7 @@ def test_limited_retries_match_10000_messages_sent_attempt_by_attempt(kind, limi
 @pytest.mark.slow
 @pytest.mark.parametrize("arq", [NoArq(), Unlimited()], ids=lambda a: a.kind)
 @pytest.mark.parametrize("case", range(len(HEAVY)))
-def test_simple_arq_matches_20000_messages_sent_attempt_by_attempt(arq, case):
+def test_simple_arq_matches_10000_messages_sent_attempt_by_attempt(arq, case):
     packets, blocks = HEAVY[case]
     assert_same_distribution(arq, packets, blocks, 10_000, seed=2 + case)
 

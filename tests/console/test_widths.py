@@ -69,7 +69,7 @@ PLAYED = [
     ["estimate", "s.toml", "--seconds", "1"],
     [
         "sweep", "alone.toml", "--over", "compute.step_s=0.1,0.2", "--seeds", "0:2",
-        "--target", "0.4", "--out", "swept",
+        "--target", "0.4", "--jobs", "1", "--out", "swept",
     ],
 ]  # fmt: skip
 """Commands that play, and show times of this machine; a sweep shows its tables again."""
