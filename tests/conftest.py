@@ -13,7 +13,16 @@ import typer.main
 from netsim.backends.spilling import file_system
 
 torch.set_num_threads(1)  # as a run does: other numbers of threads give other last bits
-gc.disable()  # until all is collected, which leaves no garbage to search for
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Collecting tests leaves no garbage to search for: ten searches of all modules take 2 s."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -48,7 +57,6 @@ def nothing_old_is_searched():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gc, "unfreeze", lambda: None)
         gc.freeze()
-        gc.enable()
         yield
     gc.unfreeze()
 

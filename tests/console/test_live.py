@@ -153,9 +153,9 @@ def test_a_run_that_is_ended_says_so_on_its_page_and_leaves_no_process(begun, he
     assert "live" not in found
     assert said in found["runs"][0]["notices"][0]
     assert not list((here / "a").glob("*.partial"))
-    if number == signal.SIGKILL:
-        begun("resume", "a", "-q")
-        until(lambda: is_shown(page))
+    resumed = begun("resume", "a", "-q")
+    until(lambda: is_shown(page))
+    resumed.kill()
 
 
 @pytest.mark.slow
