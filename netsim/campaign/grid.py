@@ -234,11 +234,24 @@ def plan(
 def _other_algorithms(
     path: str,
     point: Point,
-    further: Mapping[str, Any],
+    further: dict[str, Any],
     names: Sequence[str],
     checked: Scenario,
 ) -> list[str]:
-    """Problem of a point whose algorithms have other names than the scenario's, if it has one."""
+    """Problem of a point whose algorithms have other names than the scenario's, if it has one.
+
+    Parameters
+    ----------
+    path : str
+        Of the scenario.
+    point : Point
+    further : dict
+        Values of a search laid over those of the point.
+    names : sequence of str
+        Of the scenario's algorithms.
+    checked : Scenario
+        At the point.
+    """
     theirs = [entry.name for entry in checked.algorithm]
     if theirs == list(names):
         return []

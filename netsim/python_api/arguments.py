@@ -106,6 +106,13 @@ def require_texts(caller: str, **given: Any) -> None:
 def require_one_of(caller: str, name: str, value: Any, known: Iterable[str]) -> None:
     """Refuse a name that is none of those known; None stands for none.
 
+    Parameters
+    ----------
+    caller, name : str
+        The function and its argument, for errors.
+    value : object
+    known : iterable of str
+
     Raises
     ------
     ScenarioError
