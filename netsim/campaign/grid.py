@@ -234,7 +234,7 @@ def plan(
 def _other_algorithms(
     path: str,
     point: Point,
-    further: Mapping[str, Any],
+    further: dict[str, Any],
     names: Sequence[str],
     checked: Scenario,
 ) -> list[str]:
@@ -245,7 +245,7 @@ def _other_algorithms(
     path : str
         The scenario's file, for errors.
     point : Point
-    further : mapping
+    further : dict
         Keys and values beside the point's, such as an end of a search's range.
     names : sequence of str
         Those of the scenario's algorithms.

@@ -303,10 +303,12 @@ class RunFolder:
         """Raise ScenarioError where a metric was not measured."""
         known = measures.names(self.measured)
         if metric not in known:
+            nothing = "none: no node had a model at any evaluation"
+            if self.environment.get("timing_only") is True:
+                nothing = "none: the run was played with --timing-only"
             raise ScenarioError(
                 f"{self.folder / 'metrics'}: metric = {metric}: was not measured; there are "
-                f"{', '.join(known) or 'none: the run was played with --timing-only'}"
-                + did_you_mean(metric, known)
+                f"{', '.join(known) or nothing}" + did_you_mean(metric, known)
             )
 
 

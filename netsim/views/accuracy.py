@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from netsim.errors import ScenarioError
 from netsim.recording import metrics as measured
 from netsim.recording import run_folder
 from netsim.recording.main_metric import is_share
@@ -125,6 +126,15 @@ def gather(runs: Sequence[RunFolder], ask: Ask, against: Sequence[str]) -> Shown
     if max((float(line.x.max()) for one in drawn for line in one.lines), default=0.0) == 0:
         return None
     about = _about(seeds, ask.paired_to is not None)
+    no_number = _without_number(drawn)
+    if ask.on_paper and no_number and not _have_numbers(drawn):
+        raise ScenarioError(
+            f"{runs[0].folder}: {', '.join(wanted)}: no number to draw, as models are not finite "
+            "at any evaluation"
+        )
+    if no_number:
+        about += "; no number, as models are not finite"
+        about += f": {', '.join(no_number)}" if len(runs) > 1 else ""
     short = [row for one in drawn for row in _short(one)]
     has_bands = any(line.half is not None for one in drawn for line in one.lines)
     told = Around(BANDS[band]) if has_bands else None
@@ -132,6 +142,16 @@ def gather(runs: Sequence[RunFolder], ask: Ask, against: Sequence[str]) -> Shown
     if has_seeds:
         told = around([line.seeds for one in drawn for line in one.lines], BANDS[band])
     return Shown([_panel(one, band, told, has_seeds) for one in drawn], about, short)
+
+
+def _have_numbers(drawn: Sequence[Curves]) -> bool:
+    return any(np.isfinite(line.y).any() for one in drawn for line in one.lines)
+
+
+def _without_number(drawn: Sequence[Curves]) -> list[str]:
+    """Names of curves of which no place is a number: they are in a legend, and not to be seen."""
+    empty = [n.label for one in drawn for n in one.lines if not np.isfinite(n.y).any()]
+    return list(dict.fromkeys(empty))
 
 
 def _reach(run: RunFolder, axis: str) -> float:

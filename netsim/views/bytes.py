@@ -8,7 +8,7 @@ from netsim.views import Ask, Shown, accuracy
 
 TITLE = "Accuracy over what was transmitted"
 PLACE = 30
-NOTHING = "it was measured once, at the start; set metrics.every_s below horizon_s"
+NOTHING = "nothing was transmitted, or not before its last evaluation (metrics.every_s)"
 TAKES = ("metrics", "band")
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from netsim.recording.reader import RunFolder
 from netsim.views import Ask, Panel, Quantity, Shares, Shown
+from netsim.views.gathering import runs as of_several
 from netsim.views.network_cost import CAUSES
 
 TITLE = "The fate of messages"
@@ -22,8 +23,19 @@ USED, UNUSED, OTHERS = (
 
 
 def of_runs(runs: Sequence[RunFolder], _: Ask) -> Shown | None:
-    """Return the shares of each run's messages, once a receiver; None where none were sent."""
-    fates = {run.algorithm: fates_of(run.summary) for run in runs if run.summary}
+    """Return the shares of messages, once a receiver; None where none were sent.
+
+    Seeds of one algorithm and scenario are added up.
+    """
+    ended = [run for run in runs if run.summary]
+    groups = {run.algorithm: [run] for run in ended}
+    if len(groups) < len(ended):
+        groups = of_several.groups(ended)
+    fates: dict[str, Counter[str]] = {}
+    for name, group in groups.items():
+        fates[name] = Counter()
+        for run in group:
+            fates[name].update(fates_of(run.summary))
     sending = {name: counts for name, counts in fates.items() if sum(counts.values())}
     if not sending:
         return None

@@ -138,15 +138,16 @@ def shown_of(name: str, runs: Sequence[RunFolder], ask: Ask, before: str = "") -
 
 
 def _beside(name: str, runs: Sequence[RunFolder]) -> Shown | None:
-    """The panels of every run that has any, its algorithm over them where there are several."""
+    """The panels of every run that has any, its label over them where there are several."""
     panels, about = [], ""
-    for run in runs:
+    told = labels([run.folder for run in runs], [run.summary for run in runs])
+    for label, run in zip(told, runs, strict=True):
         shown = find(name).of_run(run)
         if shown is not None and len(runs) == 1:
             return shown
         if shown is not None:
             about = about or shown.about
-            titles = [" · ".join(filter(None, (run.algorithm, p.title))) for p in shown.panels]
+            titles = [" · ".join(filter(None, (label, p.title))) for p in shown.panels]
             panels += [
                 replace(panel, title=title)
                 for panel, title in zip(shown.panels, titles, strict=True)

@@ -36,7 +36,8 @@ def share_axis(axes: Axes, label: str, drawn: NDArray[np.float64]) -> None:
         All that is drawn, as shares in [0, 1]; NaN is left out.
     """
     axes.set_ylabel(label)
-    low, high = float(np.nanmin(drawn)), float(np.nanmax(drawn))
+    there = drawn[~np.isnan(drawn)]
+    low, high = (float(there.min()), float(there.max())) if len(there) else (0.0, 1.0)
     margin = max(0.06 * (high - low), 0.01)
     axes.set_ylim(max(0.0, low - margin), min(1.0, high + margin))
     axes.yaxis.set_major_locator(MaxNLocator(6, steps=_STEPS))
