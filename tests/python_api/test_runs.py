@@ -174,7 +174,7 @@ def test_the_command_line_reads_what_python_has_played(played):
 @pytest.mark.slow
 def test_runs_go_to_the_first_free_folder(small, here):
     folders = [netsim.run(small, ["local"]).folder for _ in range(2)]
-    assert [str(folder) for folder in folders] == ["runs/small", "runs/small-2"]
+    assert folders == [here / "runs" / "small", here / "runs" / "small-2"]
     assert not list(here.rglob(".lock-*"))
 
 

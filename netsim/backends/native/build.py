@@ -148,11 +148,11 @@ def build(
                 "no C++ compiler: install the package ziglang, or g++ or clang++, or set CXX"
             )
         compiler = found[0]
-    if target is not None and "ziglang" not in compiler:
-        raise BuildError(
-            f"{' '.join(compiler)} does not compile for {target}: install the package ziglang, "
-            "which has the system libraries of every platform"
-        )
+        if target is not None and "ziglang" not in compiler and "CXX" not in os.environ:
+            raise BuildError(
+                f"{' '.join(compiler)} does not compile for {target}: install the package "
+                "ziglang, which has the system libraries of every platform"
+            )
     machine, name = platform.machine(), library_name()
     flags = [*FLAGS, f'-DNETSIM_SOURCES="{fingerprint()}"', *extra]
     if target is not None:
