@@ -285,9 +285,9 @@ def require_local(scenario: Scenario, path: str) -> None:
         )
 
 
-def at_a_time(scenario: Scenario) -> int:
+def at_a_time(scenario: Scenario, learns: bool = True) -> int:
     """Return how many runs to play at a time: one a core, or one where they would share a GPU."""
-    shares_gpu = scenario.run.device != "cpu" and torch.cuda.is_available()
+    shares_gpu = learns and scenario.run.device != "cpu" and torch.cuda.is_available()
     return 1 if shares_gpu else cores.available()
 
 
@@ -332,7 +332,9 @@ class Session:
         """
         console = None if self._quiet else consoles.err()
         by_ray = self._where.engine == "ray"
-        jobs = self._sweep.jobs or (None if by_ray else at_a_time(self._scenario))
+        jobs = self._sweep.jobs or (
+            None if by_ray else at_a_time(self._scenario, not self._is_timing_only)
+        )
         if console is not None:
             announce(console, self._scenario)
             before = f", of which {done} are done" if done or not self._new else ""
@@ -358,6 +360,10 @@ class Session:
             )
         assert jobs is not None
         return InProcess(ask) if jobs == 1 else LocalWorkers(min(jobs, due), ask)
+
+    @property
+    def _is_timing_only(self) -> bool:
+        return bool(self._jobs) and all(job.timing_only for job in self._jobs)
 
     @property
     def failed(self) -> list[Outcome]:

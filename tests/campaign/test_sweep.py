@@ -134,3 +134,4 @@ def test_runs_that_would_share_a_gpu_are_played_one_after_another(
     monkeypatch.setattr("torch.cuda.is_available", lambda: has_gpu)
     monkeypatch.setattr("netsim.campaign.sweeping.cores.available", lambda: 4)
     assert sweeping.at_a_time(load("small_dpfl", [f"run.device={device}"])) == expected
+    assert sweeping.at_a_time(load("small_dpfl", [f"run.device={device}"]), learns=False) == 4

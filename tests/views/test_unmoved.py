@@ -14,6 +14,16 @@ POINTS = {
 }
 SENT = {"m": 5, "n": 5, "alone": 0}
 
+SMALL = netsim.Scenario(
+    horizon_s=2.0,
+    nodes={"count": 3},
+    exchange={"schedule": "rounds", "interval_s": 1.0},
+    data={"kind": "digits"},
+    model={"kind": "mlp", "hidden": [4]},
+    training={"learning_rate": 0.1},
+    algorithm={"kind": "dpsgd"},
+)
+
 
 @pytest.fixture
 def said(tmp_path, monkeypatch):
@@ -60,15 +70,8 @@ def test_a_key_that_matters_at_one_point_or_seed_is_not_told(said):
 
 def test_a_sweep_over_a_rate_that_every_method_has_of_its_own_says_so(tmp_path):
     own = {"training": {"learning_rate": 0.01}}
-    scenario = netsim.Scenario(
-        horizon_s=2.0,
-        nodes={"count": 3},
-        exchange={"schedule": "rounds", "interval_s": 1.0},
-        data={"kind": "digits"},
-        model={"kind": "mlp", "hidden": [4]},
-        training={"learning_rate": 0.1},
-        algorithm=[{"kind": "dpsgd", **own}, {"kind": "dpsgd", "name": "usual"}],
-    )
+    algorithms = [{"kind": "dpsgd", **own}, {"kind": "dpsgd", "name": "usual"}]
+    scenario = SMALL.replace(algorithm=algorithms)
     found = netsim.sweep(
         scenario, {"training.learning_rate": [0.1, 0.2]}, out=tmp_path / "s", jobs=1
     )
@@ -86,17 +89,6 @@ def test_nothing_is_said_of_a_key_before_each_of_its_values_has_been_compared(
     monkeypatch.setattr("netsim.recording.unmoved.load", lambda _: same)
     assert unmoved_in(points, runs) != []
     assert unmoved_in(points, runs[:2]) == unmoved_in(points, runs[1:]) == []
-
-
-SMALL = netsim.Scenario(
-    horizon_s=2.0,
-    nodes={"count": 3},
-    exchange={"schedule": "rounds", "interval_s": 1.0},
-    data={"kind": "digits"},
-    model={"kind": "mlp", "hidden": [4]},
-    training={"learning_rate": 0.1},
-    algorithm={"kind": "dpsgd"},
-)
 
 
 @pytest.mark.parametrize(

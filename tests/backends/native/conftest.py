@@ -11,6 +11,7 @@ from torch import nn
 
 from netsim.backends.native import build
 from netsim.backends.native.data import Data, Rows, Steps
+from netsim.backends.native.feature_training import FeatureTraining
 from netsim.backends.native.kernel import Kernel
 from netsim.backends.native.library import Library, LibraryMissingError, load
 from netsim.backends.native.records import Loss
@@ -182,3 +183,13 @@ def small_lenet(case):
         return case(lenet, (3, 16, 16), 10, **given)
 
     return make
+
+
+@pytest.fixture
+def by_pytorch(monkeypatch):
+    """The numbers of jobs that trained by PyTorch's gradients of a loss."""
+    seen, run = [], FeatureTraining.run
+    monkeypatch.setattr(
+        FeatureTraining, "run", lambda self, jobs: (run(self, jobs), seen.append(len(jobs)))[0]
+    )
+    return seen

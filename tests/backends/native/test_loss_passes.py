@@ -6,7 +6,6 @@ import torch.nn.functional as F
 from torch import nn
 
 from netsim.api import CROP_FLIP_DRAWS, call_at, crop_and_flip, gradient_at, loss, parameters_of
-from netsim.backends.native.feature_training import FeatureTraining
 from netsim.backends.native.library import why_missing
 from netsim.backends.native.training import NativeTraining
 
@@ -166,16 +165,6 @@ def trainings(node, keep, function, steps=(3, 2)):
     keep("theta", theta)
     keep("state", state)
     keep("v", learn["v"])
-
-
-@pytest.fixture
-def by_pytorch(monkeypatch):
-    """The numbers of jobs whose loss PyTorch differentiated."""
-    seen, run = [], FeatureTraining.run
-    monkeypatch.setattr(
-        FeatureTraining, "run", lambda self, jobs: (run(self, jobs), seen.append(len(jobs)))[0]
-    )
-    return seen
 
 
 @pytest.mark.thinned(8)

@@ -6,7 +6,6 @@ import torch.nn.functional as F
 from torch import nn
 
 from netsim.api import VIEW_DRAWS, Augmentation, loss, supervised_contrastive_loss, two_views
-from netsim.backends.native.feature_training import FeatureTraining
 from netsim.backends.native.library import load, why_missing
 from netsim.backends.native.training import NativeTraining
 from netsim.backends.native.views import natively
@@ -141,16 +140,6 @@ KINDS = [
 
 def whole(model, batch, learned, table, kind):
     return KINDS[kind](model.features(batch.x), batch.y, table, model)
-
-
-@pytest.fixture
-def by_pytorch(monkeypatch):
-    """The numbers of jobs whose loss PyTorch differentiated."""
-    seen, run = [], FeatureTraining.run
-    monkeypatch.setattr(
-        FeatureTraining, "run", lambda self, jobs: (run(self, jobs), seen.append(len(jobs)))[0]
-    )
-    return seen
 
 
 def trained(node, keep, function, *given, steps=3, **keys):

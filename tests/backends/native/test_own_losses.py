@@ -9,7 +9,6 @@ import torch.nn.functional as F
 from torch import nn
 
 from netsim.api import CROP_FLIP_DRAWS, crop_and_flip, loss
-from netsim.backends.native.feature_training import FeatureTraining
 from netsim.backends.native.kernel import Kernel
 from netsim.backends.native.library import why_missing
 from netsim.backends.native.portions import Portions
@@ -220,16 +219,6 @@ shipped = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(shipped)
 TWICE = "per_fedavg, exact and augmented"
 """Differentiates a gradient of the model, which the kernel does not."""
-
-
-@pytest.fixture
-def by_pytorch(monkeypatch):
-    """The numbers of jobs that trained by PyTorch's gradients of a loss."""
-    seen, run = [], FeatureTraining.run
-    monkeypatch.setattr(
-        FeatureTraining, "run", lambda self, jobs: (run(self, jobs), seen.append(len(jobs)))[0]
-    )
-    return seen
 
 
 @pytest.mark.thinned(48)
