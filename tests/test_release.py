@@ -135,9 +135,19 @@ def test_a_workflow_is_whole(path: Path):
         for step in job["steps"]:
             assert ("run" in step) != ("uses" in step)
             if "uses" in step:
-                assert re.fullmatch(r"[\w-]+/[\w-]+@(v\d+|release/v\d+)", step["uses"])
+                assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", step["uses"])
             for file in re.findall(r"(?:tools|\.ci)/\w+(?:\.py)?", step.get("run", "")):
                 assert (ROOT / file).is_file()
+
+
+def test_an_action_is_pinned_to_one_commit_whose_version_is_said():
+    """A tag of an action can be moved; a commit can't."""
+    of: dict[str, set[str]] = {}
+    for path in WORKFLOWS:
+        for line in re.findall(r"uses:\s*(.*)", path.read_text(encoding="utf-8")):
+            action, pin = re.fullmatch(r"(\S+)@(\S+ # v\d+\.\d+\.\d+)", line).groups()
+            of.setdefault(action, set()).add(pin)
+    assert all(len(pins) == 1 for pins in of.values()), of
 
 
 def needed(job: dict[str, Any]) -> list[str]:

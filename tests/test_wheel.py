@@ -132,6 +132,15 @@ def test_the_wheel_installs_one_package_with_all_that_ships(wheel: Path):
 
 
 @pytest.mark.slow
+def test_the_metadata_are_of_a_version_that_publishing_tools_take(wheel: Path, sdist: Path):
+    of = contents(wheel)
+    (installed,) = (of[name] for name in of if name.endswith(".dist-info/METADATA"))
+    packed = unpacked(sdist, sdist.parent / "info") / "PKG-INFO"
+    for said in (installed, packed.read_bytes()):
+        assert said.startswith(b"Metadata-Version: 2.4\n")
+
+
+@pytest.mark.slow
 def test_the_wheel_built_from_the_source_distribution_is_the_same(
     wheel: Path, source: Path, tmp_path: Path
 ):
