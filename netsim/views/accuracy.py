@@ -33,7 +33,11 @@ PLACE = 20
 NOTHING = "it was measured once, at the start; set metrics.every_s below horizon_s"
 TAKES = ("metrics", "band", "paired_to", "against")
 
-_SILENT = "at the end; hardly sends"
+_SILENT = {
+    "time": "",
+    "megabytes": "at the end; hardly sends",
+    "airtime": "at the end; hardly on air",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,7 +204,7 @@ def _panel(curves: Curves, band: Band, told: Around | None, has_seeds: bool) -> 
         "low",
         "high",
         axis,
-        silent="" if curves.against == "time" else _SILENT,
+        silent=_SILENT[curves.against],
         each=each,
         around=told,
     )
