@@ -42,8 +42,6 @@ samples, of three, and are the same in both worlds. KD-PDFL was played with a co
 one that falls halfway, as FedAvg+'s does. MAPL's and FedClassAvg's crops of down to a fifth of an
 image do not suit this network, which has no convolutions, and local training has none; MAPL was
 played with milder ones, too. All nodes have one architecture, while MAPL's claim is of many.
-pFedHN's rates .03 and .1 are level on the validation samples of the search (81.4 and 81.6 %);
-at .1, which the rule takes, half of its ten runs in rounds fail: leads over it say little.
 
 **To read.** Accuracy on the node's own mix [%], mean over nodes, then mean ± standard deviation
 over seeds. A lead [points] is the mean over seeds of differences between runs of one seed, ± half
