@@ -20,6 +20,7 @@ from netsim.engine import component_record, runner
 from netsim.engine.runner import Watch
 from netsim.errors import AlteredError, FolderBusyError, RunWarning, ScenarioError
 from netsim.node.decisions import Decision
+from netsim.protocols.declaration import declaration_of
 from netsim.python_api.arguments import as_path, require_flags, require_functions
 from netsim.python_api.objects import Naming
 from netsim.python_api.runs import Run, Sweep, opened_run, opened_sweep
@@ -27,7 +28,7 @@ from netsim.python_api.scenario import Scenario, as_scenario, changed, kinds_for
 from netsim.recording import folder_lock, run_folder, status
 from netsim.recording.observers import EvaluationEvent, MessageEvent, Observers, WakeupEvent
 from netsim.recording.summary import run_folders
-from netsim.scenario import AlgorithmEntry, algorithm_files, draft_of, to_toml
+from netsim.scenario import AlgorithmEntry, draft_of, to_toml
 from netsim.scenario import check as check_tables
 from netsim.scenario.kinds import kinds_of
 from netsim.scenario.sweep import Sweep as SweepTable
@@ -152,7 +153,7 @@ def run(
 
         with kinds_for(chosen) as kinds, _line(progress) as watch:
             if agent is not None and not any(
-                algorithm_files.leaves_decisions(kinds[entry.kind])
+                declaration_of(kinds[entry.kind]).decides is not None
                 for entry in chosen.tables.algorithm
             ):
                 raise ScenarioError(

@@ -23,7 +23,8 @@ from netsim.recording import run_folder
 from netsim.recording.recorder import Recorder
 from netsim.recording.run_warnings import warnings_of
 from netsim.recording.summary import load
-from netsim.scenario import algorithm_files, component_files, from_dict, to_toml
+from netsim.scenario import component_files, from_dict, to_toml
+from netsim.scenario.kinds import kinds_of
 
 SOURCE = '''"""Trains for as long as its loss says, mixes what comes."""
 import os
@@ -136,7 +137,7 @@ def resume(folder):
 
     def call(name):
         told = []
-        modules = algorithm_files.algorithms(folder / "own")
+        modules = kinds_of((folder / "own",))
         run = resuming.found(folder / name, modules)
         resuming.play(run, modules, told.append, None)
         return told
@@ -358,7 +359,7 @@ def test_timing_only_is_played_anew(play, folder):
     scenario = from_dict(tables)
     with pytest.raises(ScenarioError, match="already holds a run"):
         play("whole", tables=tables, timing_only=True)
-    modules = algorithm_files.algorithms()
+    modules = kinds_of()
     (folder / "whole/status.json").write_text('{"state": "running"}')
     run = resuming.Unfinished(folder / "whole", scenario, "", Command(False, timing_only=True))
     told = []
@@ -478,7 +479,7 @@ def test_edits_of_two_resumptions_at_one_instant_add_up(tmp_path):
         "model": {"kind": "mlp"},
         "algorithm": {"kind": "local"},
     }
-    path, modules = tmp_path / "scenario.toml", algorithm_files.algorithms()
+    path, modules = tmp_path / "scenario.toml", kinds_of()
     path.write_text(to_toml(from_dict(tables)))
     found = []
     for edits in ({"link.latency_s": (0.1, 0.2)}, {"link.loss": (0.0, 0.5)}):
