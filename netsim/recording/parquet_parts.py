@@ -135,6 +135,8 @@ class Parts:
         to the list itself. It stays the same list object.
     rows_written : int
         Rows of the parts that are in the folder.
+    on_the_way : callable
+        Rows as `take` returns them -> those to write: given what waited, before it is written.
 
     Raises
     ------
@@ -157,6 +159,7 @@ class Parts:
         self._folder = folder
         self._parts = self._synced = 0
         self.rows_written = 0
+        self.on_the_way: Callable[[Rows], Rows] = lambda rows: rows
         self._broken = False  # a part is missing: what comes after it must not follow it
         self._is_replay = is_replay
         if folder is not None and not is_replay:
@@ -164,10 +167,11 @@ class Parts:
             if any(folder.iterdir()):
                 raise ScenarioError(f"{folder}: already holds a run; choose another --out folder")
 
-    def add(self, row: tuple[Any, ...]) -> bool:
-        """Let a row wait, and return whether enough wait now to be written."""
+    def add(self, row: tuple[Any, ...]) -> None:
+        """Let a row wait, until there are enough for a part."""
         self.values += row
-        return len(self.values) >= self.full
+        if len(self.values) >= self.full:
+            self.flush()
 
     def take(self) -> Rows:
         """Remove the waiting rows and return them: times in ns, words as codes into `words`."""
@@ -206,11 +210,12 @@ class Parts:
     def flush(self) -> None:
         """Write the waiting rows, if there are any."""
         if self.values:
-            self.write(self.take())
+            self.write(self.on_the_way(self.take()))
 
     def close(self) -> None:
         """Write the waiting rows; an empty table gets one empty part, which has its columns."""
-        if self.values or not self._parts:
+        self.flush()
+        if not self._parts:
             self.write(self.take())
 
     def withdraw_empty(self) -> None:
