@@ -10,7 +10,6 @@ machines work in one folder, each run of which is locked, too, while it is playe
 """
 
 import hashlib
-import itertools
 import json
 import sys
 import time
@@ -28,7 +27,7 @@ from netsim.engine.checkpoints import command
 from netsim.errors import FolderBusyError, ScenarioError
 from netsim.recording import as_written, checksums, folder_lock, run_folder, status, summary
 from netsim.recording.json_files import json_file
-from netsim.recording.whole_files import write_text
+from netsim.recording.whole_files import free_folder, write_text
 from netsim.scenario import Scenario, to_toml
 from netsim.scenario.file import ORDERED
 from netsim.scenario.kinds import as_kinds
@@ -193,13 +192,7 @@ def put_aside(folder: Path, names: Sequence[str]) -> None:
     there = [folder / name for name in names if (folder / name).exists()]
     if not there:
         return
-    for k in itertools.count(1):
-        aside = folder.with_name(f"{folder.name}{UNFINISHED}{k}")
-        try:
-            aside.mkdir()
-            break
-        except FileExistsError:
-            continue
+    aside = free_folder(folder, UNFINISHED)
     for path in there:
         path.rename(aside / path.name)
 

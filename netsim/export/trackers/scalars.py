@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,8 +10,10 @@ import numpy as np
 from netsim.recording.metrics import complete_from
 from netsim.recording.observers import EvaluationEvent, TrafficEvent
 from netsim.recording.parquet_parts import Rows
+from netsim.recording.summary import load
 from netsim.scenario.labels import shown
 from netsim.scenario.nodes import SERVER
+from netsim.traces.files import is_file
 from netsim.units import BITS_PER_MEGABYTE
 
 _MOST_WHOLE = 1 << 53
@@ -144,8 +147,11 @@ def _statistics(metric: str, by_node: Mapping[int, float]) -> dict[str, float]:
         }
 
 
-def of_summary(summary: Mapping[str, Any]) -> dict[str, float]:
-    """Means of the metrics at the end, and the totals of messages."""
+def at_the_end(folder: Path) -> dict[str, float]:
+    """Means of a run's metrics and the totals of its messages; empty where it has not ended."""
+    if not is_file(folder / "summary.json"):
+        return {}
+    summary = load(folder)
     found = {}
     for name, block in summary.items():
         if isinstance(block, Mapping) and isinstance(block.get("mean"), int | float):
