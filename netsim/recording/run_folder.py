@@ -321,19 +321,30 @@ def summary(folder: Path) -> dict[str, Any]:
     ScenarioError
         If there is none, or it is not what a run writes.
     """
-    path = folder / "summary.json"
-    try:
-        found = json_file(path)
-    except FileNotFoundError:
-        require_written(path, path.name)
+    found = summary_if_any(folder)
+    if found is None:
         raise ScenarioError(
             f"{one_line(folder)}: not the folder of a finished run: no summary.json"
-        ) from None
+        )
+    return found
+
+
+def summary_if_any(folder: Path) -> dict[str, Any] | None:
+    """`summary.json` of a run; None where it has not ended.
+
+    Raises
+    ------
+    ScenarioError
+        If it is not what a run writes.
+    """
+    path = folder / "summary.json"
+    found = _json_if_any(path)
+    if found is None:
+        return None
     for name, block in found.items():
         if isinstance(block, dict) and "mean" in block:
             require_form(str(path), name, block, _BLOCK)
-    require_written(path, path.name)
-    return found
+    return found | {name: one_line(found[name]) for name in ("algorithm", "name") if name in found}
 
 
 def status(folder: Path) -> dict[str, Any]:
@@ -358,12 +369,15 @@ def environment(folder: Path) -> dict[str, Any]:
     ScenarioError
         If it is not what a run writes.
     """
-    path = folder / "environment.json"
+    return _json_if_any(folder / "environment.json") or {}
+
+
+def _json_if_any(path: Path) -> dict[str, Any] | None:
+    """A JSON file of a run, as it was written; None where there is none."""
     try:
         found = json_file(path)
     except FileNotFoundError:
-        require_written(path, path.name)
-        return {}
+        found = None
     require_written(path, path.name)
     return found
 

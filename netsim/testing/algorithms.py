@@ -20,7 +20,7 @@ from netsim.engine.progress import Progress
 from netsim.engine.simulation import Simulation
 from netsim.messaging.message import Message
 from netsim.protocols.declaration import declaration_of
-from netsim.recording import summary
+from netsim.recording import run_folder
 from netsim.recording.scratch import ScratchFolder
 from netsim.registry import Table, family, in_force
 from netsim.scenario import Scenario, from_dict
@@ -292,7 +292,7 @@ def goes_on_after_an_interrupt(case: AlgorithmCase) -> None:
             engine.play(built, entry, folder, on_progress=_interrupts_at(10.0))
         except Interrupted:
             resuming.play(resuming.found(folder, case.kinds), case.kinds, lambda _: None, None)
-        resumed = summary.load(folder)
+        resumed = run_folder.summary(folder)
     for name in FINGERPRINTS:
         require(
             resumed[name] == whole[name],

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from netsim.recording import run_folder
 from netsim.recording.metrics import complete_from
 from netsim.recording.observers import EvaluationEvent, TrafficEvent
 from netsim.recording.parquet_parts import Rows
-from netsim.recording.summary import load
 from netsim.scenario.labels import shown
 from netsim.scenario.nodes import SERVER
 from netsim.traces.files import is_file
@@ -151,7 +151,7 @@ def at_the_end(folder: Path) -> dict[str, float]:
     """Means of a run's metrics and the totals of its messages; empty where it has not ended."""
     if not is_file(folder / "summary.json"):
         return {}
-    summary = load(folder)
+    summary = run_folder.summary(folder)
     found = {}
     for name, block in summary.items():
         if isinstance(block, Mapping) and isinstance(block.get("mean"), int | float):

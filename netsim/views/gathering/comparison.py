@@ -27,7 +27,6 @@ from netsim.recording import run_folder
 from netsim.recording.main_metric import MainMetric, is_share
 from netsim.recording.metrics import curve, names, per_node_rows, spent
 from netsim.recording.parquet_parts import Rows
-from netsim.recording.summary import load
 from netsim.recording.summary_fields import DEFAULT, MEASURES, row
 from netsim.registry import did_you_mean
 from netsim.scenario.labels import csv_cell
@@ -217,7 +216,7 @@ def numbers_of(folder: Path, target: float | None = None, rival: Path | None = N
     rival : Path or None
         The run over which its lead is told; None, or the run itself: no lead is.
     """
-    numbers = row(load(folder)) | time_to_target(folder, target)
+    numbers = row(run_folder.summary(folder)) | time_to_target(folder, target)
     return numbers if rival is None or rival == folder else numbers | lead(folder, rival)
 
 
@@ -246,7 +245,7 @@ def time_to_target(folder: Path, target: float | None) -> Row:
     """
     if target is None:
         return {}
-    main = MainMetric.of(load(folder))
+    main = MainMetric.of(run_folder.summary(folder))
     rows = run_folder.read(folder, "metrics")
     if main.name not in names(rows):
         return {}
@@ -292,7 +291,7 @@ def lead(folder: Path, other: Path) -> Row:
     ScenarioError
         If a folder's metrics are no table of a run.
     """
-    main = MainMetric.of(load(folder))
+    main = MainMetric.of(run_folder.summary(folder))
     columns = ("t_s", "node", "metric", "stage", "value", "steps")
     both = [run_folder.read(path, "metrics", columns) for path in (folder, other)]
     if any(main.name not in names(rows) for rows in both):
