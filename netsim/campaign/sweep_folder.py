@@ -26,6 +26,7 @@ from netsim.engine import runner
 from netsim.engine.checkpoints import command
 from netsim.errors import FolderBusyError, ScenarioError
 from netsim.recording import as_written, checksums, folder_lock, run_folder, status, summary
+from netsim.recording.forms import leaves
 from netsim.recording.json_files import json_file
 from netsim.recording.whole_files import free_folder, write_text
 from netsim.scenario import Scenario, to_toml
@@ -419,15 +420,5 @@ def _value(value: Any) -> str:
 
 def pairs(there: Mapping[str, Any], here: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
     """The values of both by dotted key."""
-    was, now = dict(_flat(there)), dict(_flat(here))
+    was, now = dict(leaves(there)), dict(leaves(here))
     return {key: (was.get(key), now.get(key)) for key in (was | now)}
-
-
-def _flat(tables: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
-    found: list[tuple[str, Any]] = []
-    for key, value in tables.items():
-        if isinstance(value, Mapping) and value:
-            found += _flat(value, f"{prefix}{key}.")
-        else:
-            found.append((prefix + key, value))
-    return found

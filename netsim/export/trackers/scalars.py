@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from netsim.recording import run_folder
+from netsim.recording.forms import leaves
 from netsim.recording.metrics import complete_from
 from netsim.recording.observers import EvaluationEvent, TrafficEvent
 from netsim.recording.parquet_parts import Rows
@@ -162,17 +163,12 @@ def at_the_end(folder: Path) -> dict[str, float]:
     return {name: value for name, value in found.items() if math.isfinite(value)}
 
 
-def flat(scenario: Mapping[str, Any], above: str = "") -> dict[str, int | float | str | bool]:
+def flat(scenario: Mapping[str, Any]) -> dict[str, int | float | str | bool]:
     """A resolved scenario's keys with dots, and their values; lists as words."""
-    found: dict[str, int | float | str | bool] = {}
-    for key, value in scenario.items():
-        name = f"{above}{key}"
-        if isinstance(value, Mapping):
-            found |= flat(value, f"{name}.")
-        elif isinstance(value, int) and abs(value) > _MOST_WHOLE:
-            found[name] = shown(value)
-        elif isinstance(value, bool | int | float | str):
-            found[name] = value
-        else:
-            found[name] = str(value)
-    return found
+    return {key: _spelled(value) for key, value in leaves(scenario)}
+
+
+def _spelled(value: Any) -> int | float | str | bool:
+    if isinstance(value, int) and abs(value) > _MOST_WHOLE:
+        return shown(value)
+    return value if isinstance(value, bool | int | float | str) else str(value)
