@@ -16,7 +16,6 @@ import time
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -24,6 +23,7 @@ from typing import Any
 from netsim.campaign import made_of
 from netsim.engine import runner
 from netsim.engine.checkpoints import command
+from netsim.engine.equipment import version
 from netsim.errors import FolderBusyError, ScenarioError
 from netsim.recording import as_written, checksums, folder_lock, run_folder, status, summary
 from netsim.recording.forms import leaves
@@ -269,10 +269,6 @@ def arguments(
     timing_only : bool
         Without tensor work.
     """
-    try:
-        release = version("netsim-dfl")
-    except PackageNotFoundError:
-        release = "not installed"
     kinds = sorted({entry.kind for entry in scenario.algorithm})
     text = to_toml(scenario)
     components = {
@@ -282,7 +278,7 @@ def arguments(
         if f'"{name}"' in text
     }
     return {
-        "netsim": release,
+        "netsim": version("netsim-dfl"),
         "timing_only": timing_only,
         "algorithms": {kind: _digest(modules[kind]) for kind in kinds},
         **({"components": components} if components else {}),
