@@ -68,7 +68,7 @@ class Words:
 class RunFolder:
     """One run folder, of a run that has ended or not.
 
-    Tables are columns by name, words as `Words`; one that has no rows or was not written is empty.
+    Tables are columns by name, words as `Words`; one that was not written is empty.
 
     Attributes
     ----------
@@ -317,8 +317,7 @@ class _Table(dict[str, Any]):
     """
 
     def __init__(self, first: Any, read: Callable[[Sequence[str] | None], Any]) -> None:
-        names = first.column_names if first.num_rows else ()
-        super().__init__({name: _cells(first.column(name)) for name in names})
+        super().__init__({name: _cells(first.column(name)) for name in first.column_names})
         self._rows, self._read = first.num_rows, read
 
     def __missing__(self, name: str) -> Any:

@@ -31,7 +31,7 @@ def of_run(run: RunFolder) -> Shown | None:
 
     The main metric is the first of at most `MOST_METRICS`.
     """
-    if not run.metrics:
+    if not run.metrics or not len(run.metrics["t_s"]):
         return None
     names = _names(run)
     found = [_metric(run, name) for name in names[:MOST_METRICS]]

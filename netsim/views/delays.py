@@ -18,7 +18,7 @@ POINTS = 160
 def of_run(run: RunFolder) -> Shown | None:
     """Return the share of messages at or below a time, by kind; None where none arrived."""
     rows = run.messages
-    if not rows:
+    if not rows or not len(rows["src"]):
         return None
     arrived = rows["outcome"].among(ARRIVED)
     delay = rows["t_done_s"] - rows["t_sent_s"]

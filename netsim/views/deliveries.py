@@ -14,7 +14,7 @@ NOTHING = "no messages in its log"
 def of_run(run: RunFolder) -> Shown | None:
     """Return both as heat maps; None where the log of messages holds none."""
     rows = run.messages
-    if not rows:
+    if not rows or not len(rows["src"]):
         return None
     block = pairs.block_of(run.count)
     came = rows["outcome"].among(("delivered",))

@@ -21,7 +21,7 @@ UNUSED = "arrived, not used"
 def of_run(run: RunFolder) -> Shown | None:
     """Return messages by kind, outcome and stretch of time (that in which they ended)."""
     rows = run.messages
-    if not rows:
+    if not rows or not len(rows["src"]):
         return None
     ends_s = moments(run)
     stretch = stretch_of(rows["t_done_s"], ends_s)

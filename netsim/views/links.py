@@ -15,7 +15,7 @@ MOST_ROWS = 300
 def of_run(run: RunFolder) -> Shown | None:
     """Return one row per link, those with the most messages that did not arrive first."""
     rows = run.messages
-    if not rows:
+    if not rows or not len(rows["src"]):
         return None
     outcomes = known_outcomes(rows["outcome"].names, rows["outcome"].codes)
     names = rows["outcome"].names

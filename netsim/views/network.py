@@ -58,7 +58,7 @@ def of_run(run: RunFolder) -> Shown | None:
 
 def has_map(run: RunFolder) -> bool:
     """Return whether nodes have places, or messages that link them."""
-    return run.count > 0 and (_starts(run) is not None or bool(run.messages))
+    return run.count > 0 and (_starts(run) is not None or len(run.messages.get("src", ())) > 0)
 
 
 def _starts(run: RunFolder) -> Floats | None:
@@ -101,7 +101,7 @@ def _where(
 def _links(run: RunFolder, ends_s: Floats) -> dict[str, Any] | None:
     """Messages begun and delivered by pair of nodes, both ways together, and by moment."""
     rows = run.messages
-    if not rows:
+    if not rows or not len(rows["src"]):
         return None
     src, dst = rows["src"].astype(np.int64), rows["dst"].astype(np.int64)
     pair = np.minimum(src, dst) * run.count + np.maximum(src, dst)
@@ -136,7 +136,7 @@ def _links(run: RunFolder, ends_s: Floats) -> dict[str, Any] | None:
 def _weights(run: RunFolder, ends_s: Floats) -> dict[str, Any] | None:
     """Weights that changed, by the moment at which they hold: the last that was logged by then."""
     rows = run.graph
-    if not rows:
+    if not rows or not len(rows["node"]):
         return None
     what = "applied"
     if "what" in rows and (learned := rows["what"].among(("learned",))).any():

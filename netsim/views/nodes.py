@@ -93,7 +93,7 @@ def _had(run: RunFolder) -> list[_Cells]:
 def _learned(run: RunFolder) -> list[_Cells]:
     """The main metric at the end, and what it had cost the node."""
     rows, n = run.metrics, run.count
-    if not rows:
+    if not rows or not len(rows["t_s"]):
         return []
     main = run.main.name
     chosen = rows["metric"].among((main,)) & ~rows["stage"].among((RECORDED,))
@@ -125,7 +125,7 @@ def _last(node: NDArray[Any], values: NDArray[Any], n: int) -> NDArray[np.float6
 def _messages(run: RunFolder) -> list[_Cells]:
     """Numbers of messages that it sent and received."""
     rows, n = run.messages, run.count
-    if not rows:
+    if not rows or not len(rows["src"]):
         return []
     src, dst = rows["src"].astype(np.int64), rows["dst"].astype(np.int64)
     came = rows["outcome"].among(ARRIVED)
