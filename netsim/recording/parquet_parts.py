@@ -6,7 +6,7 @@ parts behind. Rows wait in one flat list, because appending to it costs least; t
 once per part.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
@@ -254,19 +254,6 @@ def part_files(folder: Path) -> list[Path]:
     return sorted(folder.glob("part-*.parquet"))
 
 
-def arrays(part: Any) -> Rows:
-    """The columns of a part's table as arrays, words as strings."""
-    return {name: _cells(part.column(name)) for name in part.column_names}
-
-
-def _cells(column: Any) -> NDArray[Any]:
-    if pa.types.is_dictionary(column.type):
-        whole = column.chunk(0)  # a part has one
-        words = np.array(whole.dictionary.to_pylist(), dtype=object)
-        return np.asarray(words[whole.indices.to_numpy()])
-    return np.asarray(column.to_numpy())
-
-
-def join(parts: Sequence[Mapping[str, NDArray[Any]]]) -> Rows:
+def join(parts: Sequence[Rows]) -> Rows:
     """Concatenate tables of the same columns, row-wise."""
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
