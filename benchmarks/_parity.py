@@ -24,7 +24,7 @@ from netsim.learning.jobs import Batches, BatchKey, Slot
 from netsim.learning.optimizers import state_size
 from netsim.learning.refs import Cell, Ref
 from netsim.registry import family
-from netsim.scenario.algorithm_files import algorithms
+from netsim.scenario.kinds import kinds_of
 
 NODES, BATCH, STEPS, CLASSES = 3, 8, 2, 10
 
@@ -72,7 +72,7 @@ class OwnLoss:
 
 def losses() -> dict[str, OwnLoss | None]:
     """The losses of the five systems; KD-PDFL and L2C train by the default one."""
-    files = algorithms()
+    files = kinds_of()
     pfedgraph, mapl = files["pfedgraph"], files["mapl"]
     return {
         "default": None,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from netsim.engine import runner
-from netsim.recording import summary as summaries
+from netsim.recording import run_folder
 from netsim.scenario import load
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -83,7 +83,7 @@ def accuracies(name: str, kinds: tuple[str, ...] | None, folder: Path) -> dict[s
     played = whole.model_copy(update={"algorithm": entries})
     folders = runner.play(played, made, name, sub_folders=True)
     found = {
-        "accuracy": {f.name: summaries.load(f)["accuracy"]["mean"] for f in folders},
+        "accuracy": {f.name: run_folder.summary(f)["accuracy"]["mean"] for f in folders},
         "kinds": {entry.name: entry.kind for entry in entries},
         "cpu_s": time.process_time() - start,
     }

@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from netsim.recording import summary
+from netsim.recording import run_folder
 from netsim.recording.reader import RunFolder
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples" / "flower"
@@ -142,7 +142,7 @@ def networks(folder: Path) -> list[dict[str, Any]]:
 
 def seen(out: Path) -> dict[str, Any]:
     """Results of a run."""
-    told, rows = summary.load(out), RunFolder.ended(out).metrics
+    told, rows = run_folder.summary(out), RunFolder.ended(out).metrics
     own = rows["metric"].among(["flower_server_accuracy"])
     reached = rows["t_s"][own & (rows["value"] >= TARGET)]
     recorded = told["recorded"]
@@ -167,7 +167,7 @@ def clients(folder: Path) -> list[dict[str, Any]]:
         path = folder / f"clients{count}.toml"
         path.write_text(NETWORK.format(clients=count, nodes=count + 1), encoding="utf-8")
         cpu_s, memory = played(path, app, folder / path.stem)
-        told = summary.load(folder / path.stem)
+        told = run_folder.summary(folder / path.stem)
         found.append(
             {
                 "clients": count,

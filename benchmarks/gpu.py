@@ -38,7 +38,8 @@ from netsim import engine, scenario, world
 from netsim.backends.stacked.convolution import as_columns, patches
 from netsim.engine.assembly import open_learning
 from netsim.engine.simulation import Simulation
-from netsim.scenario import algorithm_files
+from netsim.protocols.declaration import declaration_of
+from netsim.scenario.kinds import kinds_of
 from netsim.testing import algorithms
 
 Cell = dict[str, Any]
@@ -79,8 +80,8 @@ def parity(cell: Cell, device: str, tiny: bool) -> Cell:
 
 def method_cells(tiny: bool) -> list[Cell]:
     """Every method that netsim's own verbs train, by both backends."""
-    kinds = algorithm_files.algorithms()
-    names = [name for name in kinds if not algorithm_files.learns_itself(kinds[name])]
+    kinds = kinds_of()
+    names = [name for name in kinds if declaration_of(kinds[name]).learns]
     return [
         {"method": name, "backend": backend}
         for name in (names[:3] if tiny else names)
@@ -90,7 +91,7 @@ def method_cells(tiny: bool) -> list[Cell]:
 
 def method(cell: Cell, device: str, tiny: bool) -> Cell:
     """The largest relative difference of any model published, to the CPU's, one node at a time."""
-    case = algorithms.AlgorithmCase(algorithm_files.algorithms(), cell["method"])
+    case = algorithms.AlgorithmCase(kinds_of(), cell["method"])
     there = algorithms.models_learned(case, cell["backend"], device)
     here = algorithms.models_learned(case, "sequential")
     if there.keys() != here.keys():

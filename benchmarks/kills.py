@@ -28,7 +28,6 @@ import netsim.engine.playing  # noqa: F401 # so that children need not import to
 from netsim.console.app import app
 from netsim.engine.checkpoints import writing
 from netsim.recording import run_folder
-from netsim.recording.summary import load
 from netsim.scenario import from_dict, to_toml
 
 ROUNDS: dict[str, Any] = {"exchange": {"schedule": "rounds"}}
@@ -113,7 +112,7 @@ def case(name: str, folder: Path, kills: int, draw: random.Random) -> list[dict[
             shutil.rmtree(peaceful, ignore_errors=True)
             code, said = child(["run", str(scenario), "--out", str(peaceful)], often=False)
             assert code == 0, f"{name}: does not play: {said}"
-            took_s = load(peaceful)["wall_s"]
+            took_s = run_folder.summary(peaceful)["wall_s"]
         shutil.rmtree(run, ignore_errors=True)
         kill_s = [draw.uniform(0.0, took_s)]
         begun = run / ("status.json" if draw.random() < 0.9 else "scenario.toml")
@@ -195,7 +194,7 @@ def _called(arguments: Sequence[str], said: int, often: bool) -> None:
 
 def differences(one: Path, other: Path) -> list[str]:
     """List the differences of two run folders, without those of the wall clock."""
-    before, after = load(one), load(other)
+    before, after = run_folder.summary(one), run_folder.summary(other)
     found = [f"summary: {k}" for k in before if k not in OF_THE_CLOCK and before[k] != after.get(k)]
     found += [
         f"summary: engine.{count}"

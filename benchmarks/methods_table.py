@@ -31,7 +31,7 @@ import _small_baselines
 from _methods import CASES, HEARD, NODES, RATES, SEEDS, STEPS, TUNING_SEED, WORLDS, Case, tables
 
 from netsim.engine import runner
-from netsim.recording import summary as summaries
+from netsim.recording import run_folder
 from netsim.scenario import Scenario, from_dict
 from netsim.units import BITS_PER_MEGABYTE
 
@@ -98,7 +98,7 @@ def run(one: Scenario, folder: Path, timing_only: bool = False) -> dict[str, Any
         return folder
 
     runner.play(one, made, one.name, timing_only)
-    return summaries.load(folder)
+    return run_folder.summary(folder)
 
 
 def stages_of(summary: Mapping[str, Any]) -> list[str]:

@@ -28,7 +28,7 @@ from netsim.engine.checkpoints.replay import CheckpointReplay
 from netsim.engine.simulation import Simulation
 from netsim.errors import ReplayError
 from netsim.scenario import check, draft_of
-from netsim.scenario.algorithm_files import algorithms
+from netsim.scenario.kinds import kinds_of
 
 SCENARIOS = ("kd_pdfl_iot", "small_dpfl")
 
@@ -73,7 +73,7 @@ def measured(
     pairs : int
         How often replay and `--timing-only` are timed.
     """
-    modules = algorithms()
+    modules = kinds_of()
     scenario = check(draft_of(name, sets, modules), modules)
     if horizon_s is not None:
         scenario = scenario.model_copy(update={"horizon_s": horizon_s})

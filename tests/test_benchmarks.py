@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from netsim.backends.native.library import load, why_missing
+from netsim.protocols.declaration import declaration_of
 from netsim.registry import family
 from netsim.scenario import from_dict
-from netsim.scenario.algorithm_files import algorithms, learns_itself, leaves_decisions
+from netsim.scenario.kinds import kinds_of
 
 NATIVE = "stacked" if why_missing() else f"native/{load().variant().name}"
 """Backend of the nodes unless another is named."""
@@ -290,7 +291,8 @@ def test_networks_in_which_nodes_hear_as_many_cost_something_at_every_size(run):
 def test_the_table_of_methods_has_all_of_them_in_both_worlds(monkeypatch):
     monkeypatch.syspath_prepend(BENCHMARKS)
     methods = importlib.import_module("_methods")
-    compared = {k for k, m in algorithms().items() if not (learns_itself(m) or leaves_decisions(m))}
+    declared = {kind: declaration_of(module) for kind, module in kinds_of().items()}
+    compared = {kind for kind, one in declared.items() if one.learns and one.decides is None}
     assert {case.kind for case in methods.CASES} == compared
     labels = [case.label for case in methods.CASES]
     assert len(set(labels)) == len(labels)

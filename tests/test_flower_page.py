@@ -13,7 +13,7 @@ import torch
 from typer.testing import CliRunner
 
 from netsim.console.app import app
-from netsim.recording import summary
+from netsim.recording import run_folder
 from netsim.recording.reader import RunFolder
 from netsim.recording.schema import RECORDED
 
@@ -43,9 +43,9 @@ def test_the_commands_of_the_page_play(tmp_path: Path, monkeypatch: pytest.Monke
     for arguments in played:
         found = CliRunner().invoke(app, arguments)
         assert found.exit_code == 0, found.output
-    ideal = summary.load(tmp_path / "runs" / "ideal")["flower_evaluate_accuracy"]["mean"]
+    ideal = run_folder.summary(tmp_path / "runs" / "ideal")["flower_evaluate_accuracy"]["mean"]
     patient, timeout = (
-        summary.load(tmp_path / "runs" / "slow" / name)["flower_evaluate_accuracy"]["mean"]
+        run_folder.summary(tmp_path / "runs" / "slow" / name)["flower_evaluate_accuracy"]["mean"]
         for name in ("patient", "timeout")
     )
     assert patient == pytest.approx(ideal)

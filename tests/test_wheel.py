@@ -248,8 +248,8 @@ def test_the_quickstart_runs_from_an_empty_folder_without_the_checkout(site: Pat
 def test_the_installed_algorithms_are_modules_of_netsim(site: Path, here: Path):
     program = """
 import netsim.algorithms.kd_pdfl as kd_pdfl
-from netsim.scenario import algorithm_files
-modules = algorithm_files.algorithms()
+from netsim.scenario.kinds import kinds_of
+modules = kinds_of()
 assert modules["kd_pdfl"] is kd_pdfl
 assert {m.__name__.rpartition(".")[0] for m in modules.values()} == {"netsim.algorithms"}
 print(kd_pdfl.__file__)
@@ -293,8 +293,8 @@ def test_somebody_elses_package_that_is_loaded_stays_what_it_is(here: Path):
     program = """
 import sys
 import algorithms
-from netsim.scenario import algorithm_files
-modules = algorithm_files.algorithms()
+from netsim.scenario.kinds import kinds_of
+modules = kinds_of()
 assert sys.modules["algorithms"] is algorithms and algorithms.theirs
 assert modules["fedavg"].__name__ == "netsim.algorithms.fedavg"
 import netsim.algorithms.fedavg
@@ -309,8 +309,8 @@ def test_a_checkout_has_each_algorithm_once_whoever_imports_it_first(first: str,
     program = f"""
 import sys
 {first}
-from netsim.scenario import algorithm_files
-modules = algorithm_files.algorithms()
+from netsim.scenario.kinds import kinds_of
+modules = kinds_of()
 import algorithms.kd_pdfl
 assert modules["kd_pdfl"] is algorithms.kd_pdfl
 files = [m.__file__ for m in list(sys.modules.values()) if getattr(m, "__file__", None)]

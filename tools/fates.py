@@ -14,7 +14,8 @@ from typing import Any
 import pandas as pd
 
 from netsim import engine, scenario, world
-from netsim.scenario.algorithm_files import algorithms, learns_itself, needs_server, schedules
+from netsim.protocols.declaration import declaration_of
+from netsim.scenario.kinds import kinds_of
 from netsim.testing.algorithms import shortest
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "asynchrony.md"
@@ -45,7 +46,7 @@ WORLDS = ("late", "lost", *CHURN)
 
 def clock(kind: str) -> str:
     """The schedule in which a method is played."""
-    allowed = schedules(algorithms()[kind])
+    allowed = declaration_of(kinds_of()[kind]).schedules
     return next(name for name in CLOCKS if allowed is None or name in allowed)
 
 
@@ -59,7 +60,7 @@ def tables(kind: str, case: str, folder: Path) -> dict[str, Any]:
         One of `WORLDS`.
     folder : Path
     """
-    params = shortest(algorithms()[kind].Params)
+    params = shortest(kinds_of()[kind].Params)
     found: dict[str, Any] = {
         "horizon_s": HORIZON_S,
         "nodes": {"count": 5},
@@ -77,7 +78,7 @@ def tables(kind: str, case: str, folder: Path) -> dict[str, Any]:
         "exchange": CLOCKS[clock(kind)],
         "algorithm": {"kind": kind, **params},
     }
-    if needs_server(algorithms()[kind]):
+    if declaration_of(kinds_of()[kind]).needs_server:
         found["nodes"]["groups"] = [
             {"name": "clients", "count": 4},
             {"name": "server", "count": 1, "role": "server"},
@@ -115,7 +116,7 @@ def found_in(kind: str, case: str) -> str:
     applied = weights[(weights.what.astype(str) == "applied") & (weights.node != PEER)]
     if case == "lost":
         own = applied[applied.node == applied.peer].weight
-        if needs_server(algorithms()[kind]):
+        if declaration_of(kinds_of()[kind]).needs_server:
             return "nothing is mixed"
         return f"own weight {own.mean():.2g}" if len(own) else "trains alone"
     of_it = uses[(uses.src == PEER) & (uses.dst != PEER)]
@@ -145,7 +146,7 @@ def row(kind: str) -> str:
 
 def kinds() -> list[str]:
     """The methods that ship and exchange something."""
-    return [k for k, m in sorted(algorithms().items()) if k != "local" and not learns_itself(m)]
+    return [k for k, m in sorted(kinds_of().items()) if k != "local" and declaration_of(m).learns]
 
 
 def written(text: str, rows: list[str]) -> str:

@@ -17,7 +17,7 @@ from pydantic_core import PydanticUndefined
 
 from netsim.protocols.declaration import declaration_of
 from netsim.registry import Table
-from netsim.scenario.algorithm_files import algorithms
+from netsim.scenario.kinds import kinds_of
 
 ROOT = Path(__file__).resolve().parents[1]
 GUIDE = ROOT / "docs" / "methods.md"
@@ -123,7 +123,7 @@ def method(kind: str, module: ModuleType) -> Method:
     missing = [name for name, value in fields.items() if not value]
     if missing:
         raise ValueError(f"{kind}: the header lacks {', '.join(missing)}")
-    declared = declaration_of(module.processes)
+    declared = declaration_of(module)
     return Method(
         kind,
         title,
@@ -158,7 +158,7 @@ def default(info: Any) -> Any:
 
 def methods() -> list[Method]:
     """All methods, by name."""
-    return [method(kind, module) for kind, module in sorted(algorithms().items())]
+    return [method(kind, module) for kind, module in sorted(kinds_of().items())]
 
 
 def guide() -> str:

@@ -130,7 +130,6 @@ def tell(top: Path, folders: Sequence[Path], scenario: Scenario, quiet: bool) ->
     if quiet:
         return
     from netsim.recording import run_warnings
-    from netsim.recording.summary import load
     from netsim.views import network_cost
     from netsim.views.compare import table
     from netsim.views.render.terminal import WrappedTable, say
@@ -145,7 +144,7 @@ def tell(top: Path, folders: Sequence[Path], scenario: Scenario, quiet: bool) ->
         say(told, console)
     for warning in run_warnings.warnings_of(folders):
         consoles.err().print(Text(warning, style="yellow"))
-    summaries = [load(folder) for folder in folders]
+    summaries = [run_folder.summary(folder) for folder in folders]
     unequal = run_warnings.unequal_steps_of(summaries)
     if unequal is not None:
         consoles.err().print(Text(unequal, style="yellow"))

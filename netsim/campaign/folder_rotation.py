@@ -1,6 +1,5 @@
 """Make room for a new run: what its folder holds moves to DIR.1, DIR.2, ...; nothing is lost."""
 
-import itertools
 from pathlib import Path
 
 from netsim.campaign.sweep_folder import ARGUMENTS
@@ -8,6 +7,7 @@ from netsim.engine.checkpoints import command
 from netsim.errors import FolderBusyError, FolderLostError, ScenarioError, one_line
 from netsim.recording import folder_lock
 from netsim.recording.folder_lock import Holder, is_lock
+from netsim.recording.whole_files import free_folder
 
 RESULTS = ("status.json", ARGUMENTS, f"{command.FOLDER}/{command.FILE}", "*/status.json")
 """Files of a folder of a run or a sweep: other folders stay where they are."""
@@ -89,22 +89,10 @@ def move(out: Path) -> Path | None:
 def _moved(out: Path) -> Path:
     aside = None
     try:
-        aside = _free_name(out)
+        aside = free_folder(out, ".")
         folder_lock.move(out, aside)
     except (OSError, FolderLostError) as error:
         if aside is not None:
             aside.rmdir()
         raise ScenarioError(f"--out {out}: can't be moved aside: {one_line(error)}") from error
     return aside
-
-
-def _free_name(out: Path) -> Path:
-    """The first of DIR.1, DIR.2, ... that is free, as an empty folder: so it is taken for good."""
-    for number in itertools.count(1):
-        aside = out.with_name(f"{out.name}.{number}")
-        try:
-            aside.mkdir()
-        except FileExistsError:
-            continue
-        return aside
-    raise AssertionError

@@ -11,7 +11,7 @@ from netsim.errors import ScenarioError, one_line
 from netsim.recording import run_folder
 from netsim.recording.as_written import require_tables, require_written
 from netsim.recording.schema import TABLES
-from netsim.recording.summary import json_value, load, run_folders
+from netsim.recording.summary import json_value, run_folders
 from netsim.scenario import Scenario, check, draft_of
 from netsim.scenario.draft import Draft, flat_paths, parse_assignment, said
 from netsim.scenario.file_paths import with_absolute_paths
@@ -223,7 +223,7 @@ class ForkEnding:
         fork = self._fork
         pair = forks.Pair(fork.original, folder, fork.at_s)
         self.equal_rows = forks.require_equal_past(pair)
-        nodes = run_folder.nodes_of(folder, load(folder))
+        nodes = run_folder.nodes_of(folder, run_folder.summary(folder))
         self.table = forks.write(pair, fork.change, self.equal_rows, nodes)
         if self.drawn[0]:
             from netsim.views.render.pictures import draw, draw_comparison

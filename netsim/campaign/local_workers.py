@@ -1,16 +1,14 @@
 """Worker processes on this machine: each plays one run after the other.
 
-Each line of a worker's input is a job, or the answer to a question; each line that it writes to the
-file descriptor it was given is a report. The input ends when the process that started it does, by
+A worker is given jobs, and answers to its questions; it gives reports, and `Evaluation`s, each of
+which asks whether its run shall go on. Its orders end when the process that started it does, by
 whatever: then a run under way is interrupted, so no worker outlives its sweep. A worker that is
 killed loses its own run alone, which another one plays again.
 """
 
 import _thread
-import json
 import os
 import queue
-import selectors
 import signal
 import socket
 import subprocess
@@ -19,16 +17,15 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from multiprocessing.connection import Connection, Pipe, wait
 from pathlib import Path
-from typing import Any, BinaryIO
 
 import netsim
 from netsim import standard_streams
 from netsim.backends.native import cores
-from netsim.campaign.grid import Job, Outcome, Point
+from netsim.campaign.grid import Job
 from netsim.campaign.play_job import Ask, Evaluation, play_job
 from netsim.campaign.pool import Ended, Lost, Progress, Report, Started
-from netsim.scenario.draft import Draft
 
 PROGRAM = (
     "import sys; sys.path.insert(0, sys.argv[1]); import netsim; del sys.path[0]; "
@@ -49,47 +46,28 @@ class _Worker:
     """One process: its orders, its reports, and the run that it plays."""
 
     def __init__(self, processes: int) -> None:
-        reading, writing = os.pipe()
-        root = str(Path(netsim.__path__[0]).parent)
-        try:
+        orders, self.orders = Pipe(duplex=False)
+        self.reports, reports = Pipe(duplex=False)
+        ends, root = (orders.fileno(), reports.fileno()), Path(netsim.__path__[0]).parent
+        with orders, reports:
             self.process = subprocess.Popen(
-                [sys.executable, "-P", "-c", PROGRAM, root, str(writing), str(processes)],
-                stdin=subprocess.PIPE,
-                pass_fds=(writing,),
+                [sys.executable, "-P", "-c", PROGRAM, *map(str, (root, *ends, processes))],
+                stdin=subprocess.DEVNULL,
+                pass_fds=ends,
                 process_group=0,  # Ctrl-C is for the sweep, which tells its workers
             )
-        finally:
-            os.close(writing)
-        os.set_blocking(reading, False)
-        self.reading = reading
         self.job: Job | None = None
-        self._rest = b""
 
-    def say(self, text: str) -> None:
-        """Write a line to the worker; a dead one hears nothing, which shows elsewhere."""
-        assert self.process.stdin is not None
-        with suppress(BrokenPipeError):
-            self.process.stdin.write(text.encode() + b"\n")
-            self.process.stdin.flush()
+    def say(self, order: Job | bool) -> None:
+        """Give the worker an order; a dead one hears nothing, which shows elsewhere."""
+        with suppress(OSError):
+            self.orders.send(order)
 
-    def said(self) -> list[dict[str, Any]]:
-        """The whole lines that the worker has written since the last call."""
-        while True:
-            try:
-                found = os.read(self.reading, 1 << 16)
-            except BlockingIOError:
-                break
-            if not found:
-                break
-            self._rest += found
-        *lines, self._rest = self._rest.split(b"\n")
-        return [json.loads(line) for line in lines]
-
-    def dismiss(self) -> None:
-        """Tell the worker to end: its input does."""
-        assert self.process.stdin is not None
-        with suppress(BrokenPipeError):
-            self.process.stdin.close()
+    def said(self) -> Iterator[Report | Evaluation]:
+        """Yield what the worker has said since the last call."""
+        with suppress(EOFError, OSError):
+            while self.reports.poll():
+                yield self.reports.recv()
 
     def why_gone(self) -> str:
         """Describe the end of the process, for people."""
@@ -121,7 +99,6 @@ class LocalWorkers:
         self._ask = ask
         self._workers: list[_Worker] = []
         self._started: list[Report] = []
-        self._selector = selectors.DefaultSelector()
 
     def start(self, job: Job) -> None:
         """Give a run to an idle process, or to a new one."""
@@ -129,9 +106,8 @@ class LocalWorkers:
         if worker is None:
             worker = _Worker(self.slots)
             self._workers.append(worker)
-            self._selector.register(worker.reading, selectors.EVENT_READ)
         worker.job = job
-        worker.say(job_text(job))
+        worker.say(job)
         self._started.append(Started(job, worker.process.pid, socket.gethostname()))
 
     def reports(self) -> Iterator[Report]:
@@ -139,7 +115,7 @@ class LocalWorkers:
         started, self._started = self._started, []
         yield from started
         if not started:
-            self._selector.select(LOOK_EVERY_S)
+            wait([worker.reports for worker in self._workers], LOOK_EVERY_S)
         for worker in tuple(self._workers):
             gone = worker.process.poll() is not None  # before its last words are read
             yield from self._heard(worker)
@@ -148,21 +124,18 @@ class LocalWorkers:
 
     def _heard(self, worker: _Worker) -> Iterator[Report]:
         for said in worker.said():
-            kind, job = said.pop("kind"), worker.job
-            assert job is not None
-            if kind == "progress":
-                yield Progress(job, **said)
-            elif kind == "evaluated":
-                worker.say(json.dumps(self._ask(job, Evaluation(**said))))
-            else:
+            if isinstance(said, Evaluation):
+                assert worker.job is not None
+                worker.say(self._ask(worker.job, said))
+                continue
+            if isinstance(said, Ended):
                 worker.job = None
-                yield Ended(read_outcome(job, said))
+            yield said
 
     def _buried(self, worker: _Worker) -> Iterator[Report]:
         self._workers.remove(worker)
-        self._selector.unregister(worker.reading)
-        os.close(worker.reading)
-        worker.dismiss()
+        worker.reports.close()
+        worker.orders.close()
         why = worker.why_gone()
         if worker.job is not None:
             yield Lost(worker.job, why)
@@ -170,7 +143,7 @@ class LocalWorkers:
     def stop(self) -> Iterator[Report]:
         """Make all runs end; what ended on its own before that is among the reports."""
         for worker in self._workers:
-            worker.dismiss()
+            worker.orders.close()
         until_s = time.monotonic() + KILLED_AFTER_S
         while self._workers and time.monotonic() < until_s:
             yield from self.reports()
@@ -178,7 +151,7 @@ class LocalWorkers:
     def close(self) -> None:
         """Leave no process behind."""
         for worker in self._workers:
-            worker.dismiss()
+            worker.orders.close()
             if worker.job is not None:
                 worker.process.kill()
         for _ in self.stop():
@@ -187,28 +160,28 @@ class LocalWorkers:
             worker.process.kill()
             for _ in self._buried(worker):
                 pass
-        self._selector.close()
 
 
 END_WITHIN_S = 10.0
-"""After the end of its input a worker that can't be interrupted ends all the same."""
+"""After the end of its orders a worker that can't be interrupted ends all the same."""
 
 
 class _Orders:
-    """Yield the parent's lines; their end interrupts the main thread."""
+    """Orders of the parent; their end interrupts the main thread."""
 
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
-        self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+    def __init__(self, given: "Connection[None, Job | bool]") -> None:
+        self._given = given
+        self._waiting: queue.SimpleQueue[Job | bool | None] = queue.SimpleQueue()
         self._busy = False
         self._ended = False
         threading.Thread(target=self._listen, name="orders", daemon=True).start()
 
     def _listen(self) -> None:
-        for line in self._stream:
-            self._lines.put(line.decode())
+        with suppress(EOFError, OSError):
+            while True:
+                self._waiting.put(self._given.recv())
         self._ended = True
-        self._lines.put(None)
+        self._waiting.put(None)
         if self._busy:
             _thread.interrupt_main()
         time.sleep(END_WITHIN_S)
@@ -217,104 +190,45 @@ class _Orders:
     def job(self) -> Job | None:
         """The next job; None when there will be none."""
         self._busy = False
-        line = self._lines.get()
-        self._busy = line is not None
-        if self._ended or line is None:
-            return None
-        return read_job(line)
+        job = self._waiting.get()
+        self._busy = job is not None
+        assert not isinstance(job, bool)
+        return None if self._ended else job
 
     def answer(self) -> bool:
         """The answer to a question that was reported."""
-        line = self._lines.get()
-        if line is None:
+        answer = self._waiting.get()
+        if answer is None:
             raise KeyboardInterrupt
-        return bool(json.loads(line))
-
-
-class _Reports:
-    """Report to the parent."""
-
-    def __init__(self, descriptor: int) -> None:
-        os.set_inheritable(descriptor, False)  # or a process that a run starts would keep it open
-        self._file = os.fdopen(descriptor, "w", encoding="utf-8", buffering=1)
-
-    def send(self, kind: str, **fields: Any) -> None:
-        """Write one report."""
-        self._file.write(json.dumps({"kind": kind, **fields}) + "\n")
+        assert isinstance(answer, bool)
+        return answer
 
 
 def main() -> None:
-    """Play what standard input says; `argv` ends with a file descriptor and a number of workers."""
-    descriptor, processes = (int(word) for word in sys.argv[-2:])
-    orders_from = os.fdopen(standard_streams.take_input(), "rb", buffering=0)
+    """Play what is ordered; `argv` ends with two file descriptors and a number of workers."""
+    given, told, processes = map(int, sys.argv[-3:])
+    for descriptor in (given, told):
+        os.set_inheritable(descriptor, False)  # or what a run starts would keep it open
     standard_streams.never_fail()
-    reports, orders = _Reports(descriptor), _Orders(orders_from)
+    reports: Connection[Report | Evaluation, None] = Connection(told, readable=False)
+    orders = _Orders(Connection(given, writable=False))
     cores.share(processes)
 
-    def tell(_: Job, virtual_s: float, horizon_s: float) -> None:
-        reports.send("progress", virtual_s=virtual_s, horizon_s=horizon_s)
+    def tell(job: Job, virtual_s: float, horizon_s: float) -> None:
+        reports.send(Progress(job, virtual_s, horizon_s))
 
     def ask(_: Job, evaluation: Evaluation) -> bool:
-        reports.send("evaluated", virtual_s=evaluation.virtual_s, means=dict(evaluation.means))
+        reports.send(evaluation)
         return orders.answer()
 
     try:
-        # The end of the input is the one word to stop at: a second one, such as the SIGTERM that a
+        # The end of the orders is the one word to stop at: a second one, such as the SIGTERM that a
         # scheduler sends to all processes of a job, would fall into what the first has a run write.
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         signal.signal(signal.SIGINT, signal.default_int_handler)
         while (job := orders.job()) is not None:
-            reports.send("ended", **outcome_fields(play_job(job, tell, ask)))
+            reports.send(Ended(play_job(job, tell, ask)))
     except KeyboardInterrupt:
         os._exit(130)  # what the run had to write is written
     except BrokenPipeError:
         os._exit(1)  # nobody is left to be told
-
-
-def job_text(job: Job) -> str:
-    """A job as one line."""
-    draft = job.draft
-    return json.dumps(
-        {
-            "label": job.point.label,
-            "values": job.point.values,
-            "seed": job.seed,
-            "path": draft.path,
-            "raw": draft.raw,
-            "said_by": [[list(path), label] for path, label in draft.said_by.items()],
-            "folder": str(job.folder),
-            "components": [str(folder) for folder in job.components],
-            "timing_only": job.timing_only,
-            "names": list(job.names),
-            "reports": job.reports,
-        },
-        default=str,  # as scenarios are read: a date is a text
-    )
-
-
-def read_job(text: str) -> Job:
-    """The job that `job_text` wrote."""
-    found = json.loads(text)
-    said_by = {tuple(path): label for path, label in found["said_by"]}
-    return Job(
-        Point(found["label"], found["values"]),
-        found["seed"],
-        Draft(found["path"], found["raw"], said_by),
-        Path(found["folder"]),
-        tuple(Path(folder) for folder in found["components"]),
-        found["timing_only"],
-        tuple(found["names"]),
-        found["reports"],
-    )
-
-
-def outcome_fields(outcome: Outcome) -> dict[str, Any]:
-    """Outcome of a job, without the job itself."""
-    fields = {**vars(outcome)}
-    del fields["job"]
-    return fields
-
-
-def read_outcome(job: Job, fields: dict[str, Any]) -> Outcome:
-    """The outcome whose fields `outcome_fields` gave."""
-    return Outcome(job, **{**fields, "tries": tuple(fields["tries"])})

@@ -23,7 +23,7 @@ from netsim.campaign.play_job import Evaluation
 from netsim.campaign.sweep_results import TRIALS, require_number, score
 from netsim.engine import optional_imports
 from netsim.errors import ScenarioError
-from netsim.recording.summary import load
+from netsim.recording import run_folder
 from netsim.recording.whole_files import write_text
 from netsim.rng import Streams
 from netsim.scenario import Scenario
@@ -267,7 +267,7 @@ class Search:
             If it can have none, and no trial has had one: the search would learn nothing.
         """
         run = job.folder / job.names[0]
-        summary = load(run)
+        summary = run_folder.summary(run)
         if all(record["score"] is None for record in self._records):
             require_number(summary, self._select, run)
         return score(summary, self._select)

@@ -10,14 +10,12 @@ machines work in one folder, each run of which is locked, too, while it is playe
 """
 
 import hashlib
-import itertools
 import json
 import sys
 import time
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -25,10 +23,12 @@ from typing import Any
 from netsim.campaign import made_of
 from netsim.engine import runner
 from netsim.engine.checkpoints import command
+from netsim.engine.equipment import version
 from netsim.errors import FolderBusyError, ScenarioError
 from netsim.recording import as_written, checksums, folder_lock, run_folder, status, summary
+from netsim.recording.forms import leaves
 from netsim.recording.json_files import json_file
-from netsim.recording.whole_files import write_text
+from netsim.recording.whole_files import free_folder, write_text
 from netsim.scenario import Scenario, to_toml
 from netsim.scenario.file import ORDERED
 from netsim.scenario.kinds import as_kinds
@@ -193,13 +193,7 @@ def put_aside(folder: Path, names: Sequence[str]) -> None:
     there = [folder / name for name in names if (folder / name).exists()]
     if not there:
         return
-    for k in itertools.count(1):
-        aside = folder.with_name(f"{folder.name}{UNFINISHED}{k}")
-        try:
-            aside.mkdir()
-            break
-        except FileExistsError:
-            continue
+    aside = free_folder(folder, UNFINISHED)
     for path in there:
         path.rename(aside / path.name)
 
@@ -275,10 +269,6 @@ def arguments(
     timing_only : bool
         Without tensor work.
     """
-    try:
-        release = version("netsim-dfl")
-    except PackageNotFoundError:
-        release = "not installed"
     kinds = sorted({entry.kind for entry in scenario.algorithm})
     text = to_toml(scenario)
     components = {
@@ -288,7 +278,7 @@ def arguments(
         if f'"{name}"' in text
     }
     return {
-        "netsim": release,
+        "netsim": version("netsim-dfl"),
         "timing_only": timing_only,
         "algorithms": {kind: _digest(modules[kind]) for kind in kinds},
         **({"components": components} if components else {}),
@@ -426,15 +416,5 @@ def _value(value: Any) -> str:
 
 def pairs(there: Mapping[str, Any], here: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
     """The values of both by dotted key."""
-    was, now = dict(_flat(there)), dict(_flat(here))
+    was, now = dict(leaves(there)), dict(leaves(here))
     return {key: (was.get(key), now.get(key)) for key in (was | now)}
-
-
-def _flat(tables: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
-    found: list[tuple[str, Any]] = []
-    for key, value in tables.items():
-        if isinstance(value, Mapping) and value:
-            found += _flat(value, f"{prefix}{key}.")
-        else:
-            found.append((prefix + key, value))
-    return found

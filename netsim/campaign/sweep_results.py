@@ -17,11 +17,10 @@ from netsim.campaign import grid, sweep_folder
 from netsim.campaign.sweep_folder import definition
 from netsim.engine.runner import RunFailedError
 from netsim.errors import ScenarioError, one_line
-from netsim.recording import summary_fields
+from netsim.recording import run_folder, summary_fields
 from netsim.recording.csv_files import write_csv
 from netsim.recording.json_files import json_file
 from netsim.recording.main_metric import ACCURACY, MainMetric
-from netsim.recording.summary import load
 from netsim.recording.unlike_runs import changed_in
 from netsim.recording.unmoved import unmoved_in
 from netsim.recording.whole_files import write_text
@@ -104,7 +103,7 @@ def design_of(
     table = _table_of(raw)
     if target is not None:
         for done in islice(folder.glob("*/seed-*/*/summary.json"), 1):
-            require_possible(target, MainMetric.of(load(done.parent)))
+            require_possible(target, MainMetric.of(run_folder.summary(done.parent)))
         table["target"] = target
     if show is not None:
         table["show"] = show
@@ -342,7 +341,8 @@ def _scores(folder: Path, seeds: Sequence[int], name: str, select: str) -> list[
     found = []
     for seed in seeds:
         run = folder / f"seed-{seed}" / name
-        value = score(load(run), select) if sweep_folder.state(run) == "done" else None
+        has_ended = sweep_folder.state(run) == "done"
+        value = score(run_folder.summary(run), select) if has_ended else None
         if value is None:
             return []
         found.append(value)

@@ -20,7 +20,6 @@ from netsim.recording import (
     run_difference,
     run_folder,
     status,
-    summary,
 )
 from netsim.recording.checksums import JOURNAL
 from netsim.recording.scratch import ScratchFolder
@@ -319,11 +318,11 @@ def _made(folder: Path) -> Path:
 
 def _compare(folder: Path, again: Path, report: Report) -> None:
     try:
-        recorded = summary.load(folder)
+        recorded = run_folder.summary(folder)
     except ScenarioError as error:
         report.differences.append(str(error))
         recorded = {}
-    now = summary.load(again)
+    now = run_folder.summary(again)
     for what, key in run_difference.FINGERPRINTS.items():
         if recorded.get(key) == now.get(key):
             report.same.append(f"{what}, played again")

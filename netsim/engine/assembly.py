@@ -20,10 +20,10 @@ from netsim.learning.refs import Cell
 from netsim.learning.replay import Replay
 from netsim.learning.scheduler import Backend, Limits, Scheduler
 from netsim.learning.shards import Shards
+from netsim.protocols.declaration import declaration_of
 from netsim.protocols.learning_rates import Rate
 from netsim.recording.recorder import Recorder
 from netsim.registry import Table
-from netsim.scenario import algorithm_files
 from netsim.scenario.tables import AlgorithmEntry
 from netsim.schedules import ChangingClock, Schedule
 from netsim.schedules import Clock as WakeupTimes
@@ -224,7 +224,7 @@ def membership(world: World, algorithm: ModuleType) -> Membership:
         If that leaves no link.
     """
     servers = frozenset(i for i, role in enumerate(world.roles) if role == SERVER)
-    left_out = frozenset() if algorithm_files.knows_servers(algorithm) else servers
+    left_out = frozenset() if declaration_of(algorithm).knows_servers else servers
     return Membership(_without(left_out, world.neighbours), left_out)
 
 

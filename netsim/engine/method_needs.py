@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from netsim.errors import ProtocolError, UnsuitableError
 from netsim.links.link import NO_BAND
 from netsim.links.radio.mac.allocation import require_cells
+from netsim.protocols.declaration import declaration_of
 from netsim.registry import Needs, Table
-from netsim.scenario import algorithm_files
 from netsim.units import to_s
 from netsim.world.builder import SERVER, World
 
@@ -37,26 +37,26 @@ def require(
     UnsuitableError
         Naming key, node and remedy.
     """
-    said = f'[algorithm] kind = "{entry.kind}"'
+    said, declared = f'[algorithm] kind = "{entry.kind}"', declaration_of(algorithm)
     servers = sum(role == SERVER for role in world.roles)
-    if algorithm_files.needs_server(algorithm) and servers != 1:
+    if declared.needs_server and servers != 1:
         raise UnsuitableError(
             f'[nodes] groups: {said} needs one node of role "server", and there are {servers}; '
             'write a group with count = 1 and role = "server"'
         )
-    if algorithm_files.allocates(algorithm):
+    if declared.allocates:
         _require_bands(said, world)
     first: dict[Architecture, int] = {}
     for node, architecture in enumerate(world.architectures):
         if node not in left_out:
             first.setdefault(architecture, node)
-    for part in algorithm_files.needed_parts(algorithm, entry.params):
+    for part in declared.parts(entry.params):
         for architecture in first:
             try:
                 architecture.columns(part)
             except ProtocolError as error:
                 raise UnsuitableError(f"[model]: {said} needs the part {part!r}: {error}") from None
-    for part in algorithm_files.common_parts(algorithm, entry.params):
+    for part in declared.common(entry.params):
         shapes = {node: _shapes(architecture, part) for architecture, node in first.items()}
         other = next((node for node in shapes if shapes[node] != next(iter(shapes.values()))), None)
         if other is not None:
@@ -75,7 +75,7 @@ def require(
                 f'[data] kind = "{kind}" has samples of shape {shape}'
                 f"{'' if world.scenario.task.has_classes else ' without classes'}; leave it out"
             )
-    if algorithm_files.needs_validation(algorithm, entry.params):
+    if declared.validates(entry.params):
         rows, share = world.shards.rows, world.scenario.data.validation
         for shard, node in enumerate(world.shards.holders):
             if node in left_out or not len(rows[shard].train) or len(rows[shard].validation):

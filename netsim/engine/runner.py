@@ -24,12 +24,13 @@ from netsim.errors import (
     UnsuitableError,
     one_line,
 )
+from netsim.protocols.declaration import declaration_of
 from netsim.recording import folder_lock
 from netsim.recording.checksums import JOURNAL
 from netsim.recording.folder_lock import is_lock
 from netsim.recording.schema import TABLES
 from netsim.recording.whole_files import write_text
-from netsim.scenario import AlgorithmEntry, Scenario, algorithm_files, to_toml
+from netsim.scenario import AlgorithmEntry, Scenario, to_toml
 from netsim.traces.files import data_folder, spelt_out
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def machine_problems(
         f'{path}: [algorithm] kind = "{entry.kind}": its course depends on computed values, '
         "so it cannot run with --timing-only"
         for entry in scenario.algorithm
-        if timing_only and algorithm_files.needs_values(modules[entry.kind])
+        if timing_only and declaration_of(modules[entry.kind]).needs_values
     ]
     return problems
 

@@ -49,10 +49,11 @@ from netsim.node.node import Node
 from netsim.node.process_guard import start_processes
 from netsim.node.publishing_verbs import LoggedWeights
 from netsim.node.run_objects import RunObjects
+from netsim.protocols.declaration import declaration_of
 from netsim.recording import artifacts, checksums, summary
 from netsim.recording import node_states as states
 from netsim.recording.whole_files import make_folder, write_text
-from netsim.scenario import algorithm_files, to_toml
+from netsim.scenario import to_toml
 from netsim.scenario.private_reads import first_private_read
 from netsim.scenario.tables import AlgorithmEntry
 from netsim.units import BITS_PER_MEGABYTE, to_ns, to_s
@@ -159,11 +160,12 @@ class Simulation:
         self.barrier = self._open_barrier() if times is None else None
         wakeups = self.barrier or times
         assert wakeups is not None
-        declared = algorithm_files.decisions(algorithm, params, world.roles)
-        self.decisions = Decisions(declared, agent, self.totals)
+        declared = declaration_of(algorithm)
+        decided = declared.decisions(params, world.roles)
+        self.decisions = Decisions(decided, agent, self.totals)
         assembly = NodeAssembly(
             world, self.clock, self.recorder, self.learning, self.membership, self.link,
-            self.devices, wakeups, self.counts, self.weights_due, algorithm_files.tasks(algorithm),
+            self.devices, wakeups, self.counts, self.weights_due, declared.tasks,
             age_limit_s(self.changes.params, world.scenario.exchange, len(world.roles)),
             objects=self.objects, decisions=self.decisions,
         )  # fmt: skip
@@ -188,7 +190,7 @@ class Simulation:
         observed = Observed(
             world, self.clock, self.recorder, self.link, self.devices.availability,
             self.devices.meter, self.parts, self.learning.scheduler, self.evaluator,
-            algorithm_files.mixes_to_one(algorithm),
+            declared.mixes_to_one,
         )  # fmt: skip
         self.checks = RunChecks(observed, check)
         if told := first_private_read(algorithm):

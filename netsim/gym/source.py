@@ -11,10 +11,10 @@ from netsim.engine import runner
 from netsim.errors import ScenarioError
 from netsim.gym.episode import Episode
 from netsim.node.decisions import Agent, Decides, Totals, is_weight
+from netsim.protocols.declaration import declaration_of
 from netsim.python_api.playing import run
 from netsim.python_api.scenario import Scenario, as_scenario, kinds_for, parts
 from netsim.registry import did_you_mean
-from netsim.scenario import algorithm_files
 from netsim.scenario.tables import AlgorithmEntry
 from netsim.scenario.tables import Scenario as Tables
 
@@ -94,7 +94,7 @@ class Source:
             return [
                 entry.name
                 for entry in self._scenario.tables.algorithm
-                if algorithm_files.leaves_decisions(kinds[entry.kind])
+                if declaration_of(kinds[entry.kind]).decides is not None
             ]
 
     def _chosen(self, algorithm: str | None) -> str:
@@ -124,9 +124,8 @@ class Source:
     def _declared(self) -> Decides:
         tables, entry = _as_played(self._scenario)
         with kinds_for(self._scenario) as kinds:
-            found = algorithm_files.decisions(
-                kinds[entry.kind], entry.params, tables.per_node("role")
-            )
+            declared = declaration_of(kinds[entry.kind])
+            found = declared.decisions(entry.params, tables.per_node("role"))
         assert found is not None
         return found
 

@@ -72,6 +72,20 @@ class Declaration:
     needs_parts: Parts = ()
     common_parts: Parts = ()
 
+    def can_learn(self, task: type[Any]) -> bool:
+        """Return whether the algorithm learns a task, as far as it says so.
+
+        One that learns classifications learns every task whose samples have classes.
+        """
+        if self.tasks is None or ANY_TASK in self.tasks:
+            return True
+        kind = task.model_fields["kind"].default
+        return kind in self.tasks or ("classification" in self.tasks and task.has_classes)
+
+    def decisions(self, params: Any, roles: tuple[str, ...]) -> Decides | None:
+        """Return the decisions that the algorithm leaves to an agent; None: it leaves none."""
+        return None if self.decides is None else self.decides(params, roles)
+
     def validates(self, params: Any) -> bool:
         """Return whether the algorithm needs validation samples with these Params."""
         needed = self.needs_validation
@@ -220,7 +234,7 @@ def algorithm(
     return declare
 
 
-def declaration_of(processes: Callable[..., Any]) -> Declaration:
-    """Return the declarations above `processes`; the defaults where there are none."""
-    found = getattr(processes, "declaration", None)
+def declaration_of(algorithm: Any) -> Declaration:
+    """Return the declarations above a module's `processes`; the defaults where there are none."""
+    found = getattr(algorithm.processes, "declaration", None)
     return found if isinstance(found, Declaration) else Declaration()

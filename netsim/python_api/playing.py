@@ -20,6 +20,7 @@ from netsim.engine import component_record, runner
 from netsim.engine.runner import Watch
 from netsim.errors import AlteredError, FolderBusyError, RunWarning, ScenarioError
 from netsim.node.decisions import Decision
+from netsim.protocols.declaration import declaration_of
 from netsim.python_api.arguments import as_path, require_flags, require_functions
 from netsim.python_api.objects import Naming
 from netsim.python_api.runs import Run, Sweep, opened_run, opened_sweep
@@ -27,11 +28,11 @@ from netsim.python_api.scenario import Scenario, as_scenario, changed, kinds_for
 from netsim.recording import folder_lock, run_folder, status
 from netsim.recording.observers import EvaluationEvent, MessageEvent, Observers, WakeupEvent
 from netsim.recording.summary import run_folders
-from netsim.scenario import AlgorithmEntry, algorithm_files, draft_of, to_toml
 from netsim.scenario import check as check_tables
+from netsim.scenario import draft_of, to_toml
 from netsim.scenario.kinds import kinds_of
 from netsim.scenario.sweep import Sweep as SweepTable
-from netsim.terminal.progress import score_of, words_of
+from netsim.terminal.progress import Watcher, score_of, words_of
 from netsim.traces.input_files import InputFile
 
 if TYPE_CHECKING:
@@ -152,7 +153,7 @@ def run(
 
         with kinds_for(chosen) as kinds, _line(progress) as watch:
             if agent is not None and not any(
-                algorithm_files.leaves_decisions(kinds[entry.kind])
+                declaration_of(kinds[entry.kind]).decides is not None
                 for entry in chosen.tables.algorithm
             ):
                 raise ScenarioError(
@@ -517,35 +518,35 @@ def _line(shows: bool) -> Iterator[Watch | None]:
     if not shows:
         yield None
         return
-    write = _notebook_line() or _stderr_line()
-    told = _Told(write)
+    told = _Told(_notebook_line() or _stderr_line())
     try:
         yield told
     finally:
         told.end()
+        told.write_ended()
 
 
-class _Told:
+class _Told(Watcher):
     """Writer of the progress line; algorithms that have ended stand before it."""
 
     def __init__(self, write: Callable[[str, bool], None]) -> None:
+        super().__init__(None)
         self._write = write
         self._ended: list[str] = []
-        self._last: tuple[str, Progress] | None = None
         self._written_s = 0.0
 
-    def __call__(self, entry: AlgorithmEntry, step: "Progress") -> None:
-        if self._last is not None and self._last[0] != entry.name:
-            self._ended.append(_ending(*self._last))
-        self._last = entry.name, step
+    def show(self, name: str, step: "Progress") -> None:
         if time.monotonic() >= self._written_s + _WRITTEN_EVERY_S:
-            self._write(" | ".join([*self._ended, f"{entry.name}: {words_of(step)}"]), False)
+            self._write(" | ".join([*self._ended, f"{name}: {words_of(step)}"]), False)
             self._written_s = time.monotonic()
 
-    def end(self) -> None:
+    def show_end(self, name: str, last: "Progress") -> None:
+        self._ended.append(_ending(name, last))
+
+    def write_ended(self) -> None:
         """Write the line for the last time."""
-        if self._last is not None:
-            self._write(" | ".join([*self._ended, _ending(*self._last)]), True)
+        if self._ended:
+            self._write(" | ".join(self._ended), True)
 
 
 def _ending(name: str, step: "Progress") -> str:

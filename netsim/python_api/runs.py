@@ -16,7 +16,6 @@ from netsim.python_api.scenario import Scenario, load
 from netsim.recording import run_folder
 from netsim.recording.reader import RunFolder
 from netsim.recording.run_warnings import warnings_of
-from netsim.recording.summary import load as summary_of
 from netsim.recording.summary import run_folders
 from netsim.recording.unlike_runs import changed_in, made_unlike
 from netsim.recording.unmoved import unmoved_in
@@ -187,7 +186,7 @@ class Run:
         several = len(self.algorithms) < len(self._runs)
         return {
             str(run.folder.relative_to(self.folder) if several else run.labels["algorithm"]): (
-                summary_of(run.folder)
+                run_folder.summary(run.folder)
             )
             for run in self._runs
         }
@@ -398,7 +397,7 @@ def opened_run(folder: Path, folders: Sequence[Path], scenario: Scenario | None)
     """
     runs = []
     for path in folders:
-        told = summary_of(path)
+        told = run_folder.summary(path)
         name = str(told.get("algorithm", path.name))
         runs.append(
             RunFolder(path.absolute(), {"seed": int(told.get("seed", 0)), "algorithm": name})

@@ -4,7 +4,6 @@ Its list of checksums says which these are. A run under way has none, and its fi
 are.
 """
 
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -12,22 +11,14 @@ from functools import lru_cache
 from pathlib import Path
 
 from netsim.errors import ScenarioError, one_line
-from netsim.recording.json_files import json_file
+from netsim.recording import checksums
 from netsim.recording.parquet_parts import part_files
-from netsim.traces import bounded
-
-SEALED = "checksums.json"
-MOST_BYTES = 1 << 28
-"""A larger list is refused before it is read."""
 
 
 def parts_of(folder: Path, name: str) -> list[Path]:
     """The parts of a table, which are those of its list of checksums where the run has ended."""
     found = part_files(folder / name)
-    listed = folder / SEALED
-    if listed.is_file():
-        told = listed.lstat()
-        written = _sealed(listed, told.st_ino, told.st_mtime_ns, told.st_size).keys()
+    if (written := _listed(folder)) is not None:
         there = {f"{name}/{path.name}" for path in found}
         for part in sorted(there.symmetric_difference(n for n in written if _is_in(n, name))):
             other = f"is none that the run has written; take it out {_all_of(folder)}"
@@ -49,11 +40,19 @@ def _is_in(name: str, table: str) -> bool:
     return name.startswith(f"{table}/") and name.endswith(".parquet")
 
 
+def _listed(folder: Path) -> Mapping[str, str] | None:
+    """The list of a run's checksums; None where the run has not ended."""
+    path = folder / checksums.NAME
+    if not path.is_file():
+        return None
+    told = path.lstat()
+    return _read(folder, told.st_ino, told.st_mtime_ns, told.st_size)
+
+
 @lru_cache(maxsize=64)
-def _sealed(path: Path, *_: int) -> Mapping[str, str]:
+def _read(folder: Path, *_: int) -> Mapping[str, str]:
     """A list of checksums, read once as long as the file is the same."""
-    found: dict[str, str] = json_file(path, most_bytes=MOST_BYTES).get("sha256", {})
-    return found
+    return checksums.read(folder)
 
 
 _as_it_is = ContextVar("whether files are read that others have put there", default=False)
@@ -84,11 +83,7 @@ def require_written(path: Path, name: str) -> None:
     ScenarioError
     """
     folder = path.parents[name.count("/")]
-    listed = folder / SEALED
-    if _as_it_is.get() or not listed.is_file():
-        return
-    told = listed.lstat()
-    written = _sealed(listed, told.st_ino, told.st_mtime_ns, told.st_size).get(name)
+    written = None if _as_it_is.get() else (_listed(folder) or {}).get(name)
     if written is None:
         return
     try:
@@ -124,5 +119,4 @@ def require_tables(folder: Path, names: Iterable[str]) -> None:
 @lru_cache(maxsize=4096)
 def _sha256(path: Path, *_: int) -> str:
     """The SHA-256 of a file in hexadecimal digits, taken once as long as the file is the same."""
-    with bounded.opened(path, one_line(path), follow_links=False) as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return checksums.sha256(path)

@@ -1,5 +1,6 @@
 """Forms of values in JSON and TOML files of a run folder, and the check against them."""
 
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from netsim.errors import ScenarioError, one_line
@@ -42,6 +43,15 @@ def require_form(label: str, key: str, value: Any, form: Form) -> None:
             inner = form.get(name, form.get("*", ANY))
             if inner is not ANY:
                 require_form(label, f"{key}.{name}" if key else name, item, inner)
+
+
+def leaves(tables: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    """Values in nested tables by their dotted keys; an empty table has none."""
+    for key, value in tables.items():
+        if isinstance(value, Mapping):
+            yield from leaves(value, f"{above}{key}.")
+        else:
+            yield f"{above}{key}", value
 
 
 def _is_a(form: str, value: Any) -> bool:

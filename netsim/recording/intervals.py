@@ -139,14 +139,6 @@ class Intervals:
         self._open.clear()
         self._off_since_ns.clear()
 
-    def flush(self) -> None:
-        """Write the rows of what has ended."""
-        self._rows.flush()
-
-    def close(self) -> None:
-        """Close the table."""
-        self._rows.close()
-
     def _add(self, now_ns: int, key: tuple[int, str], piece: Piece) -> None:
         self._emit_ended(now_ns, key)
         if piece[1] > piece[0]:
@@ -165,5 +157,4 @@ class Intervals:
         begin_ns, end_ns, busy_ns = piece
         if end_ns <= begin_ns:
             return
-        if self._rows.add(IntervalRow(begin_ns, end_ns, *key, round(busy_ns))):
-            self._rows.flush()
+        self._rows.add(IntervalRow(begin_ns, end_ns, *key, round(busy_ns)))

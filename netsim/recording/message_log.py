@@ -43,7 +43,7 @@ class MessageLog:
     """
 
     def __init__(self, parts: Parts) -> None:
-        self._parts = parts
+        self._parts, parts.on_the_way = parts, self._counted
         for outcome in OUTCOMES:
             parts.words["outcome"][outcome]  # fixed codes
         self._values: list[Any] = parts.values  # of the waiting rows, one after the other
@@ -90,23 +90,18 @@ class MessageLog:
         number = self.taken + len(self.receivers)
         self.receivers += receivers
         if len(self.receivers) >= self._full:
-            self._take()
+            self._parts.flush()
         return number
 
-    def flush(self) -> None:
-        """Count, hash and write the waiting rows, if there are any."""
-        if self.receivers:
-            self._take()
-
-    def _take(self) -> None:
-        """Count, hash and write the waiting rows.
+    def _counted(self, rows: Rows) -> Rows:
+        """Count and hash waiting rows, now one a receiver.
 
         Raises
         ------
         ProtocolError
             If a message ended in a way that `OUTCOMES` does not name.
         """
-        rows, receivers = self._parts.take(), np.array(self.receivers, dtype=np.int32)
+        receivers = np.array(self.receivers, dtype=np.int32)
         self.receivers.clear()
         if len(receivers) > len(rows["dst"]):
             rows = {name: np.repeat(cells, rows["dst"]) for name, cells in rows.items()}
@@ -120,11 +115,7 @@ class MessageLog:
         self.traffic.add(rows)
         for told in self.watchers:
             told(rows, list(self._parts.words["kind"]))
-        self._parts.write(rows)
-
-    def close(self) -> None:
-        """Close the table, once everything has been taken."""
-        self._parts.close()
+        return rows
 
     def totals(self, bits_transmitted: int, airtime_s: float) -> dict[str, Any]:
         """See `Traffic.totals`."""

@@ -6,7 +6,7 @@ parts behind. Rows wait in one flat list, because appending to it costs least; t
 once per part.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
@@ -135,6 +135,8 @@ class Parts:
         to the list itself. It stays the same list object.
     rows_written : int
         Rows of the parts that are in the folder.
+    on_the_way : callable
+        Rows as `take` returns them -> those to write: given what waited, before it is written.
 
     Raises
     ------
@@ -157,6 +159,7 @@ class Parts:
         self._folder = folder
         self._parts = self._synced = 0
         self.rows_written = 0
+        self.on_the_way: Callable[[Rows], Rows] = lambda rows: rows
         self._broken = False  # a part is missing: what comes after it must not follow it
         self._is_replay = is_replay
         if folder is not None and not is_replay:
@@ -164,10 +167,11 @@ class Parts:
             if any(folder.iterdir()):
                 raise ScenarioError(f"{folder}: already holds a run; choose another --out folder")
 
-    def add(self, row: tuple[Any, ...]) -> bool:
-        """Let a row wait, and return whether enough wait now to be written."""
+    def add(self, row: tuple[Any, ...]) -> None:
+        """Let a row wait, until there are enough for a part."""
         self.values += row
-        return len(self.values) >= self.full
+        if len(self.values) >= self.full:
+            self.flush()
 
     def take(self) -> Rows:
         """Remove the waiting rows and return them: times in ns, words as codes into `words`."""
@@ -206,11 +210,12 @@ class Parts:
     def flush(self) -> None:
         """Write the waiting rows, if there are any."""
         if self.values:
-            self.write(self.take())
+            self.write(self.on_the_way(self.take()))
 
     def close(self) -> None:
         """Write the waiting rows; an empty table gets one empty part, which has its columns."""
-        if self.values or not self._parts:
+        self.flush()
+        if not self._parts:
             self.write(self.take())
 
     def withdraw_empty(self) -> None:
@@ -249,19 +254,6 @@ def part_files(folder: Path) -> list[Path]:
     return sorted(folder.glob("part-*.parquet"))
 
 
-def arrays(part: Any) -> Rows:
-    """The columns of a part's table as arrays, words as strings."""
-    return {name: _cells(part.column(name)) for name in part.column_names}
-
-
-def _cells(column: Any) -> NDArray[Any]:
-    if pa.types.is_dictionary(column.type):
-        whole = column.chunk(0)  # a part has one
-        words = np.array(whole.dictionary.to_pylist(), dtype=object)
-        return np.asarray(words[whole.indices.to_numpy()])
-    return np.asarray(column.to_numpy())
-
-
-def join(parts: Sequence[Mapping[str, NDArray[Any]]]) -> Rows:
+def join(parts: Sequence[Rows]) -> Rows:
     """Concatenate tables of the same columns, row-wise."""
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}

@@ -17,7 +17,6 @@ from netsim.recording import run_folder, status
 from netsim.recording.as_written import require_written
 from netsim.recording.main_metric import MainMetric
 from netsim.recording.parquet_parts import Rows
-from netsim.recording.summary import load
 from netsim.recording.table_check import whole_words
 from netsim.registry import did_you_mean
 from netsim.traces.files import is_file
@@ -28,14 +27,6 @@ Places = Callable[[Sequence[float]], NDArray[np.float64] | None]
 """Times [s] -> positions [m] at each of them, (times, nodes, 2 or 3); None where nobody moves."""
 _ITS_OWN = ("name", "seed", "run", "sweep", "paper")
 """Keys of a scenario in which seeds of one curve may differ."""
-
-
-def _summary(folder: Path) -> dict[str, Any]:
-    path = folder / "summary.json"
-    if path.exists():
-        return load(folder)
-    require_written(path, path.name)
-    return {}
 
 
 def _no_scenario(folder: Path) -> dict[str, Any]:
@@ -107,7 +98,7 @@ class RunFolder:
         """
         run = RunFolder(folder, labels or {})
         try:
-            run.__dict__["summary"] = load(folder)
+            run.__dict__["summary"] = run_folder.summary(folder)
         except ScenarioError:
             state = status.read(folder).get("state")
             if state in (None, "done") or (folder / "summary.json").exists():
@@ -141,7 +132,7 @@ class RunFolder:
     @cached_property
     def summary(self) -> dict[str, Any]:
         """`summary.json`; empty where the run has not ended."""
-        return self._read(_summary, {})
+        return self._read(run_folder.summary_if_any, None) or {}
 
     @cached_property
     def status(self) -> dict[str, Any]:

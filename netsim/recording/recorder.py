@@ -127,25 +127,23 @@ class Recorder:
             where = folder / name if folder is not None and written else None
             return Parts(where, columns, part_rows, is_replay)
 
-        messages = parts("messages", MESSAGE_COLUMNS, log_messages)
-        self._log = MessageLog(messages)
-        self._metrics = parts("metrics", METRIC_COLUMNS)
-        self._spent = parts("traffic", TRAFFIC_COLUMNS)
-        self._graph = parts("graph", GRAPH_COLUMNS)
-        other_events = parts("wakes", OTHER_EVENT_COLUMNS, log_messages)
-        self._other_events = other_events  # wake-ups, switches and jobs
-        self._other_values = other_events.values
-        self._hash = Fingerprint(OTHER_EVENT_COLUMNS)
-        uses = parts("uses", USE_COLUMNS, log_messages)
-        self.uses = Uses(uses)
         self._tables = {
-            "messages": messages,
-            "wakes": other_events,
-            "metrics": self._metrics,
-            "traffic": self._spent,
-            "graph": self._graph,
-            "uses": uses,
+            "messages": parts("messages", MESSAGE_COLUMNS, log_messages),
+            "wakes": parts("wakes", OTHER_EVENT_COLUMNS, log_messages),
+            "metrics": parts("metrics", METRIC_COLUMNS),
+            "traffic": parts("traffic", TRAFFIC_COLUMNS),
+            "graph": parts("graph", GRAPH_COLUMNS),
+            "uses": parts("uses", USE_COLUMNS, log_messages),
         }
+        self._log = MessageLog(self._tables["messages"])
+        self._other_events = self._tables["wakes"]  # wake-ups, switches and jobs
+        self._other_events.on_the_way = self._hashed
+        self._other_values = self._other_events.values
+        self._hash = Fingerprint(OTHER_EVENT_COLUMNS)
+        self._metrics = self._tables["metrics"]
+        self._metrics.on_the_way = self._kept
+        self._spent, self._graph = self._tables["traffic"], self._tables["graph"]
+        self.uses = Uses(self._tables["uses"])
         self.intervals: Intervals | None = None
         if timeline:
             self._tables["intervals"] = parts("intervals", INTERVAL_COLUMNS)
@@ -198,9 +196,8 @@ class Recorder:
     @takes_fields(HopRow)
     def hop(self, row: HopRow) -> None:
         """Record a hop that has ended."""
-        hops = self._hops
-        if hops is not None and hops.add(row):
-            hops.flush()
+        if self._hops is not None:
+            self._hops.add(row)
 
     def job(self, t_ns: int, node: int, steps: int) -> None:
         """Record that a node started a training job.
@@ -219,19 +216,23 @@ class Recorder:
         log, values = self._log, self._other_values
         values += (log.taken + len(log.receivers), t_ns, node, what, count)  # an `OtherEventRow`
         if len(values) >= self._other_events.full:
-            self._take_other_events()
+            self._other_events.flush()
 
-    def _take_other_events(self) -> None:
-        """Hash and write the waiting rows of wake-ups, switches and jobs."""
-        rows = self._other_events.take()
+    def _hashed(self, rows: Rows) -> Rows:
+        """Hash rows of wake-ups, switches and jobs."""
         self._hash.add(rows)
-        self._other_events.write(rows)
+        return rows
 
     @takes_fields(MetricRow)
     def metric(self, row: MetricRow) -> None:
         """Record a number measured on one node's published model."""
-        if self._metrics.add(row):
-            self._take_metrics()
+        self._metrics.add(row)
+
+    def _kept(self, rows: Rows) -> Rows:
+        """Keep rows of metrics, where there is no folder to read them from."""
+        if self._folder is None:
+            self._metric_parts.append(self._metrics.spelled(rows))
+        return rows
 
     def spent(self, t_ns: int) -> None:
         """Record what the whole network has spent by an evaluation: a row of `traffic/`."""
@@ -241,8 +242,7 @@ class Recorder:
     @takes_fields(GraphRow)
     def graph(self, row: GraphRow) -> None:
         """Record the weight that a node gives to a peer."""
-        if self._graph.add(row):
-            self._graph.flush()
+        self._graph.add(row)
 
     def nodes(self, table: Mapping[str, Sequence[Any]]) -> None:
         """Write `nodes.parquet` from its columns by name: one row for each node, in order of id."""
@@ -252,12 +252,10 @@ class Recorder:
 
     def metric_rows(self) -> Rows:
         """All metrics so far, as they are read from the folder; works without a folder, too."""
-        self._take_metrics()
-        return (
-            join(self._metric_parts)
-            if self._folder is None
-            else run_folder.read(self._folder, "metrics")
-        )
+        self._metrics.flush()
+        if self._folder is not None:
+            return run_folder.read(self._folder, "metrics", [c.name for c in METRIC_COLUMNS])
+        return join(self._metric_parts or [self._metrics.spelled(self._metrics.take())])
 
     def checkpoint(self, every_s: float | None = None) -> None:
         """Write what waits, if that is `every_s` of wall time ago; a killed run loses no more.
@@ -308,21 +306,8 @@ class Recorder:
             are right to 0.4 %.
         """
         if self._totals is None:
-            self._write_all()
-            tables = (
-                self._log,
-                self._other_events,
-                self._metrics,
-                self._spent,
-                self._graph,
-                self.uses,
-            )
-            for table in tables:
+            for table in self._tables.values():
                 table.close()
-            if self._hops is not None:
-                self._hops.close()
-            if self.intervals is not None:
-                self.intervals.close()
             self._totals = self._count()
         return self._totals
 
@@ -336,11 +321,11 @@ class Recorder:
         dict of str to int
             How many rows of each table are in the folder.
         """
-        tables = self._tables
-        for end in (*self._flushes(), *(table.withdraw_empty for table in tables.values())):
-            with suppress(Exception):  # the run's own error is what is told
-                end()
-        return {name: table.rows_written for name, table in tables.items() if table.rows_written}
+        for table in self._tables.values():
+            for end in (table.flush, table.withdraw_empty):
+                with suppress(Exception):  # the run's own error is what is told
+                    end()
+        return {name: t.rows_written for name, t in self._tables.items() if t.rows_written}
 
     @property
     def messages_ended(self) -> int:
@@ -353,39 +338,16 @@ class Recorder:
 
     def flush_messages(self) -> None:
         """Tell those that watch of all messages that have ended."""
-        self._log.flush()
+        self._tables["messages"].flush()
 
     def airtime_s(self) -> float:
         """Airtime up to the last evaluation."""
         return to_s(self.airtime_ns - self.airtime_ahead_ns(self._accounted_to_ns))
 
     def _write_all(self) -> None:
-        for flush in self._flushes():
-            flush()
+        for table in self._tables.values():
+            table.flush()
         self._written_at_s = time.monotonic()
-
-    def _flushes(self) -> tuple[Callable[[], None], ...]:
-        """Return the functions that write the waiting rows of each table."""
-        tables = (self._spent, self._graph, self.uses)
-        own = (self._flush_other_events, *(table.flush for table in tables), self._flush_metrics)
-        flushes = (self._log.flush, *own)
-        if self._hops is not None:
-            flushes = (*flushes, self._hops.flush)
-        return flushes if self.intervals is None else (*flushes, self.intervals.flush)
-
-    def _flush_other_events(self) -> None:
-        if self._other_events.values:
-            self._take_other_events()
-
-    def _flush_metrics(self) -> None:
-        if self._metrics.values:
-            self._take_metrics()
-
-    def _take_metrics(self) -> None:
-        rows = self._metrics.take()
-        self._metrics.write(rows)
-        if self._folder is None:
-            self._metric_parts.append(self._metrics.spelled(rows))
 
     def _count(self) -> dict[str, Any]:
         totals = self._log.totals(self.bits_transmitted, self.airtime_s())

@@ -122,7 +122,8 @@ def _first(recorded: Path, again: Path, table: str, time: str) -> Difference | N
 
 
 def _columns(folder: Path, table: str) -> dict[str, None]:
-    return dict.fromkeys(next(run_folder.parts(folder, table), {}))
+    first = next(run_folder.tables(folder, table), None)
+    return dict.fromkeys(() if first is None else first.column_names)
 
 
 def _column(folder: Path, table: str, name: str) -> NDArray[Any]:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from netsim.errors import ScenarioError, one_line
 from netsim.recording.as_written import parts_of, require_written
@@ -28,9 +29,9 @@ from netsim.recording.forms import (
     require_form,
 )
 from netsim.recording.json_files import json_file
-from netsim.recording.parquet_parts import Rows, arrays, join
+from netsim.recording.parquet_parts import Rows
 from netsim.recording.schema import IN_ORDER, NODE_COLUMNS, TABLES, WHY_MISSING
-from netsim.recording.table_check import TableCheck, refused
+from netsim.recording.table_check import TableCheck, refused, whole_words
 from netsim.traces import bounded
 from netsim.traces.bounded_tables import rows_of
 from netsim.traces.bounded_toml import read_toml
@@ -201,26 +202,6 @@ def table(folder: Path, name: str, columns: Sequence[str] | None = None) -> Any:
     return pa.concat_tables(tables(folder, name, columns)).unify_dictionaries()
 
 
-def parts(folder: Path, name: str, columns: Sequence[str] | None = None) -> Iterator[Rows]:
-    """Parts of a table as arrays, words as strings.
-
-    Parameters
-    ----------
-    folder : Path
-        Of the run.
-    name : str
-        One of `schema.TABLES`.
-    columns : sequence of str or None
-        Which to read; None: all that are there.
-
-    Raises
-    ------
-    ScenarioError
-        If a part is not what `schema` says.
-    """
-    return map(arrays, tables(folder, name, columns))
-
-
 def read(folder: Path, name: str, columns: Iterable[str] | None = None) -> Rows:
     """A whole table as arrays, words as strings; empty arrays if it has no parts.
 
@@ -239,8 +220,22 @@ def read(folder: Path, name: str, columns: Iterable[str] | None = None) -> Rows:
         If a part is not what `schema` says.
     """
     names = None if columns is None else list(columns)
-    found = list(parts(folder, name, names))
-    return join(found) if found else {column: np.array([]) for column in names or ()}
+    if not has(folder, name):
+        return {column: np.array([]) for column in names or ()}
+    return arrays(table(folder, name, names))
+
+
+def arrays(table: Any) -> Rows:
+    """The columns of a pyarrow table as arrays, words as strings."""
+    return {name: _cells(table.column(name)) for name in table.column_names}
+
+
+def _cells(column: Any) -> NDArray[Any]:
+    if pa.types.is_dictionary(column.type):
+        whole = whole_words(column)
+        words = np.array(whole.dictionary.to_pylist(), dtype=object)
+        return np.asarray(words[whole.indices.to_numpy()])
+    return np.asarray(column.to_numpy())
 
 
 def node_table(folder: Path) -> Any:
@@ -321,19 +316,30 @@ def summary(folder: Path) -> dict[str, Any]:
     ScenarioError
         If there is none, or it is not what a run writes.
     """
-    path = folder / "summary.json"
-    try:
-        found = json_file(path)
-    except FileNotFoundError:
-        require_written(path, path.name)
+    found = summary_if_any(folder)
+    if found is None:
         raise ScenarioError(
             f"{one_line(folder)}: not the folder of a finished run: no summary.json"
-        ) from None
+        )
+    return found
+
+
+def summary_if_any(folder: Path) -> dict[str, Any] | None:
+    """`summary.json` of a run; None where it has not ended.
+
+    Raises
+    ------
+    ScenarioError
+        If it is not what a run writes.
+    """
+    path = folder / "summary.json"
+    found = _json_if_any(path)
+    if found is None:
+        return None
     for name, block in found.items():
         if isinstance(block, dict) and "mean" in block:
             require_form(str(path), name, block, _BLOCK)
-    require_written(path, path.name)
-    return found
+    return found | {name: one_line(found[name]) for name in ("algorithm", "name") if name in found}
 
 
 def status(folder: Path) -> dict[str, Any]:
@@ -358,12 +364,15 @@ def environment(folder: Path) -> dict[str, Any]:
     ScenarioError
         If it is not what a run writes.
     """
-    path = folder / "environment.json"
+    return _json_if_any(folder / "environment.json") or {}
+
+
+def _json_if_any(path: Path) -> dict[str, Any] | None:
+    """A JSON file of a run, as it was written; None where there is none."""
     try:
         found = json_file(path)
     except FileNotFoundError:
-        require_written(path, path.name)
-        return {}
+        found = None
     require_written(path, path.name)
     return found
 

@@ -94,18 +94,6 @@ def json_text(value: Mapping[str, Any]) -> str:
     return json.dumps(json_value(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def load(folder: Path) -> dict[str, Any]:
-    """The summary of a run folder.
-
-    Raises
-    ------
-    ScenarioError
-        If there is none, or it is not a summary.
-    """
-    found = run_folder.summary(folder)
-    return found | {name: one_line(found[name]) for name in ("algorithm", "name") if name in found}
-
-
 def run_folders(path: Path) -> list[Path]:
     """The run folders at `path`: itself, or its sub-folders, one an algorithm, see `ordered`.
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from netsim.errors import ScenarioError, one_line
 from netsim.recording import run_folder
+from netsim.recording.forms import leaves
 
 NAMED = 4
 """So many values are named, each with a run that has it, and so many differences of one sort."""
@@ -91,7 +92,10 @@ class _Origin:
 
 def _data_keys(known: Mapping[str, _Origin]) -> list[str]:
     """Keys of `[data]` that have other values in other runs."""
-    tables = {label: _flat(one.scenario().get("data", {}), "data") for label, one in known.items()}
+    tables = {
+        label: dict(leaves({"data": one.scenario().get("data", {})}))
+        for label, one in known.items()
+    }
     keys = dict.fromkeys(key for table in tables.values() for key in table)
     found: list[str] = []
     for key in keys:
@@ -104,12 +108,6 @@ def _data_keys(known: Mapping[str, _Origin]) -> list[str]:
 
 def _over(found: Sequence[str]) -> int:
     return int(len(found) > NAMED)
-
-
-def _flat(table: Any, above: str) -> dict[str, Any]:
-    if not isinstance(table, Mapping):
-        return {above: table}
-    return {k: v for key, one in table.items() for k, v in _flat(one, f"{above}.{key}").items()}
 
 
 def _samples(known: Mapping[str, _Origin]) -> list[str]:

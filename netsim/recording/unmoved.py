@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from netsim.recording import checksums, run_folder
-from netsim.recording.summary import load
 
 _NOT_COMPARED = ("wall_s", "engine", "warnings")
 """Keys of `summary.json` with times of computing, and words."""
@@ -38,7 +37,7 @@ def unmoved_in(points: Mapping[str, Mapping[str, Any]], runs: Sequence[Path]) ->
     digests: dict[str, dict[tuple[str, str], bytes]] = defaultdict(dict)
     senders, learners = set(), set()
     for run in runs:
-        summary = load(run)
+        summary = run_folder.summary(run)
         place = run.parent.parent.name, run.parent.name
         digests[run.name][place] = _digest(summary, _tables(run))
         if summary.get("messages", {}).get("sent"):

@@ -17,7 +17,7 @@ from itertools import chain, count, repeat
 from operator import itemgetter, mul
 from typing import Any, Protocol
 
-from netsim.recording.parquet_parts import Parts
+from netsim.recording.parquet_parts import Parts, Rows
 from netsim.recording.schema import FATES
 from netsim.units import NS_PER_S, to_s
 
@@ -120,7 +120,7 @@ class Fates:
             row, self.sent_ns, arrived_ns, self.src, node, self.kind, fate, None, None, "", None,
         )  # fmt: skip
         if len(values) >= uses.parts.full:
-            uses.flush()
+            uses.parts.flush()
 
 
 class Uses:
@@ -145,6 +145,7 @@ class Uses:
             parts.words["fate"][fate]  # fixed codes
         self.parts, self._values = parts, parts.values
         self.ages = Ages()
+        parts.on_the_way = self._counted
         self._open: dict[Fates, None] = {}  # of messages one of whose fates is not known
         self._unused_ns = array("q")
         self._lost_ns = array("q")  # when messages with values were given up
@@ -217,7 +218,7 @@ class Uses:
             if now_ns != self._last_use_ns:
                 self._gap_until(now_ns)
             if len(rows) >= self.parts.full:
-                self.flush()
+                self.parts.flush()
 
     def _gap_until(self, now_ns: int) -> None:
         first, last = self._longest_gap_ns
@@ -243,14 +244,10 @@ class Uses:
             fates.settle(node, fate)
         self._gap_until(now_ns)
 
-    def flush(self) -> None:
-        """Write the rows of messages whose fate is known, and count their ages."""
-        self.parts.flush()
+    def _counted(self, rows: Rows) -> Rows:
+        """Count the ages of messages by and by, as often as rows are written."""
         self.ages.count()
-
-    def close(self) -> None:
-        """Close the table, once `end` has been called."""
-        self.parts.close()
+        return rows
 
     def summary(self) -> dict[str, Any]:
         """`arrived`, a count of each fate, and `mean_age_s` at first use; empty if none arrived."""

@@ -14,6 +14,7 @@ what was written.
 
 import hashlib
 import io
+import itertools
 import os
 import secrets
 import shutil
@@ -168,6 +169,16 @@ def make_folder(folder: Path, above: bool = True) -> None:
         folder.mkdir(parents=above, exist_ok=True)
     except OSError as error:
         raise FolderError(f"{folder}: can't be made a folder: {reason(error)}") from error
+
+
+def free_folder(folder: Path, mark: str) -> Path:
+    """Make the first of NAME{mark}1, NAME{mark}2, ... beside a folder that is not there yet."""
+    for number in itertools.count(1):
+        made = folder.with_name(f"{folder.name}{mark}{number}")
+        with suppress(FileExistsError):
+            made.mkdir()
+            return made
+    raise AssertionError
 
 
 @contextmanager

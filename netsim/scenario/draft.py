@@ -266,20 +266,20 @@ def _dotted(path: KeyPath) -> str:
     return ".".join(str(key) for key in path)
 
 
-def parse_assignment(text: str, option: str = "--set") -> tuple[str, Any]:
+def parse_assignment(text: str) -> tuple[str, Any]:
     """`a.b=value` as key path and value; the value is TOML, a bare word is a string.
 
     Raises
     ------
     ScenarioError
     """
-    path, equals, value = text.partition("=")
+    (path, equals, value), label = text.partition("="), said("--set", text)
     if not equals or not path.strip():
-        raise ScenarioError(f"{said(option, text)}: is not of the form key.path=value")
+        raise ScenarioError(f"{label}: is not of the form key.path=value")
     keys = path.strip().split(".")[: MOST_LEVELS + 1]  # of more than that, `assign` tells
-    require_plain(dict.fromkeys(keys), said(option, text))
+    require_plain(dict.fromkeys(keys), label)
     if not value.isascii() and value.encode("utf-8", "ignore").decode() != value:
-        raise ScenarioError(f"{said(option, text)}: is not text in UTF-8")
+        raise ScenarioError(f"{label}: is not text in UTF-8")
     return path.strip(), parse_value(value.strip())
 
 

@@ -12,16 +12,17 @@ from pydantic import ValidationError
 
 from netsim.errors import ScenarioError
 from netsim.links.wired.wire import Wire
+from netsim.protocols.declaration import declaration_of
 from netsim.recording.main_metric import is_share
 from netsim.registry import Component, did_you_mean, family, in_force
-from netsim.scenario import algorithm_files, former_names
 from netsim.scenario import file as scenario_file
+from netsim.scenario import former_names
 from netsim.scenario.algorithm_overrides import algorithm_overrides
 from netsim.scenario.default_kinds import with_default_kinds
 from netsim.scenario.descriptions import DescribedSchema
 from netsim.scenario.draft import LISTS, Draft, parse_assignment, said
 from netsim.scenario.file_paths import with_absolute_paths
-from netsim.scenario.kinds import Kinds, State, as_kinds, keys_on_disk
+from netsim.scenario.kinds import Kinds, State, as_kinds, keys_on_disk, kinds_of
 from netsim.scenario.labels import shown
 from netsim.scenario.nodes import SERVER, overridden
 from netsim.scenario.normalised import normalised
@@ -64,7 +65,7 @@ def load(
     ScenarioError
         With every problem found, one a line.
     """
-    known = algorithm_files.algorithms(algorithms_folder) if kinds is None else kinds
+    known = _known(algorithms_folder, kinds)
     return check(draft_of(scenario, sets, known), known)
 
 
@@ -95,8 +96,12 @@ def from_dict(
     """
     require_plain(tables, name)
     draft = Draft(name, {"name": name, **tables}).copy()
-    known = algorithm_files.algorithms(algorithms_folder) if kinds is None else kinds
-    return check(draft, known)
+    return check(draft, _known(algorithms_folder, kinds))
+
+
+def _known(folder: Path | None, kinds: Kinds | None) -> Kinds:
+    """Kinds that are given, or the shipped ones and those of a folder."""
+    return kinds_of(() if folder is None else (folder,)) if kinds is None else kinds
 
 
 def draft_of(scenario: str, sets: Iterable[str], modules: Mapping[str, ModuleType]) -> Draft:
@@ -240,10 +245,10 @@ def _with_needless(raw: dict[str, Any], modules: Mapping[str, ModuleType]) -> di
     if not kinds:
         return raw
     needless: dict[str, Any] = {}
-    if all(algorithm_files.learns_itself(modules[kind]) for kind in kinds):
+    if not any(declaration_of(modules[kind]).learns for kind in kinds):
         needless |= NO_LEARNING
     fades_by_wakeup = at(raw, ("radio", "fading", "hold")) == "exchange"
-    if not fades_by_wakeup and not any(algorithm_files.wakes(modules[kind]) for kind in kinds):
+    if not fades_by_wakeup and not any(declaration_of(modules[kind]).wakes for kind in kinds):
         needless["exchange"] = {"schedule": "periodic", "period_s": raw.get("horizon_s")}
     return {**needless, **raw}
 
@@ -351,7 +356,7 @@ def _validation_problems(scenario: Scenario, draft: Draft, modules: Kinds) -> li
         f'"{entry.kind}"': None
         for entry in scenario.algorithm
         if not entry.set  # checked in its own world
-        and algorithm_files.needs_validation(modules[entry.kind], entry.params)
+        and declaration_of(modules[entry.kind]).validates(entry.params)
     }
     if not needing:
         return []
@@ -363,18 +368,11 @@ def _learning_problems(
     draft: Draft, raw: Mapping[str, Any], modules: Mapping[str, ModuleType]
 ) -> list[str]:
     """Tables that say there is nothing to learn, or who learns, beside a method that differs."""
-    learning = [
-        kind
-        for kind in dict.fromkeys(_kinds_of_methods(raw, modules))
-        if not algorithm_files.learns_itself(modules[kind])
-    ]
+    kinds = dict.fromkeys(_kinds_of_methods(raw, modules))
+    learning = [kind for kind in kinds if declaration_of(modules[kind]).learns]
+    alone = [kind for kind in kinds if kind not in learning]
     model = raw.get("model")
     tables = {"data": [raw.get("data")], "model": model if isinstance(model, list) else [model]}
-    alone = [
-        kind
-        for kind in dict.fromkeys(_kinds_of_methods(raw, modules))
-        if algorithm_files.learns_itself(modules[kind])
-    ]
     problems = []
     if alone and at(raw, ("run", "engine")) == "ray":
         told = f'algorithm "{alone[0]}" brings its own learning, which no actor computes; "local"'
@@ -434,16 +432,16 @@ def _across_tables(
         if entry.get("set"):
             continue  # checked in its own world
         learned = _task(raw)
-        if learned is not None and not algorithm_files.learns(modules[kind], learned):
+        if learned is not None and not declaration_of(modules[kind]).can_learn(learned):
             problems.append(
                 line(
                     draft,
                     ("task", "kind"),
                     f'algorithm "{kind}" does not learn this task; it learns '
-                    f"{', '.join(algorithm_files.tasks(modules[kind]) or ())}",
+                    f"{', '.join(declaration_of(modules[kind]).tasks or ())}",
                 )
             )
-        runs_under = algorithm_files.schedules(modules[kind])
+        runs_under = declaration_of(modules[kind]).schedules
         known = isinstance(schedule, str) and schedule in family("netsim.schedules", "schedule")
         if runs_under is not None and known and schedule not in runs_under:
             problems.append(

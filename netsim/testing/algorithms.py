@@ -19,10 +19,11 @@ from netsim.engine.interruption import USUAL, Interrupted
 from netsim.engine.progress import Progress
 from netsim.engine.simulation import Simulation
 from netsim.messaging.message import Message
-from netsim.recording import summary
+from netsim.protocols.declaration import declaration_of
+from netsim.recording import run_folder
 from netsim.recording.scratch import ScratchFolder
 from netsim.registry import Table, family, in_force
-from netsim.scenario import Scenario, algorithm_files, from_dict
+from netsim.scenario import Scenario, from_dict
 from netsim.scenario.kinds import Kinds
 from netsim.testing.small_world import CHURN, SCHEDULES, WORLDS, played, require, tables
 
@@ -58,7 +59,7 @@ class AlgorithmCase:
     @property
     def needs_values(self) -> bool:
         """Return whether it can't be played without learning."""
-        return algorithm_files.needs_values(self.module)
+        return declaration_of(self.module).needs_values
 
     @property
     def asks_for_numbers(self) -> bool:
@@ -69,14 +70,14 @@ class AlgorithmCase:
     @property
     def schedules(self) -> tuple[str, ...]:
         """List the shipped schedules that it runs under."""
-        allowed = algorithm_files.schedules(self.module)
+        allowed = declaration_of(self.module).schedules
         return tuple(s for s in SCHEDULES if allowed is None or s in allowed)
 
     @property
     def worlds(self) -> tuple[str, ...]:
         """`server` only where it takes notice of servers, or leaves them out."""
         source = Path(str(self.module.__file__)).read_text(encoding="utf-8")
-        servers = "node.servers" in source or not algorithm_files.knows_servers(self.module)
+        servers = "node.servers" in source or not declaration_of(self.module).knows_servers
         return tuple(w for w in WORLDS if w != "server" or servers)
 
     def scenario(self, schedule: str, **changed: Any) -> Scenario:
@@ -90,7 +91,7 @@ class AlgorithmCase:
             Tables that differ.
         """
         params = {**shortest(self.module.Params), **self.params}
-        if algorithm_files.needs_server(self.module):
+        if declaration_of(self.module).needs_server:
             changed = {**WORLDS["server"], **changed}
         found = tables(self.kind, SCHEDULES[schedule], params=params, **changed) | dict(self.tables)
         return from_dict(found, f"test-{self.kind}", kinds=self.kinds)
@@ -118,12 +119,12 @@ def keeps_the_contract(case: AlgorithmCase) -> None:
     require(config.get("extra") == "forbid", "Params must refuse unknown keys: see netsim.api")
     with in_force(case.kinds.components):
         known = set(family("netsim.schedules", "schedule"))
-    unknown = set(algorithm_files.schedules(module) or ()) - known
+    unknown = set(declaration_of(module).schedules or ()) - known
     require(not unknown, f"it declares schedules that there are not: {sorted(unknown)}")
     source = Path(str(module.__file__)).read_text(encoding="utf-8")
     read = [word for word in SCHEDULED if word in source]
     require(
-        algorithm_files.wakes(module) or not read,
+        declaration_of(module).wakes or not read,
         f"it declares wakes=False and has {', '.join(read)}, which follow the schedule",
     )
     for value in list(vars(module).values()):
@@ -291,7 +292,7 @@ def goes_on_after_an_interrupt(case: AlgorithmCase) -> None:
             engine.play(built, entry, folder, on_progress=_interrupts_at(10.0))
         except Interrupted:
             resuming.play(resuming.found(folder, case.kinds), case.kinds, lambda _: None, None)
-        resumed = summary.load(folder)
+        resumed = run_folder.summary(folder)
     for name in FINGERPRINTS:
         require(
             resumed[name] == whole[name],

@@ -72,6 +72,8 @@ def recorded(runs: Sequence[RunFolder]) -> list[str]:
 def of_runs(runs: Sequence[RunFolder], ask: Ask) -> Shown | None:
     """Return metrics of one run, or of several over each other; None: one evaluation alone.
 
+    They are drawn against time or against what they cost, in a panel each.
+
     The band of one seed is the spread over nodes. Two or three seeds are drawn as lines of their
     own, unless a band is asked for. The band of four seeds or more is their standard deviation on
     a screen, and the interval of their mean on paper.
@@ -82,23 +84,11 @@ def of_runs(runs: Sequence[RunFolder], ask: Ask) -> Shown | None:
         If a metric that was asked for was not measured, there is no curve that `paired_to` means,
         or there are no pairs.
     """
-    return gather(runs, ask, ask.against or ("time",))
-
-
-def gather(runs: Sequence[RunFolder], ask: Ask, against: Sequence[str]) -> Shown | None:
-    """Gather metrics against time or against what they cost; see `of_runs`.
-
-    Parameters
-    ----------
-    runs : sequence of RunFolder
-    ask : Ask
-    against : sequence of {"time", "megabytes", "airtime"}
-        A panel each.
-    """
+    against = ask.against or ("time",)
     for run in runs if ask.on_paper else ():
         for metric in ask.metrics:
             run.require_metric(metric)
-        if tuple(against) != ("time",):
+        if against != ("time",):
             run.require("traffic")
     wanted = list(ask.metrics) or list(dict.fromkeys(m for run in runs for m in _main(run, ask)))
     found = of_several.groups(runs)
@@ -106,7 +96,7 @@ def gather(runs: Sequence[RunFolder], ask: Ask, against: Sequence[str]) -> Shown
     band: Band = ask.band or ("nodes" if seeds[-1] == 1 else "interval" if ask.on_paper else "std")
     drawn = []
     if len(against) > 1 and not ask.on_paper:  # over what nobody spent nothing can be drawn
-        against = [axis for axis in against if any(_reach(run, axis) for run in runs)]
+        against = tuple(axis for axis in against if any(_reach(run, axis) for run in runs))
     for metric in wanted:
         having = {
             title: mine

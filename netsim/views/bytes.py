@@ -18,4 +18,5 @@ def of_runs(runs: Sequence[RunFolder], ask: Ask) -> Shown | None:
     if not there and not ask.on_paper:
         return None
     metrics = ask.metrics or (runs[0].main.name,)
-    return accuracy.gather(runs, replace(ask, metrics=metrics), ("megabytes", "airtime"))
+    against = ("megabytes", "airtime")
+    return accuracy.of_runs(runs, replace(ask, metrics=metrics, against=against))

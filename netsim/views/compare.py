@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from netsim.recording import run_folder
 from netsim.recording.csv_files import write_csv
 from netsim.recording.main_metric import MainMetric, is_share
 from netsim.recording.reader import RunFolder
-from netsim.recording.summary import labels, load
+from netsim.recording.summary import labels
 from netsim.recording.summary_fields import DEFAULT, MEASURES, definitions, row
 from netsim.recording.unlike_runs import made_unlike
 from netsim.views import Ask, Column, Columns, Panel, Printed, Quantity, Row, Shown
@@ -145,7 +146,7 @@ def table(
 
 def rows_of(folders: Sequence[Path], target: float | None = None) -> list[Row]:
     """One row per run: its label, algorithm, seed and measures; see `table`."""
-    summaries = [load(folder) for folder in folders]
+    summaries = [run_folder.summary(folder) for folder in folders]
     mains = [MainMetric.of(one) for one in summaries]
     for main in mains:
         require_possible(target, main)

@@ -27,22 +27,16 @@ _AXES = (
 
 
 def of_run(run: RunFolder) -> Shown | None:
-    """Return what `gather` finds, for the page."""
-    found = gather(run)
-    return None if found is None else Shown([Panel(OnPage("curves", found))])
-
-
-def gather(run: RunFolder, most: int = MOST_METRICS) -> dict[str, Any] | None:
     """By metric its times, its nodes, and (nodes, times) of its value and of what was spent.
 
-    The main metric is the first of at most so many.
+    The main metric is the first of at most `MOST_METRICS`.
     """
-    metrics = run.metrics
-    if not metrics or not len(metrics["t_s"]):
+    if not run.metrics or not len(run.metrics["t_s"]):
         return None
     names = _names(run)
-    found = [_metric(run, name) for name in names[:most]]
-    return {"metrics": found, "left_out": names[most:]} if found else None
+    found = [_metric(run, name) for name in names[:MOST_METRICS]]
+    data = {"metrics": found, "left_out": names[MOST_METRICS:]}
+    return Shown([Panel(OnPage("curves", data))]) if found else None
 
 
 def _names(run: RunFolder) -> list[str]:

@@ -42,9 +42,9 @@ def gather(sweep: SweepTables) -> dict[str, Any]:
         {
             "point": sweep.point_names[line.point],
             "algorithm": names.method(line.algorithm),
-            "mean": [_mean(line.estimates.get(name)) for name in shown],
-            "to_point": [_diff(line.estimates.get(name)) for name in shown],
-            "to_algorithm": [_diff(beside.estimates.get(name)) for name in shown],
+            "mean": [_cell(line.estimates.get(name)) for name in shown],
+            "to_point": [_cell(_difference(name, line)) for name in shown],
+            "to_algorithm": [_cell(_difference(name, beside)) for name in shown],
         }
         for line, beside in zip(sweep.lines, sweep.lines_to(first), strict=True)
     ]
@@ -76,20 +76,17 @@ def gather(sweep: SweepTables) -> dict[str, Any]:
     }
 
 
-def _mean(cell: Estimate | None) -> list[Any] | None:
-    return None if cell is None else _cell(cell.mean, cell.half_width, cell.values)
+def _difference(name: str, line: PointResult) -> Estimate | None:
+    cell = line.estimates.get(name)
+    return None if cell is None else cell.difference
 
 
-def _diff(cell: Estimate | None) -> list[Any] | None:
-    if cell is None or cell.diff is None:
+def _cell(cell: Estimate | None) -> list[Any] | None:
+    if cell is None:
         return None
-    return _cell(cell.diff, cell.diff_half_width, cell.diff_values)
-
-
-def _cell(mean: float, half: float | None, values: Sequence[float]) -> list[Any]:
-    seeds = len(values)
-    each = short(values) if are_few(seeds) else None
-    return [*short([mean], 6), None if half is None else short([half])[0], seeds, each]
+    half = None if cell.half_width is None else short([cell.half_width])[0]
+    each = short(cell.values) if are_few(cell.seeds) else None
+    return [*short([cell.mean], 6), half, cell.seeds, each]
 
 
 def printed(lines: Sequence[PointResult], show: Sequence[str], swept: SweepDesign) -> Printed:
@@ -108,14 +105,11 @@ def printed(lines: Sequence[PointResult], show: Sequence[str], swept: SweepDesig
     several = any(line.point != first for line in lines)
     columns = []
     for name in show:
-        cells = [line.estimates.get(name) for line in lines]
-        means = [_told(name, cell, line) for cell, line in zip(cells, lines, strict=True)]
+        means = [_told(name, line.estimates.get(name), line) or "-" for line in lines]
         columns.append(Column(title(name), means))
         if several:
             unit = title(name).partition("\n")[2]
-            differences = [
-                _told_difference(name, cell, line) for cell, line in zip(cells, lines, strict=True)
-            ]
+            differences = [_told(name, _difference(name, line), line, "+") for line in lines]
             columns.append(Column(f"Δ\n{unit}", differences, keep_with_previous=True))
     rows = {
         "point": [line.point for line in lines],
@@ -135,15 +129,8 @@ def printed(lines: Sequence[PointResult], show: Sequence[str], swept: SweepDesig
     return Printed(rows, columns, f"{note}\n{defined}" if defined else note)
 
 
-def _told(name: str, cell: Estimate | None, line: PointResult) -> str:
+def _told(name: str, cell: Estimate | None, line: PointResult, sign: str = "") -> str:
     if cell is None:
-        return "-"
-    few = "" if cell.seeds == line.seeds else f" ({cell.seeds} of {line.seeds})"
-    return MEASURES[name].spelled(cell.mean, cell.half_width) + few
-
-
-def _told_difference(name: str, cell: Estimate | None, line: PointResult) -> str:
-    if cell is None or cell.diff is None:
         return ""
-    few = "" if cell.pairs == line.seeds else f" ({cell.pairs} of {line.seeds})"
-    return MEASURES[name].spelled(cell.diff, cell.diff_half_width, "+") + few
+    few = "" if cell.seeds == line.seeds else f" ({cell.seeds} of {line.seeds})"
+    return MEASURES[name].spelled(cell.mean, cell.half_width, sign) + few

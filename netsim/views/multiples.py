@@ -22,12 +22,6 @@ MOST_TIMES = 80
 
 
 def of_sweep(sweep: SweepTables) -> Shown | None:
-    """Return what `gather` finds, for the page."""
-    found = gather(sweep)
-    return None if found is None else Shown([Panel(OnPage("multiples", found))])
-
-
-def gather(sweep: SweepTables) -> dict[str, Any] | None:
     """By point and algorithm the mean over seeds of the mean over nodes; spread over seeds.
 
     Few seeds are there themselves, see `comparison.FEWEST`.
@@ -62,7 +56,7 @@ def gather(sweep: SweepTables) -> dict[str, Any] | None:
     if not points or all(len(line["t_s"]) < 2 for one in points for line in one["lines"]):
         return None
     told = around([line["seeds"] for one in points for line in one["lines"]], BANDS["std"])
-    return {
+    data = {
         "metric": metric,
         "around": "" if told is None else told.drawn("thin lines", "band"),
         "is_share": is_share(metric),
@@ -70,6 +64,7 @@ def gather(sweep: SweepTables) -> dict[str, Any] | None:
         "points": points,
         "left_out": len(sweep.design.points) - len(shown),
     }
+    return Shown([Panel(OnPage("multiples", data))])
 
 
 def _has(run: RunFolder, metric: str) -> bool:

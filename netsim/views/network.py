@@ -28,12 +28,6 @@ _CHANGED = 5e-4
 
 
 def of_run(run: RunFolder) -> Shown | None:
-    """Return what `gather` finds, for the page."""
-    found = gather(run)
-    return None if found is None else Shown([Panel(OnPage("network", found))])
-
-
-def gather(run: RunFolder) -> dict[str, Any] | None:
     """Moments, places, messages by link, weights, and who is off; None without links or places."""
     if run.count < 1:
         return None
@@ -59,16 +53,12 @@ def gather(run: RunFolder) -> dict[str, Any] | None:
     switched = _off(run, ends_s)
     if switched:
         found["off"] = switched
-    return found
+    return Shown([Panel(OnPage("network", found))])
 
 
 def has_map(run: RunFolder) -> bool:
     """Return whether nodes have places, or messages that link them."""
-    return run.count > 0 and (_starts(run) is not None or _has_messages(run))
-
-
-def _has_messages(run: RunFolder) -> bool:
-    return bool(run.messages) and len(run.messages["src"]) > 0
+    return run.count > 0 and (_starts(run) is not None or len(run.messages.get("src", ())) > 0)
 
 
 def _starts(run: RunFolder) -> Floats | None:
@@ -111,7 +101,7 @@ def _where(
 def _links(run: RunFolder, ends_s: Floats) -> dict[str, Any] | None:
     """Messages begun and delivered by pair of nodes, both ways together, and by moment."""
     rows = run.messages
-    if not _has_messages(run):
+    if not rows or not len(rows["src"]):
         return None
     src, dst = rows["src"].astype(np.int64), rows["dst"].astype(np.int64)
     pair = np.minimum(src, dst) * run.count + np.maximum(src, dst)

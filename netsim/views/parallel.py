@@ -19,12 +19,6 @@ _RESULTS = 3
 
 
 def of_sweep(sweep: SweepTables) -> Shown | None:
-    """Return what `gather` finds, for the page."""
-    found = gather(sweep)
-    return None if found is None else Shown([Panel(OnPage("parallel", found))])
-
-
-def gather(sweep: SweepTables) -> dict[str, Any] | None:
     """Axes and one line per point and algorithm; None where fewer than two keys vary.
 
     An axis has numbers, and is logarithmic where they span much, or has words with their order.
@@ -49,13 +43,11 @@ def gather(sweep: SweepTables) -> dict[str, Any] | None:
     if any(score is not None for score in scores.values()):
         told = [scores.get((line.point, line.algorithm)) for line in sweep.lines][:MOST_LINES]
         axes.append({"title": "score", "values": _short(told), "is_result": True})
-    return {
-        "axes": axes,
-        "labels": [
-            f"{sweep.point_names[line.point]}, {names.method(line.algorithm)}"
-            for line in sweep.lines[:MOST_LINES]
-        ],
-    }
+    labels = [
+        f"{sweep.point_names[line.point]}, {names.method(line.algorithm)}"
+        for line in sweep.lines[:MOST_LINES]
+    ]
+    return Shown([Panel(OnPage("parallel", {"axes": axes, "labels": labels}))])
 
 
 def _axis(key: str, values: list[Any]) -> dict[str, Any]:

@@ -67,7 +67,8 @@ def gather(
     groups = _groups(lines, keys)
     sides = ("", minus) if minus else ("",)
     cells = [line.estimates[name] for line in lines for name in shown if name in line.estimates]
-    counts = [len(cell.diff_values if side else cell.values) for cell in cells for side in sides]
+    seen = (_seen(cell, side) for cell in cells for side in sides)
+    counts = [cell.seeds for cell in seen if cell is not None]
     told = around(counts, f"{100 * LEVEL:g} % interval")
     axes = {key: SweptAxis.of(key, [line.values[key] for line in lines]) for key in keys}
     panels = [
@@ -112,14 +113,18 @@ def _panel(
     told : Around, optional
     """
     places = {id(line): x for line, x in zip(lines, axis.at, strict=True)}
-    seen_here = [
-        ((label, line.point, places[id(line)], *seen[:2], len(seen[2])), seen[2])
+    there = [
+        (label, line, cell)
         for label, group in groups.items()
         for line in group
-        if (seen := _seen(line.estimates.get(name), bool(minus))) is not None
+        if (cell := _seen(line.estimates.get(name), minus)) is not None
+    ]
+    rows = [
+        (label, line.point, places[id(line)], cell.mean, cell.half_width or 0.0, cell.seeds)
+        for label, line, cell in there
     ]
     columns = ("curve", "point", "x", "mean", "half_width", "seeds")
-    cells = list(zip(*(row for row, _ in seen_here), strict=True)) or [()] * len(columns)
+    cells = list(zip(*rows, strict=True)) or [()] * len(columns)
     table = {c: np.array(one) for c, one in zip(columns, cells, strict=True)}
     y = names.measure(name)
     if minus:
@@ -133,7 +138,7 @@ def _panel(
         axis.scale,
         joined=axis.is_number and not is_search,  # kinds have no order
         is_difference=bool(minus) or MEASURES[name].unit == "pp",
-        each=[values if are_few(len(values)) else () for _, values in seen_here],
+        each=[cell.values if are_few(cell.seeds) else () for _, _, cell in there],
         around=told,
     )
     return Panel(mark, table)
@@ -158,15 +163,9 @@ def _groups(lines: Sequence[PointResult], keys: Sequence[str]) -> dict[str, list
     return found
 
 
-def _seen(
-    cell: Estimate | None, is_difference: bool
-) -> tuple[float, float, tuple[float, ...]] | None:
-    """A mean, or a difference, half its interval, and its seeds; None where there is none."""
-    if cell is None or not is_difference:
-        return None if cell is None else (cell.mean, cell.half_width or 0.0, cell.values)
-    if cell.diff is None:
-        return None
-    return cell.diff, cell.diff_half_width or 0.0, cell.diff_values
+def _seen(cell: Estimate | None, minus: str) -> Estimate | None:
+    """A measure, or its difference to something; None where there is none."""
+    return cell.difference if cell is not None and minus else cell
 
 
 def _about(lines: Sequence[PointResult], minus: str, is_search: bool) -> str:
@@ -201,8 +200,8 @@ def _short(
                     continue
                 measure = names.measure(name)
                 row[measure.title] = MEASURES[name].spelled(cell.mean, cell.half_width)
-                if minus and cell.diff is not None:
+                if minus and (diff := cell.difference) is not None:
                     told = names.difference(measure, names.method(minus), alone=True)
-                    row[told.title] = MEASURES[name].spelled(cell.diff, cell.diff_half_width, "+")
+                    row[told.title] = MEASURES[name].spelled(diff.mean, diff.half_width, "+")
             found.append(row)
     return found

@@ -7,13 +7,14 @@ import pandas as pd
 import pytest
 
 from netsim.errors import NetsimError
-from netsim.scenario.algorithm_files import algorithms, learns_itself
+from netsim.protocols.declaration import declaration_of
+from netsim.scenario.kinds import kinds_of
 
 ROOT = Path(__file__).resolve().parents[2]
 SPEC = importlib.util.spec_from_file_location("methods_guide", ROOT / "tools" / "methods.py")
 TOOL = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(TOOL)
-METHODS = {m.kind: m for m in TOOL.methods() if not learns_itself(algorithms()[m.kind])}
+METHODS = {m.kind: m for m in TOOL.methods() if declaration_of(kinds_of()[m.kind]).learns}
 """Those that learn by the verbs of a node."""
 
 NODES, ROUNDS, HIDDEN, STEPS, HEAD_STEPS, INNER_STEPS = 4, 2, 4, 3, 2, 5

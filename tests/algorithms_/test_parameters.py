@@ -8,12 +8,13 @@ import torch
 
 from netsim.errors import NetsimError
 from netsim.learning.refs import Ref
-from netsim.scenario.algorithm_files import algorithms, learns_itself
+from netsim.protocols.declaration import declaration_of
+from netsim.scenario.kinds import kinds_of
 
 FIELDS = {
     kind: module.Params.model_fields
-    for kind, module in algorithms().items()
-    if not learns_itself(module)
+    for kind, module in kinds_of().items()
+    if declaration_of(module).learns
 }
 
 NODES = 4

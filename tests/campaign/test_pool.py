@@ -1,16 +1,11 @@
 """All runs of a sweep are played, whatever becomes of those who play them."""
 
+from multiprocessing.connection import Pipe
 from pathlib import Path
 
 import pytest
 
 from netsim.campaign.grid import Job, Outcome, Point
-from netsim.campaign.local_workers import (
-    job_text,
-    outcome_fields,
-    read_job,
-    read_outcome,
-)
 from netsim.campaign.pool import TRIES, Ended, Grid, Lost, Progress, Started, play_all
 from netsim.scenario.draft import Draft
 
@@ -124,6 +119,9 @@ def test_a_stop_that_is_asked_for_begins_no_run():
 
 def test_a_job_and_its_outcome_survive_the_way_between_processes():
     sent = job(3)
-    assert read_job(job_text(sent)) == sent
     outcome = Outcome(sent, "problem", True, ("killed",), False)
-    assert read_outcome(sent, outcome_fields(outcome)) == outcome
+    here, there = Pipe()
+    with here, there:
+        for thing in (sent, Ended(outcome)):
+            here.send(thing)
+            assert there.recv() == thing

@@ -22,8 +22,8 @@ from netsim.errors import AlteredError, NetsimError, ScenarioError
 from netsim.recording import run_folder
 from netsim.recording.recorder import Recorder
 from netsim.recording.run_warnings import warnings_of
-from netsim.recording.summary import load
-from netsim.scenario import algorithm_files, component_files, from_dict, to_toml
+from netsim.scenario import component_files, from_dict, to_toml
+from netsim.scenario.kinds import kinds_of
 
 SOURCE = '''"""Trains for as long as its loss says, mixes what comes."""
 import os
@@ -136,7 +136,7 @@ def resume(folder):
 
     def call(name):
         told = []
-        modules = algorithm_files.algorithms(folder / "own")
+        modules = kinds_of((folder / "own",))
         run = resuming.found(folder / name, modules)
         resuming.play(run, modules, told.append, None)
         return told
@@ -155,7 +155,7 @@ def often(monkeypatch):
 
 
 def require_same(one, other):
-    before, after = load(one), load(other)
+    before, after = run_folder.summary(one), run_folder.summary(other)
     for summary in (before, after):
         summary.pop("wall_s")
         summary["engine"] = {k: v for k, v in summary["engine"].items() if "_s" not in k}
@@ -180,7 +180,7 @@ def test_a_run_that_was_broken_off_goes_on_as_if_it_had_not_been(
         play("cut", at, kind)
     assert any("goes on at" in text for text in resume("cut"))
     require_same(folder / "whole", folder / "cut")
-    ways = load(folder / "cut")["engine"]["ways"]
+    ways = run_folder.summary(folder / "cut")["engine"]["ways"]
     assert [way for subject, way in ways.items() if subject.endswith("of its part head")]
     assert not list((folder / "cut").glob("journal/checkpoint-*"))
 
@@ -201,7 +201,7 @@ def test_nodes_that_harvest_are_off_at_the_same_instants(play, resume, folder, o
         play("cut", at, kind, tables=tables)
     assert any("goes on at" in text for text in resume("cut"))
     require_same(folder / "whole", folder / "cut")
-    assert sum(load(folder / "whole")["energy"]["outages"].values()) > 3
+    assert sum(run_folder.summary(folder / "whole")["energy"]["outages"].values()) > 3
 
 
 @pytest.mark.slow
@@ -358,13 +358,13 @@ def test_timing_only_is_played_anew(play, folder):
     scenario = from_dict(tables)
     with pytest.raises(ScenarioError, match="already holds a run"):
         play("whole", tables=tables, timing_only=True)
-    modules = algorithm_files.algorithms()
+    modules = kinds_of()
     (folder / "whole/status.json").write_text('{"state": "running"}')
     run = resuming.Unfinished(folder / "whole", scenario, "", Command(False, timing_only=True))
     told = []
     resuming.play(run, modules, told.append, None)
     assert "--timing-only keeps no checkpoints" in told[0]
-    assert load(folder / "whole")["event_log_sha256"] == summary["event_log_sha256"]
+    assert run_folder.summary(folder / "whole")["event_log_sha256"] == summary["event_log_sha256"]
 
 
 @pytest.mark.thinned(4)
@@ -478,7 +478,7 @@ def test_edits_of_two_resumptions_at_one_instant_add_up(tmp_path):
         "model": {"kind": "mlp"},
         "algorithm": {"kind": "local"},
     }
-    path, modules = tmp_path / "scenario.toml", algorithm_files.algorithms()
+    path, modules = tmp_path / "scenario.toml", kinds_of()
     path.write_text(to_toml(from_dict(tables)))
     found = []
     for edits in ({"link.latency_s": (0.1, 0.2)}, {"link.loss": (0.0, 0.5)}):

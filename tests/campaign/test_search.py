@@ -12,8 +12,9 @@ from netsim.campaign.play_job import Evaluation
 from netsim.campaign.sweep_results import best_trials
 from netsim.engine.runner import RunFailedError
 from netsim.errors import ScenarioError
-from netsim.scenario import algorithm_files, check
+from netsim.scenario import check
 from netsim.scenario.draft import Draft
+from netsim.scenario.kinds import kinds_of
 from netsim.scenario.sweep import Draw
 
 pytest.importorskip("optuna", reason="Optuna is not installed: pip install 'netsim-dfl[optuna]'")
@@ -38,7 +39,7 @@ def begun(tmp_path):
     def begin(trials=6, scenario=SMALL, **changes):
         table = {"trials": trials, "draw": DRAW, "seeds": [0, 1], **changes}
         draft = Draft("s", {**scenario, "sweep": table})
-        whole = check(draft, algorithm_files.algorithms())
+        whole = check(draft, kinds_of())
         return search.Search(draft, whole, sweep.plan(draft, whole, tmp_path, ()), tmp_path)
 
     return begin

@@ -9,8 +9,9 @@ from netsim.campaign import sweeping
 from netsim.campaign.grid import points
 from netsim.campaign.sweep_results import score
 from netsim.errors import ScenarioError
-from netsim.scenario import Sweep, algorithm_files, check, from_dict, load
+from netsim.scenario import Sweep, check, from_dict, load
 from netsim.scenario.draft import Draft
+from netsim.scenario.kinds import kinds_of
 
 
 def test_a_grid_has_every_combination_in_the_order_of_the_file():
@@ -58,7 +59,7 @@ def test_a_search_ends_bad_trials_early_unless_told():
 def test_every_end_of_a_search_is_checked_before_anything_is_played():
     draw = {"training.batch_size": [4, 0], "training.learning_rate": {"low": -1.0, "high": 1.0}}
     draft = Draft("s", {**SMALL, "sweep": {"trials": 2, "draw": draw, "select": "accuracy"}})
-    modules = algorithm_files.algorithms()
+    modules = kinds_of()
     with pytest.raises(ScenarioError) as found:
         sweep.plan(draft, check(draft, modules), Path("out"), ())
     assert "batch_size = 0: must be at least 1" in str(found.value)
@@ -70,7 +71,7 @@ def test_every_end_of_a_search_is_checked_before_anything_is_played():
 @pytest.mark.parametrize("select", ["graph.sparsity", "local_steps", "wakes.woke", "engine.ways"])
 def test_what_is_neither_good_nor_bad_chooses_nothing(table, select):
     draft = Draft("s", {**SMALL, "sweep": {**table, "select": select}})
-    modules = algorithm_files.algorithms()
+    modules = kinds_of()
     with pytest.raises(ScenarioError, match=f'select = "{select}": of this neither the highest'):
         sweep.plan(draft, check(draft, modules), Path("out"), ())
 
@@ -80,7 +81,7 @@ def test_a_range_of_whole_numbers_is_refused_with_what_to_write(tmp_path):
     draw = {"training.batch_size": {"low": 4, "high": 16}}
     table = {"trials": 2, "draw": draw, "select": "accuracy"}
     draft.lay_over({"sweep": table}, sweep.COMMAND_LINE)
-    modules = algorithm_files.algorithms()
+    modules = kinds_of()
     with pytest.raises(ScenarioError) as found:
         sweep.plan(draft, check(draft, modules), tmp_path, ())
     for line in str(found.value).splitlines():
@@ -101,7 +102,7 @@ def test_a_point_is_checked_once_for_all_its_seeds(monkeypatch):
     draft = Draft(
         "s", {**SMALL, "sweep": {"over": {"training.batch_size": [4, 8]}, "seeds": SEEDS}}
     )
-    modules = algorithm_files.algorithms()
+    modules = kinds_of()
     whole, checked = check(draft, modules), []
     monkeypatch.setattr(sweep, "check", lambda own, known: checked.append(own) or check(own, known))
     jobs = sweep.plan(draft, whole, Path("out"), ())

@@ -9,8 +9,9 @@ from netsim.campaign import sweep_folder, sweep_results
 from netsim.campaign.sweep_folder import arguments, define, definition
 from netsim.errors import FolderBusyError, ScenarioError
 from netsim.recording import folder_lock
-from netsim.scenario import algorithm_files, check, from_dict
+from netsim.scenario import check, from_dict
 from netsim.scenario.draft import Draft
+from netsim.scenario.kinds import kinds_of
 
 SMALL = {
     "name": "s",
@@ -26,7 +27,7 @@ SMALL = {
 
 def said(**changes):
     scenario = from_dict(SMALL | changes)
-    return scenario, arguments(scenario, algorithm_files.algorithms(), timing_only=False)
+    return scenario, arguments(scenario, kinds_of(), timing_only=False)
 
 
 def test_a_sweep_says_what_it_plays_and_knows_itself_again(tmp_path):
@@ -100,7 +101,7 @@ def test_a_helper_of_ones_own_belongs_to_its_algorithm(tmp_path):
     top.mkdir()
     (own / "mine.py").write_text(OWN)
     (own / "_shared.py").write_text("STEPS = 1\n")
-    kinds = algorithm_files.algorithms(own)
+    kinds = kinds_of((own,))
     scenario = check(Draft("s", {**SMALL, "algorithm": {"kind": "mine"}}), kinds)
     define(top, scenario, arguments(scenario, kinds, timing_only=False))
     assert not define(top, scenario, arguments(scenario, kinds, timing_only=False))

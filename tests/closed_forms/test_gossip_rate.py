@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from netsim import engine, world
-from netsim.scenario import algorithm_files, from_dict
+from netsim.scenario import from_dict
+from netsim.scenario.kinds import kinds_of
 
 pytestmark = pytest.mark.closed_forms
 
@@ -51,7 +52,7 @@ def test_random_pairs(tmp_path):
     folder = tmp_path / "algorithms"
     folder.mkdir()
     (folder / "pairs.py").write_text(PAIRS)
-    module = algorithm_files.algorithms(folder)["pairs"]
+    module = kinds_of((folder,))["pairs"]
     module = importlib.import_module(module.__name__)
     ratios = []
     for seed in range(6):

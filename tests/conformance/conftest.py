@@ -16,8 +16,8 @@ from netsim import world
 from netsim.engine.simulation import Simulation
 from netsim.messaging.message import Envelope
 from netsim.node.messaging import Inbox, Outbox
-from netsim.scenario import algorithm_files, from_dict
-from netsim.scenario.kinds import Kinds
+from netsim.scenario import from_dict
+from netsim.scenario.kinds import Kinds, kinds_of
 
 TOYS = Path(__file__).parent / "toys"
 
@@ -88,7 +88,7 @@ def tables(kind: str, schedule: str | dict[str, Any], **changed: Any) -> dict[st
 @cache
 def toys() -> Kinds:
     """The kinds of a scenario, with the algorithms of `TOYS`, whose folder is read once."""
-    return algorithm_files.algorithms(TOYS)
+    return kinds_of((TOYS,))
 
 
 def seen_module(toy: ModuleType) -> ModuleType:
@@ -110,7 +110,7 @@ def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Playe
         nonlocal runs
         runs += 1
         torch.set_num_threads(1)
-        known = toys() if folder == TOYS else algorithm_files.algorithms(folder)
+        known = toys() if folder == TOYS else kinds_of((folder,))
         scenario = from_dict(tables(kind, schedule, **changed), kinds=known)
         module = known[kind]
         seen: list[Any] = seen_module(module).SEEN

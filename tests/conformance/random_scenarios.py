@@ -14,13 +14,9 @@ import numpy as np
 
 from netsim import engine, world
 from netsim.errors import NetsimError, ScenarioError
+from netsim.protocols.declaration import declaration_of
 from netsim.scenario import Scenario, from_dict
-from netsim.scenario.algorithm_files import (
-    algorithms,
-    learns_itself,
-    needs_server,
-    needs_values,
-)
+from netsim.scenario.kinds import kinds_of
 from netsim.world.builder import World
 
 NEED_PARAMS = {"fedavg_plus": {"switch_s": 1.0}, "pfedsim": {"general_rounds": 1}}
@@ -28,7 +24,8 @@ CHEAP = {"pfedgraph": {"steps": 3}, "dpfl": {"initial_epochs": 1, "local_epochs"
 
 
 FIXED, ONCE = {"kind": "fixed"}, {"kind": "once"}
-PLAYED = [k for k, m in algorithms().items() if not (learns_itself(m) or needs_server(m))]
+DECLARED = {kind: declaration_of(module) for kind, module in kinds_of().items()}
+PLAYED = [kind for kind, one in DECLARED.items() if one.learns and not one.needs_server]
 """Methods that play in any world; others need a server, or a library."""
 
 UNFIT = (
@@ -349,10 +346,10 @@ def main(count: int, first: int) -> int:
     covered: Counter[str] = Counter()
     failed = messages = number = 0
     began_s = time.process_time()
-    valid, modules = scenarios(first), algorithms()
+    valid = scenarios(first)
     while number < count:
         seed, scenario, built = next(valid)
-        timing_only = number % 2 == 1 and not needs_values(modules[scenario.algorithm[0].kind])
+        timing_only = number % 2 == 1 and not DECLARED[scenario.algorithm[0].kind].needs_values
         try:
             messages += play(scenario, built, timing_only)["messages"]["sent"]
         except Exception as error:

@@ -9,16 +9,17 @@ import pytest
 
 import algorithms as shipped
 from netsim.api import Params
+from netsim.protocols.declaration import declaration_of
 from netsim.registry import family
-from netsim.scenario import algorithm_files
+from netsim.scenario.kinds import kinds_of
 from netsim.testing import AlgorithmCase, algorithms
 from netsim.testing.small_world import SCHEDULES
 
 FOLDER = Path(shipped.__file__).parent
-MODULES = algorithm_files.algorithms()
+MODULES = kinds_of()
 OUTSIDE = {"torch", "numpy", "scipy", "networkx"}
 LAZY_VERBS = {"compute", "train", "publish"}
-LEARNING = [name for name in MODULES if not algorithm_files.learns_itself(MODULES[name])]
+LEARNING = [name for name in MODULES if declaration_of(MODULES[name]).learns]
 """The methods that netsim's own verbs train; the others have tests of their own."""
 
 CASES = {name: AlgorithmCase(MODULES, name) for name in MODULES}

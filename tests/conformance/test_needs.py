@@ -13,7 +13,8 @@ from netsim import world
 from netsim.engine.simulation import Simulation
 from netsim.errors import ScenarioError
 from netsim.models import ModelKind
-from netsim.scenario import algorithm_files, from_dict
+from netsim.protocols.declaration import declaration_of
+from netsim.scenario import from_dict
 from netsim.scenario.kinds import kinds_of
 from netsim.testing.algorithms import AlgorithmCase, shortest
 from netsim.testing.small_world import SCHEDULES, tables
@@ -57,8 +58,8 @@ def cases(odd: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Yield every method with its shortest Params, and with keys that need more of the data."""
     has_server = "groups" in ODD[odd].get("nodes", {})
     for kind, module in KINDS.items():
-        lacks_server = algorithm_files.needs_server(module) and not has_server
-        if algorithm_files.learns_itself(module) or lacks_server:
+        lacks_server = declaration_of(module).needs_server and not has_server
+        if not declaration_of(module).learns or lacks_server:
             continue  # it needs no data, or is refused in any of these
         params = {} if kind == "pens" else shortest(module.Params)
         if odd in ("no images", "no validation"):
@@ -75,7 +76,7 @@ def test_a_scenario_that_a_method_cannot_play_is_refused_before_anything_happens
     refused, played = {}, set()
     for kind, schedule, params in cases(odd):
         changed = {"horizon_s": 11.0, "params": params, **ODD[odd]}
-        timing_only = not algorithm_files.needs_values(KINDS[kind])
+        timing_only = not declaration_of(KINDS[kind]).needs_values
         try:
             scenario = from_dict(tables(kind, SCHEDULES[schedule], **changed), "odd", kinds=KINDS)
             run = Simulation(world.build(scenario), scenario.algorithm[0], None, timing_only, None)
@@ -129,6 +130,6 @@ def test_a_node_without_validation_samples_is_named():
 def test_needs_are_stated_as_names_or_functions():
     module = KINDS["mapl"]
     plain, mixed = module.Params(), module.Params(mix_backbones=True)
-    assert algorithm_files.common_parts(module, plain) == ("head.weight",)
-    assert "backbone" in algorithm_files.needed_parts(module, mixed)
-    assert not algorithm_files.needs_validation(KINDS["fedavg_ft"], KINDS["fedavg_ft"].Params())
+    assert declaration_of(module).common(plain) == ("head.weight",)
+    assert "backbone" in declaration_of(module).parts(mixed)
+    assert not declaration_of(KINDS["fedavg_ft"]).validates(KINDS["fedavg_ft"].Params())

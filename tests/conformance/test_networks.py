@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 
 from netsim import engine, world
-from netsim.scenario import algorithm_files, from_dict
+from netsim.protocols.declaration import declaration_of
+from netsim.scenario import from_dict
+from netsim.scenario.kinds import kinds_of
 
 from .conftest import tables
 
-MODULES = algorithm_files.algorithms()
+MODULES = kinds_of()
 
 SYSTEMS: dict[str, dict[str, Any]] = {
     "kd_pdfl": {"timeout_s": 1.0},
@@ -192,7 +194,7 @@ def played(system: str, network: Network, folder: Path) -> dict[str, Any]:
     meetings = [line for line in meetings if len(set(line.split()[1:])) == 2]
     (folder / CONTACTS).write_text("\n".join(meetings))
     schedule = {"schedule": "poisson", "rate_hz": 0.35, "slot_s": 0.5}
-    if "poisson" not in (algorithm_files.schedules(MODULES[system]) or ("poisson",)):
+    if "poisson" not in (declaration_of(MODULES[system]).schedules or ("poisson",)):
         schedule = {"schedule": "star", "slot_s": 0.5, "slots_per_exchange": 2}
     base = {"horizon_s": 30.0, "nodes": {"count": 6}, "compute": {"kind": "fixed", "step_s": 0.02}}
     described = tables(system, schedule, params=SYSTEMS[system], **base | network.tables)

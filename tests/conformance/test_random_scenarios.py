@@ -3,16 +3,15 @@
 import pytest
 
 from netsim.errors import ProtocolError
-from netsim.scenario.algorithm_files import algorithms, needs_values
 
-from .random_scenarios import UNFIT, play, scenarios
+from .random_scenarios import DECLARED, UNFIT, play, scenarios
 
 
 def played(first: int, wanted: int) -> int:
     """Play so many; how many messages were sent."""
-    modules, messages = algorithms(), 0
+    messages = 0
     for _, scenario, built in scenarios(first):
-        timing_only = wanted % 2 == 1 and not needs_values(modules[scenario.algorithm[0].kind])
+        timing_only = wanted % 2 == 1 and not DECLARED[scenario.algorithm[0].kind].needs_values
         try:
             messages += play(scenario, built, timing_only)["messages"]["sent"]
         except ProtocolError as error:

@@ -14,8 +14,8 @@ from netsim.engine.simulation import Simulation
 from netsim.errors import ScenarioError
 from netsim.learning.jobs import BatchKey
 from netsim.recording import run_folder
-from netsim.recording.summary import load
-from netsim.scenario import algorithm_files, from_dict
+from netsim.scenario import from_dict
+from netsim.scenario.kinds import kinds_of
 
 SWAP = {"kind": "swap_labels", "at_s": 2.5, "classes": [[0, 1], [2, 9]]}
 TABLES = {
@@ -245,9 +245,9 @@ def test_a_run_that_was_broken_off_after_a_drift_goes_on_as_if_it_had_not_been(
         engine.play(world.build(scenario), entry, tmp_path / "cut")
     monkeypatch.delenv("BREAK")
     signal.signal(signal.SIGINT, before)
-    modules = algorithm_files.algorithms(own)
+    modules = kinds_of((own,))
     resuming.play(resuming.found(tmp_path / "cut", modules), modules, lambda _: None, None)
-    summaries = [load(tmp_path / name) for name in ("whole", "cut")]
+    summaries = [run_folder.summary(tmp_path / name) for name in ("whole", "cut")]
     for key in ("event_log_sha256", "parameters_sha256", "drift", "accuracy"):
         assert summaries[0][key] == summaries[1][key]
     one, other = (run_folder.read(tmp_path / name, "metrics") for name in ("whole", "cut"))

@@ -9,12 +9,12 @@ from netsim.engine.actors.opening import homes_of
 from netsim.engine.job_times import JobTimes
 from netsim.engine.simulation import Simulation
 from netsim.errors import ScenarioError
-from netsim.scenario import algorithm_files
+from netsim.scenario.kinds import kinds_of
 from netsim.testing import AlgorithmCase
 
 from .actors.inline import InlinePool
 
-MODULES = algorithm_files.algorithms()
+MODULES = kinds_of()
 
 
 @pytest.fixture(autouse=True)

@@ -6,10 +6,11 @@ import torch
 from netsim import world
 from netsim.backends.job_types.train import Train
 from netsim.engine import estimate, job_times
-from netsim.scenario import algorithm_files, from_dict
+from netsim.scenario import from_dict
+from netsim.scenario.kinds import kinds_of
 from netsim.testing import AlgorithmCase
 
-MODULES = algorithm_files.algorithms()
+MODULES = kinds_of()
 OWN_LOSS_S = 100.0
 
 

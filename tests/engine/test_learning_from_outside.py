@@ -4,7 +4,7 @@ import pytest
 
 import netsim
 from netsim.errors import ProtocolError, ScenarioError
-from netsim.recording import summary
+from netsim.recording import run_folder
 
 METHOD = '''"""Counting: each node records how often it has woken."""
 
@@ -52,7 +52,7 @@ def test_neither_data_nor_model_is_needed(counting, tmp_path):
     scenario = counting()
     assert (scenario.tables.data.kind, scenario.tables.model[0].kind) == ("none", "none")
     run = netsim.run(scenario, out=tmp_path / "run", check=True)
-    assert "accuracy" not in summary.load(run.folder)
+    assert "accuracy" not in run_folder.summary(run.folder)
 
 
 @pytest.mark.slow
@@ -69,7 +69,7 @@ def test_a_method_that_waits_for_no_wakeup_needs_no_schedule(tmp_path):
     for k, table in enumerate([{}, *({"exchange": schedule} for schedule in schedules)]):
         scenario = netsim.Scenario(components=tmp_path, **without, **table)
         run = netsim.run(scenario, out=tmp_path / f"run{k}")
-        hashes.add(summary.load(run.folder)["event_log_sha256"])
+        hashes.add(run_folder.summary(run.folder)["event_log_sha256"])
     assert len(hashes) == 1
     for kinds in ([{"kind": "counting"}], [{"kind": "counting"}, {"kind": "sleeping"}]):
         with pytest.raises(ScenarioError, match="exchange"):
@@ -97,7 +97,7 @@ def test_a_method_that_learns_is_refused_without(counting, table):
 
 def test_the_main_metric_is_what_each_node_recorded_last(counting, tmp_path):
     run = netsim.run(counting(), out=tmp_path / "run")
-    found = summary.load(run.folder)
+    found = run_folder.summary(run.folder)
     last = [10.0 * 5 + i for i in range(3)]
     assert found["task"] == {"kind": "classification", "metric": "reward", "lower": ["loss"]}
     assert found["reward"]["mean"] == pytest.approx(sum(last) / 3, abs=10.0)
@@ -118,7 +118,7 @@ def test_a_main_metric_that_nobody_recorded_is_told_of(counting, tmp_path):
 def test_low_values_are_better_where_the_scenario_says_so(counting, tmp_path):
     metrics = BASE["metrics"] | {"lower_is_better": True}
     run = netsim.run(counting(metrics=metrics), out=tmp_path / "run")
-    found = summary.load(run.folder)
+    found = run_folder.summary(run.folder)
     assert "reward" in found["task"]["lower"]
     assert found["reward"]["best"]["t_s"] == 2.5
 

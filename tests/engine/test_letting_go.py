@@ -10,11 +10,12 @@ import pytest
 from netsim import world
 from netsim.engine.simulation import Simulation
 from netsim.learning.refs import Cell, Ref
-from netsim.scenario import algorithm_files
+from netsim.protocols.declaration import declaration_of
+from netsim.scenario.kinds import kinds_of
 from netsim.testing import AlgorithmCase
 
-MODULES = algorithm_files.algorithms()
-LEARNING = [name for name in MODULES if not algorithm_files.learns_itself(MODULES[name])]
+MODULES = kinds_of()
+LEARNING = [name for name in MODULES if declaration_of(MODULES[name]).learns]
 SCHEDULES = ("rounds", "poisson", "periodic")
 
 

@@ -12,7 +12,7 @@ from flwr.serverapp import ServerApp
 
 import netsim
 import netsim.flower
-from netsim.recording import summary
+from netsim.recording import run_folder
 
 server_app, client_app = ServerApp(), ClientApp()
 SEEN = []
@@ -39,7 +39,7 @@ def test_objects_play_over_a_scenario(tmp_path):
     keys = {"run_config": {"b": 2.0}, "out": tmp_path / "run"}
     netsim.flower.run(server_app, client_app, scenario, **keys)
     assert SEEN[-1] == {"a": 1, "b": 2.0}
-    assert summary.load(tmp_path / "run")["recorded"]["flower_replies"]["mean"] == 2
+    assert run_folder.summary(tmp_path / "run")["recorded"]["flower_replies"]["mean"] == 2
 
 
 BROKEN_OFF = []
@@ -67,7 +67,7 @@ def play_rounds(grid, context):
 
 
 def recorded_of(folder):
-    found = summary.load(folder)
+    found = run_folder.summary(folder)
     return found["event_log_sha256"], found["recorded"]
 
 

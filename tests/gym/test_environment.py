@@ -26,7 +26,7 @@ import netsim.gym
 from netsim import api
 from netsim.engine.simulation import Simulation
 from netsim.errors import NetsimError, ProtocolError, ScenarioError
-from netsim.recording import summary
+from netsim.recording import run_folder
 
 SMALL = {
     "horizon_s": 12.0,
@@ -150,7 +150,7 @@ def test_an_episode_is_the_run_that_an_agent_plays(small, tmp_path):
 
     recorded = netsim.open(tmp_path / "episodes" / "episode-00000")
     direct = netsim.run(small.replace(seed=3), out=tmp_path / "direct", agent=agent)
-    summaries = [summary.load(run.folder) for run in (recorded, direct)]
+    summaries = [run_folder.summary(run.folder) for run in (recorded, direct)]
     for key in ("event_log_sha256", "parameters_sha256"):
         assert summaries[0][key] == summaries[1][key]
         assert summaries[0]["decisions"] == {"by": "agent", "count": len(seen) - 1}

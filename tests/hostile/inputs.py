@@ -28,8 +28,9 @@ from netsim.engine.checkpoints import journal
 from netsim.errors import AlteredError, ScenarioError, printable
 from netsim.recording import checksums, folder_lock
 from netsim.recording.summary import run_folders
-from netsim.scenario import algorithm_files, json_schema
+from netsim.scenario import json_schema
 from netsim.scenario.file import shipped
+from netsim.scenario.kinds import kinds_of
 from netsim.traces.bounded_toml import read_toml
 from netsim.views.compare import table
 from netsim.views.gathering.comparison import compare_points
@@ -216,7 +217,7 @@ KeyPath = tuple[str, ...]
 @cache
 def known_keys() -> tuple[tuple[KeyPath, dict[str, Any]], ...]:
     """Every key that a scenario may have, with the tables (and their kinds) that lead to it."""
-    schema = json_schema(algorithm_files.algorithms(None))
+    schema = json_schema(kinds_of())
     found: list[tuple[KeyPath, dict[str, Any]]] = []
 
     def walk(node: Any, path: KeyPath, tables: dict[str, Any], depth: int) -> None:
@@ -364,7 +365,7 @@ def play_sweep(case: tuple[list[str], list[str], str, Any], folder: Path) -> Non
     """Check a good file with options of `netsim sweep`."""
     over, draw, seed_range, trials = case
     said = options(over, draw, seed_range, None, trials=trials)
-    modules = algorithm_files.algorithms(None)
+    modules = kinds_of()
     draft = scenario.draft_of(_good_file()[0], (), modules)
     draft.lay_over({"sweep": said}, "command line")
     scenario.check(draft, modules)

@@ -1,12 +1,14 @@
 """Declarations of an algorithm and its losses, and errors for misspelt ones."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from netsim import api
 from netsim.errors import ProtocolError, ScenarioError
 from netsim.learning.functions import require_module_level, uniforms_of
 from netsim.protocols.declaration import Declaration, declaration_of
-from netsim.scenario import algorithm_files
+from netsim.scenario.kinds import kinds_of
 
 MODULE = '''"""An algorithm of the user's own."""
 from netsim import api
@@ -32,7 +34,7 @@ def problems(tmp_path):
     def refused(above="", below=""):
         (tmp_path / "mine.py").write_text(MODULE.format(above=above, below=below))
         with pytest.raises(ScenarioError) as error:
-            algorithm_files.algorithms(tmp_path)
+            kinds_of((tmp_path,))
         return str(error.value)
 
     return refused
@@ -40,7 +42,7 @@ def problems(tmp_path):
 
 def test_what_is_declared_is_found():
     declare = api.algorithm(schedules=["rounds"], knows_servers=False, needs_values=True)
-    assert declaration_of(declare(processes)) == Declaration(
+    assert declaration_of(SimpleNamespace(processes=declare(processes))) == Declaration(
         schedules=("rounds",), knows_servers=False, needs_values=True
     )
 
@@ -49,7 +51,7 @@ def test_without_a_declaration_everything_is_allowed():
     def undeclared(node, params):
         return []
 
-    assert declaration_of(undeclared) == Declaration(
+    assert declaration_of(SimpleNamespace(processes=undeclared)) == Declaration(
         schedules=None, knows_servers=True, needs_values=False
     )
 

@@ -9,13 +9,15 @@ import torch
 from netsim import engine, world
 from netsim.node import training_verbs
 from netsim.node.training_verbs import TrainingVerbs
+from netsim.protocols.declaration import declaration_of
 from netsim.registry import family
-from netsim.scenario import algorithm_files, from_dict
+from netsim.scenario import from_dict
+from netsim.scenario.kinds import kinds_of
 from netsim.testing import AlgorithmCase
 
 KINDS = family("netsim.protocols.learning_rates")
 RATE = 0.3
-MODULES = algorithm_files.algorithms()
+MODULES = kinds_of()
 CASES = {name: AlgorithmCase(MODULES, name) for name in MODULES}
 
 
@@ -125,7 +127,7 @@ def rates_of(monkeypatch, kind, schedule):
     [
         name if name == "dpsgd" else pytest.param(name, marks=pytest.mark.slow)
         for name, module in MODULES.items()
-        if not algorithm_files.learns_itself(module)
+        if declaration_of(module).learns
     ],
 )
 def test_every_method_trains_by_the_scenarios_schedule(monkeypatch, kind):

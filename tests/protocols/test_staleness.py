@@ -12,12 +12,12 @@ from netsim.errors import ProtocolError, ScenarioError
 from netsim.protocols import discounts
 from netsim.protocols.discounts import StalenessParams, discounted
 from netsim.registry import family
-from netsim.scenario import algorithm_files
+from netsim.scenario.kinds import kinds_of
 from netsim.testing import AlgorithmCase
 from netsim.testing.small_world import WORLDS
 
 KINDS = family("netsim.protocols.staleness")
-MODULES = algorithm_files.algorithms()
+MODULES = kinds_of()
 CASES = {name: AlgorithmCase(MODULES, name) for name in MODULES}
 WITHOUT = {
     "bandwidth_allocation",

@@ -9,7 +9,7 @@ from rich.console import Console
 from netsim import engine, world
 from netsim.engine.progress import Progress
 from netsim.errors import ScenarioError
-from netsim.recording import metrics, summary
+from netsim.recording import metrics, run_folder, summary
 from netsim.recording.main_metric import ACCURACY, GAINS, MainMetric
 from netsim.recording.recorder import Recorder
 from netsim.recording.schema import ARRIVED, OUTCOMES
@@ -43,12 +43,12 @@ def run(tmp_path):
 
 
 def test_the_best_is_the_lowest_and_the_worst_the_highest(run):
-    found = summary.load(run)["rmse"]
+    found = run_folder.summary(run)["rmse"]
     assert found["mean"] == 3.0
     assert found["worst_10pct"] == 3.5
     assert found["best"] == {"t_s": 2.0, "mean": 1.0, "std": 0.5}
     assert found["best_on_validation"] == 2.0  # at 1 s, where validation is lowest
-    assert summary.load(run)["rmse_common"]["best_on_validation"] == 2.0
+    assert run_folder.summary(run)["rmse_common"]["best_on_validation"] == 2.0
 
 
 def test_what_a_summary_has_beside_metrics_is_known_as_that():

@@ -174,10 +174,10 @@ def test_runs_below_a_folder_come_in_the_order_of_its_scenario(tmp_path, written
 
 def test_a_broken_summary_is_named(tmp_path):
     with pytest.raises(ScenarioError, match=r"no summary\.json"):
-        summary.load(tmp_path)
+        run_folder.summary(tmp_path)
     (tmp_path / "summary.json").write_text("{")
     with pytest.raises(ScenarioError, match="not JSON"):
-        summary.load(tmp_path)
+        run_folder.summary(tmp_path)
 
 
 def test_pooled_means_weigh_nodes_by_their_test_samples():

@@ -6,9 +6,10 @@ from typing import Annotated, Literal
 import pytest
 
 from netsim.registry import Component, Positive, Table
-from netsim.scenario import algorithm_files, json_schema
+from netsim.scenario import json_schema
 from netsim.scenario.descriptions import Description, descriptions, in_short, summary
 from netsim.scenario.keys import keys_of, plain_tables
+from netsim.scenario.kinds import kinds_of
 from netsim.units import unit_of
 
 STOP_WORDS = {"the", "a", "an", "of", "in", "each", "its", "for", "and"}
@@ -16,7 +17,7 @@ STOP_WORDS = {"the", "a", "an", "of", "in", "each", "its", "for", "and"}
 
 @pytest.fixture(scope="module")
 def schema():
-    return json_schema(algorithm_files.algorithms(None))
+    return json_schema(kinds_of())
 
 
 @pytest.fixture(scope="module")
@@ -136,7 +137,7 @@ def test_keys_show_default_and_unit():
 
 
 def test_plain_tables_are_found_wherever_they_are():
-    found = dict(plain_tables(algorithm_files.algorithms(None)))
+    found = dict(plain_tables(kinds_of()))
     assert {"", "nodes.groups", "link.bursts", "radio.bursts", "algorithm.augmentation"} <= set(
         found
     )

@@ -116,9 +116,9 @@ def test_a_changed_line_is_told_in_the_words_of_the_file(errors, base, old, new,
     text = base.replace(old, new)
     if old.startswith(("[model]", "[nodes]")) and not new.startswith("["):
         text = new + "\n" + base.replace(old, "")
-    from netsim.scenario import algorithm_files
+    from netsim.scenario.kinds import kinds_of
 
-    known = ", ".join(sorted([*algorithm_files.algorithms(), "picky", "plain"]))
+    known = ", ".join(sorted([*kinds_of(), "picky", "plain"]))
     assert told(errors(text), expected.replace("KNOWN", known))
 
 

@@ -5,7 +5,7 @@ import pytest
 import netsim
 from netsim.errors import ScenarioError
 from netsim.scenario import forgotten_yields
-from netsim.scenario.algorithm_files import algorithms
+from netsim.scenario.kinds import kinds_of
 
 SOURCE = '''"""Waits."""
 from netsim import api
@@ -60,7 +60,7 @@ def test_every_verb_that_gives_an_event_is_looked_at():
 @pytest.mark.parametrize("call", [*CALLS.values(), "pause(node)"])
 def test_a_call_that_nothing_waits_for_is_refused(tmp_path, call):
     with pytest.raises(ScenarioError) as found:
-        algorithms(written(tmp_path, call))
+        kinds_of((written(tmp_path, call),))
     [line] = str(found.value).splitlines()
     word = "yield from" if call == "pause(node)" else "yield"
     assert f"waits.py: line {LINE}: nothing waits for {call}" in line
@@ -121,7 +121,7 @@ def test_helpers_are_looked_at_and_known(tmp_path, file, line, word):
         text = source.replace("{line}", line if name == file else "pass")
         (tmp_path / f"{name}.py").write_text(text)
     with pytest.raises(ScenarioError) as found:
-        algorithms(tmp_path)
+        kinds_of((tmp_path,))
     [told] = str(found.value).splitlines()
     assert f"{file}.py: line " in told
     assert f"nothing waits for {line}, so no time passes: write {word} {line}" in told
@@ -131,7 +131,7 @@ def test_helpers_are_looked_at_and_known(tmp_path, file, line, word):
 def test_other_calls_are_not(tmp_path, line):
     (tmp_path / "_helper.py").write_text(HELPER.replace("{line}", "pass"))
     (tmp_path / "own.py").write_text(ALGORITHM.replace("{line}", line))
-    assert "own" in algorithms(tmp_path)
+    assert "own" in kinds_of((tmp_path,))
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_other_calls_are_not(tmp_path, line):
     ],
 )
 def test_what_is_waited_for_or_kept_is_not(tmp_path, line):
-    assert "waits" in algorithms(written(tmp_path, line))
+    assert "waits" in kinds_of((written(tmp_path, line),))
 
 
 def test_a_class_of_a_session_is_looked_at_too():

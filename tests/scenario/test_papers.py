@@ -9,10 +9,11 @@ from netsim.campaign import grid
 from netsim.console.papers import NOT_PLAYED
 from netsim.errors import ScenarioError
 from netsim.rng import Streams
-from netsim.scenario import algorithm_files, check, draft_of
+from netsim.scenario import check, draft_of
 from netsim.scenario import file as scenario_file
+from netsim.scenario.kinds import kinds_of
 
-MODULES = algorithm_files.algorithms()
+MODULES = kinds_of()
 
 
 def numbered(word, *numbers):

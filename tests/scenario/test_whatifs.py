@@ -7,7 +7,8 @@ import pytest
 from netsim import engine, world
 from netsim.campaign import grid
 from netsim.engine import runner
-from netsim.scenario import algorithm_files, check, draft_of
+from netsim.scenario import check, draft_of
+from netsim.scenario.kinds import kinds_of
 
 FOLDER = Path(__file__).parents[2] / "scenarios"
 NAMES = sorted(path.stem for path in FOLDER.glob("whatif_*.toml"))
@@ -28,7 +29,7 @@ def test_a_what_if_asks_one_question_and_says_how_to_run_it(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_what_if_is_valid_at_every_point_and_its_first_plays(name, tmp_path):
-    modules = algorithm_files.algorithms()
+    modules = kinds_of()
     draft = draft_of(name, ["horizon_s=12.0", "metrics.every_s=6.0"], modules)
     scenario = check(draft, modules)
     assert scenario.sweep is not None

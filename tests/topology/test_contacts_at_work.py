@@ -7,12 +7,14 @@ import pandas as pd
 import pytest
 
 from netsim import engine, world
-from netsim.scenario import algorithm_files, from_dict
+from netsim.protocols.declaration import declaration_of
+from netsim.scenario import from_dict
+from netsim.scenario.kinds import kinds_of
 
 MODULES = {
     kind: module
-    for kind, module in algorithm_files.algorithms().items()
-    if not (algorithm_files.learns_itself(module) or algorithm_files.needs_server(module))
+    for kind, module in kinds_of().items()
+    if declaration_of(module).learns and not declaration_of(module).needs_server
 }
 SCHEDULES = {
     "star": {"schedule": "star", "slots_per_exchange": 2, "slot_s": 0.5},
@@ -72,7 +74,7 @@ def play(kind, schedule, trace, tmp_path, **changed):
 @pytest.mark.thinned(64)
 @pytest.mark.parametrize("kind", sorted(MODULES))
 def test_every_algorithm_runs_while_peers_come_and_go(kind, trace, tmp_path):
-    schedule = (algorithm_files.schedules(MODULES[kind]) or tuple(SCHEDULES))[-1]
+    schedule = (declaration_of(MODULES[kind]).schedules or tuple(SCHEDULES))[-1]
     summary, log, meetings = play(kind, schedule, trace, tmp_path)
     assert 0.0 <= summary["accuracy"]["mean"] <= 1.0
     for row in log[log.outcome.isin(["delivered", "partial"])].itertuples():

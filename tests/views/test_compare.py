@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from netsim.recording import summary
+from netsim.recording import run_folder, summary
 from netsim.views import compare
 from netsim.views.gathering import comparison
 from netsim.views.render import pictures as figures
@@ -33,7 +33,7 @@ def runs(tmp_path, written):
 
 def test_table_and_csv_show_the_summaries(runs, tmp_path):
     text = printed(compare.table(runs, tmp_path / "comparison.csv"))
-    found = summary.load(runs[0])
+    found = run_folder.summary(runs[0])
     spread = f"{100 * found['accuracy']['mean']:.1f} ± {100 * found['accuracy']['std']:.1f}"
     assert spread in text
     assert "all classes" in text
@@ -111,7 +111,7 @@ def made_older(folder):
             rows = pd.read_parquet(path)
             gone = [name for name, new in columns.items() if new is None]
             rows.drop(columns=gone).rename(columns=columns).to_parquet(path)
-    found = summary.load(folder)
+    found = run_folder.summary(folder)
     for name in ("bits_offered", "bits_transmitted"):
         del found["messages"][name]
     found["messages"]["bits_sent"] = 16_000_000

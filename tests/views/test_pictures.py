@@ -55,7 +55,7 @@ def test_large_networks_are_drawn_in_blocks(tmp_path, written):
     panel = deliveries.of_run(RunFolder(tmp_path)).panels[0]
     assert panel.mark.block == 3
     assert panel.table["sender"].max() == 447
-    share = panel.table["delivered"].sum() / summary.load(tmp_path)["messages"]["delivered"]
+    share = panel.table["delivered"].sum() / run_folder.summary(tmp_path)["messages"]["delivered"]
     assert share == 1
 
 

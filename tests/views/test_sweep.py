@@ -90,9 +90,9 @@ def test_differences_can_be_to_a_point(played):
     folder, design, values = played
     lines = comparison.compare_points(folder, design, "p1e+06")
     by = {(line.point, line.algorithm): line.estimates["accuracy"] for line in lines}
-    assert by["p1e+06", "local"].diff is None
+    assert by["p1e+06", "local"].difference is None
     expected = (values["p5e+06", "local"] - values["p1e+06", "local"]).mean()
-    assert by["p5e+06", "local"].diff == pytest.approx(expected)
+    assert by["p5e+06", "local"].difference.mean == pytest.approx(expected)
     with pytest.raises(ScenarioError, match=r"paired to locl: .* did you mean \"local\""):
         comparison.compare_points(folder, design, "locl")
 

@@ -53,11 +53,11 @@ def test_differences_are_of_equal_seeds_and_far_narrower_than_the_means(tmp_path
         put(tmp_path, "p0.0", seed, energy_j=a)
         put(tmp_path, "p0.5", seed, energy_j=b)
     first, second = comparison.compare_points(tmp_path, swept(0.0, 0.5))
-    assert first.estimates["energy_j"].diff is None
+    assert first.estimates["energy_j"].difference is None
     cell = second.estimates["energy_j"]
     mean, half, _ = comparison.spread([1.0, 1.0, 3.0])
-    assert (cell.diff, cell.diff_half_width) == (mean, half)
-    assert cell.diff_half_width < cell.half_width / 5
+    assert (cell.difference.mean, cell.difference.half_width) == (mean, half)
+    assert cell.difference.half_width < cell.half_width / 5
     assert cell.std_seeds == pytest.approx(np.std([11, 21, 33], ddof=1))
 
 
@@ -67,8 +67,8 @@ def test_a_missing_run_leaves_its_pair_out_and_is_told(tmp_path):
     put(tmp_path, "p0.5", 2, energy_j=7.0)
     asked = swept(0.0, 0.5, 0.9)
     lines = comparison.compare_points(tmp_path, asked)
-    assert lines[1].estimates["energy_j"].diff == 5.0
-    assert lines[1].estimates["energy_j"].diff_half_width is None
+    assert lines[1].estimates["energy_j"].difference.mean == 5.0
+    assert lines[1].estimates["energy_j"].difference.half_width is None
     text = printed(differences.printed(lines, ["energy_j"], asked))
     assert "1 of 3" in text
     assert "no run has ended of p0.9" in text

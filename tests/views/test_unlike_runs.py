@@ -12,7 +12,7 @@ import pytest
 
 import netsim
 from netsim.recording.unlike_runs import made_unlike
-from netsim.scenario import algorithm_files
+from netsim.scenario.kinds import kinds_of
 from netsim.scenario.source_files import source_files
 from netsim.views.compare import table
 from netsim.views.render.page import run_page
@@ -155,7 +155,7 @@ def test_whatever_of_its_folder_a_method_imports_belongs_to_its_source(tmp_path,
     (tmp_path / "maths.py").write_text(f"STEPS = 1\n{METHOD}")
     (tmp_path / helper).write_text(f"STEPS = 1\n{METHOD}")
     (tmp_path / "mine.py").write_text(f"{line}\n{METHOD}")
-    found = source_files(algorithm_files.algorithms(tmp_path)["mine"])
+    found = source_files(kinds_of((tmp_path,))["mine"])
     names = [path.relative_to(tmp_path.resolve()).as_posix() for path in found]
     assert names[0] == "mine.py"
     assert helper in names
@@ -163,5 +163,5 @@ def test_whatever_of_its_folder_a_method_imports_belongs_to_its_source(tmp_path,
 
 
 def test_siblings_of_shipped_methods_belong_to_them():
-    found = source_files(algorithm_files.algorithms()["fedavg_plus"])
+    found = source_files(kinds_of()["fedavg_plus"])
     assert {"fedavg_plus.py", "fedavg.py"} <= {path.name for path in found}

@@ -40,7 +40,7 @@ def said(tmp_path, monkeypatch):
                 "messages": {"sent": SENT[method]},
                 "accuracy": {"mean": accuracy},
             }
-        monkeypatch.setattr("netsim.recording.unmoved.load", summaries.__getitem__)
+        monkeypatch.setattr("netsim.recording.run_folder.summary", summaries.__getitem__)
         found = unmoved_in(points, list(summaries))
         return {line.removesuffix(", times of computing aside") for line in found}
 
@@ -86,7 +86,7 @@ def test_nothing_is_said_of_a_key_before_each_of_its_values_has_been_compared(
     points = {f"x={x}": {"training.x": x} for x in range(3)}
     runs = [tmp_path / label / "seed-0" / "m" for label in points]
     same = {"messages": {"sent": 1}}
-    monkeypatch.setattr("netsim.recording.unmoved.load", lambda _: same)
+    monkeypatch.setattr("netsim.recording.run_folder.summary", lambda _: same)
     assert unmoved_in(points, runs) != []
     assert unmoved_in(points, runs[:2]) == unmoved_in(points, runs[1:]) == []
 

@@ -24,6 +24,11 @@ def table(view, run):
     return {name: cells.tolist() for name, cells in view.of_run(run).panels[0].table.items()}
 
 
+def data(view, run):
+    """What a browser draws a view's own mark from."""
+    return view.of_run(run).panels[0].mark.data
+
+
 def heights(view, run, layer, value):
     """Values by layer, in the order of the table."""
     found = {}
@@ -39,7 +44,7 @@ def run(tmp_path, write_run):
 
 
 def test_curves_are_per_node_with_their_mean_and_costs(run):
-    found = curves.gather(run)["metrics"]
+    found = data(curves, run)["metrics"]
     assert [one["name"] for one in found] == ["accuracy"]
     assert found[0]["t_s"] == [5, 10]
     assert found[0]["values"] == [[0.2, 0.5], [0.4, 0.6], [0.6, 0.7]]
@@ -52,7 +57,7 @@ def test_curves_are_per_node_with_their_mean_and_costs(run):
 
 
 def test_links_count_both_ways_of_a_pair_by_the_moment_of_their_end(run):
-    found = network.gather(run)["links"]
+    found = data(network, run)["links"]
     assert list(zip(found["a"], found["b"], strict=True)) == [(0, 1), (0, 2), (1, 2)]
     moments = np.array(found["moment"]) * found["moments_each"]
     rows = list(
@@ -63,13 +68,13 @@ def test_links_count_both_ways_of_a_pair_by_the_moment_of_their_end(run):
 
 
 def test_weights_are_the_last_of_a_moment_and_only_where_they_change(run):
-    found = network.gather(run)["weights"]
+    found = data(network, run)["weights"]
     rows = list(zip(*(found[k] for k in ("moment", "node", "peer", "weight")), strict=True))
     assert rows == [(5, 0, 1, 0.25), (6, 0, 0, 0.5), (6, 0, 1, 0.5), (35, 1, 0, 0.75)]
 
 
 def test_who_is_off_is_known_at_every_moment(run):
-    off = network.gather(run)["off"]
+    off = data(network, run)["off"]
     assert off[11] == [1]  # from 2 s on
     assert off[10] == []
     assert off[28] == [1]
@@ -78,7 +83,7 @@ def test_who_is_off_is_known_at_every_moment(run):
 
 def test_a_node_that_is_first_switched_on_was_off_before(tmp_path, write_run):
     run = RunFolder(write_run(tmp_path, wakes=((4.0, 2, "on", 0),)))
-    off = network.gather(run)["off"]
+    off = data(network, run)["off"]
     assert off[0] == [2]
     assert off[-1] == []
     assert heights(time_use, run, "state", "time_s")["off"] == [0, 0, 4]
@@ -219,7 +224,7 @@ def test_places_of_moving_nodes_are_asked_for_at_the_moments(tmp_path, write_run
     def places(times_s):
         return np.stack([np.full((3, 2), t) for t in times_s])
 
-    found = network.gather(RunFolder(write_run(tmp_path), places=places))
+    found = data(network, RunFolder(write_run(tmp_path), places=places))
     assert found["moves"]
     assert found["x"][-1] == [10, 10, 10]
     assert len(found["x"]) == len(found["moments_s"]) == 60
@@ -230,7 +235,7 @@ def test_a_broken_table_is_named_and_the_others_are_shown(tmp_path, write_run):
     (folder / "messages" / "part-00000.parquet").write_bytes(b"PAR1 no table PAR1")
     run = RunFolder(folder, faults=[])
     assert fates.of_run(run) is None
-    assert curves.gather(run) is not None
+    assert curves.of_run(run) is not None
     assert "messages/part-00000.parquet: " in run.faults[0]
 
 

@@ -35,6 +35,11 @@ NAMES = {"a": "X 1, kind one", "b": "X 100, kind two", "dpsgd": "D-PSGD", "local
 """Points and methods as people write them."""
 
 
+def data(view, sweep):
+    """What a browser draws a view's own mark from."""
+    return view.of_sweep(sweep).panels[0].mark.data
+
+
 def cell(found, point, algorithm, view):
     at = [one["name"] for one in found["measures"]].index("accuracy")
     return next(
@@ -58,7 +63,7 @@ def test_differences_are_paired_by_seed(sweep):
 
 
 def test_curves_are_means_over_seeds(sweep):
-    found = multiples.gather(sweep)
+    found = data(multiples, sweep)
     assert [one["point"] for one in found["points"]] == [NAMES["a"], NAMES["b"]]
     line = found["points"][0]["lines"][0]
     assert (line["algorithm"], line["seeds"]) == ("D-PSGD", 2)
@@ -68,7 +73,7 @@ def test_curves_are_means_over_seeds(sweep):
 
 
 def test_axes_of_parallel_coordinates(sweep):
-    axes = {axis["title"]: axis for axis in parallel.gather(sweep)["axes"]}
+    axes = {axis["title"]: axis for axis in data(parallel, sweep)["axes"]}
     assert axes["X"]["is_log"]
     assert axes["X"]["values"] == [1, 1, 100, 100]
     assert axes["Kind"]["words"] == ["one", "two"]
@@ -83,7 +88,7 @@ def test_tables_of_one_kind_have_places_of_their_own(sweep):
         point: {"x": x, "kind": table} for point, x, table in zip("ab", (1, 2), long, strict=True)
     }
     tables = SweepTables(sweep.folder, SweepDesign(values, (0, 1)))
-    axes = {axis["title"]: axis for axis in parallel.gather(tables)["axes"]}
+    axes = {axis["title"]: axis for axis in data(parallel, tables)["axes"]}
     assert axes["Kind"]["values"] == [0, 0, 1, 1]
     found = points.of_sweep(tables).panels[0].table["kind"]
     assert len(set(found)) == 2
@@ -106,7 +111,7 @@ def test_means_over_fewer_seeds_are_said_to_be(sweep):
 
 def test_one_swept_key_has_no_parallel_coordinates(sweep):
     design = SweepDesign({"a": {"x": 1}, "b": {"x": 2}}, (0, 1))
-    assert parallel.gather(SweepTables(sweep.folder, design)) is None
+    assert parallel.of_sweep(SweepTables(sweep.folder, design)) is None
 
 
 def test_the_table_has_a_row_a_point_and_algorithm(sweep):

@@ -50,7 +50,7 @@ def batches(folder: Path) -> Iterator[pa.RecordBatch]:
             f"{folder}: has no messages: [run] log_messages is false, or none were written yet"
         )
     number = 1
-    for rows in run_folder.parts(folder, "messages"):
+    for rows in map(run_folder.arrays, run_folder.tables(folder, "messages")):
         many = len(rows["src"])
         sent_ns, done_ns = nanoseconds(rows["t_sent_s"]), nanoseconds(rows["t_done_s"])
         rows |= {

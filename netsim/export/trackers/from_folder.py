@@ -6,10 +6,8 @@ from pathlib import Path
 from netsim.errors import ScenarioError
 from netsim.export.trackers import scalars, tracker
 from netsim.recording import run_folder
-from netsim.recording import summary as summaries
 from netsim.recording.observers import EvaluationEvent
 from netsim.recording.schema import RECORDED
-from netsim.traces.files import is_file
 
 _COLUMNS = ("t_s", "node", "metric", "value")
 
@@ -38,9 +36,7 @@ def write(folder: Path, program: str, into: Path) -> None:
         raise ScenarioError(f"{folder}: has neither metrics nor traffic: none were written yet")
     scenario = run_folder.scenario_tables(folder)
     title = tracker.title_of(scenario, run_folder.algorithm_of(scenario, folder.name))
-    last = {}
-    if is_file(folder / "summary.json"):
-        last = scalars.of_summary(summaries.load(folder))
+    last = scalars.at_the_end(folder)
     into.mkdir(parents=True)
     writer = opens(into, title, scenario)
     try:

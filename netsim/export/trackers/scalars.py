@@ -2,15 +2,19 @@
 
 import math
 from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from netsim.recording import run_folder
+from netsim.recording.forms import leaves
 from netsim.recording.metrics import complete_from
 from netsim.recording.observers import EvaluationEvent, TrafficEvent
 from netsim.recording.parquet_parts import Rows
 from netsim.scenario.labels import shown
 from netsim.scenario.nodes import SERVER
+from netsim.traces.files import is_file
 from netsim.units import BITS_PER_MEGABYTE
 
 _MOST_WHOLE = 1 << 53
@@ -144,8 +148,11 @@ def _statistics(metric: str, by_node: Mapping[int, float]) -> dict[str, float]:
         }
 
 
-def of_summary(summary: Mapping[str, Any]) -> dict[str, float]:
-    """Means of the metrics at the end, and the totals of messages."""
+def at_the_end(folder: Path) -> dict[str, float]:
+    """Means of a run's metrics and the totals of its messages; empty where it has not ended."""
+    if not is_file(folder / "summary.json"):
+        return {}
+    summary = run_folder.summary(folder)
     found = {}
     for name, block in summary.items():
         if isinstance(block, Mapping) and isinstance(block.get("mean"), int | float):
@@ -156,17 +163,12 @@ def of_summary(summary: Mapping[str, Any]) -> dict[str, float]:
     return {name: value for name, value in found.items() if math.isfinite(value)}
 
 
-def flat(scenario: Mapping[str, Any], above: str = "") -> dict[str, int | float | str | bool]:
+def flat(scenario: Mapping[str, Any]) -> dict[str, int | float | str | bool]:
     """A resolved scenario's keys with dots, and their values; lists as words."""
-    found: dict[str, int | float | str | bool] = {}
-    for key, value in scenario.items():
-        name = f"{above}{key}"
-        if isinstance(value, Mapping):
-            found |= flat(value, f"{name}.")
-        elif isinstance(value, int) and abs(value) > _MOST_WHOLE:
-            found[name] = shown(value)
-        elif isinstance(value, bool | int | float | str):
-            found[name] = value
-        else:
-            found[name] = str(value)
-    return found
+    return {key: _spelled(value) for key, value in leaves(scenario)}
+
+
+def _spelled(value: Any) -> int | float | str | bool:
+    if isinstance(value, int) and abs(value) > _MOST_WHOLE:
+        return shown(value)
+    return value if isinstance(value, bool | int | float | str) else str(value)

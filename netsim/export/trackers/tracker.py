@@ -9,9 +9,7 @@ from typing import Any, Protocol
 from netsim.errors import ScenarioError, one_line
 from netsim.export.trackers import scalars
 from netsim.recording import run_folder
-from netsim.recording import summary as summaries
 from netsim.recording.observers import EvaluationEvent, Observers, TrafficEvent
-from netsim.traces.files import is_file
 
 PROGRAMS = {
     "tensorboard": ("tensorboard", {}),
@@ -159,10 +157,7 @@ class Tracker:
         if not self._writers:
             return
         self._write_rest()
-        folder = self._own(self._algorithm)
-        last = {}
-        if is_file(folder / "summary.json"):
-            last = scalars.of_summary(summaries.load(folder))
+        last = scalars.at_the_end(self._own(self._algorithm))
         for writer in list(self._writers):
             with self._excused(writer):
                 if last:

@@ -14,6 +14,7 @@ import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,7 +27,6 @@ from netsim.recording import run_folder
 from netsim.recording.main_metric import MainMetric, is_share
 from netsim.recording.metrics import curve, names, per_node_rows, spent
 from netsim.recording.parquet_parts import Rows
-from netsim.recording.summary import load
 from netsim.recording.summary_fields import DEFAULT, MEASURES, row
 from netsim.registry import did_you_mean
 from netsim.scenario.labels import csv_cell
@@ -216,7 +216,7 @@ def numbers_of(folder: Path, target: float | None = None, rival: Path | None = N
     rival : Path or None
         The run over which its lead is told; None, or the run itself: no lead is.
     """
-    numbers = row(load(folder)) | time_to_target(folder, target)
+    numbers = row(run_folder.summary(folder)) | time_to_target(folder, target)
     return numbers if rival is None or rival == folder else numbers | lead(folder, rival)
 
 
@@ -245,7 +245,7 @@ def time_to_target(folder: Path, target: float | None) -> Row:
     """
     if target is None:
         return {}
-    main = MainMetric.of(load(folder))
+    main = MainMetric.of(run_folder.summary(folder))
     rows = run_folder.read(folder, "metrics")
     if main.name not in names(rows):
         return {}
@@ -291,7 +291,7 @@ def lead(folder: Path, other: Path) -> Row:
     ScenarioError
         If a folder's metrics are no table of a run.
     """
-    main = MainMetric.of(load(folder))
+    main = MainMetric.of(run_folder.summary(folder))
     columns = ("t_s", "node", "metric", "stage", "value", "steps")
     both = [run_folder.read(path, "metrics", columns) for path in (folder, other)]
     if any(main.name not in names(rows) for rows in both):
@@ -346,37 +346,45 @@ class SweepDesign:
     against: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Estimate:
     """One measure at one point, over seeds.
 
     Attributes
     ----------
-    mean : float
-    half_width : float or None
-        Of the 95 % interval around it; None for one seed.
-    seeds : int
-        Runs that have the measure.
-    std_seeds : float or None
-        Standard deviation with divisor n - 1.
-    diff, diff_half_width : float or None
-        Mean difference to the first point, or what else was asked for, over the seeds that both
-        have, and half its interval.
-    pairs : int
-        Seeds that the difference is over.
-    values, diff_values : tuple of float
-        The measure, and the difference, of each seed.
+    values : tuple of float
+        The measure of each run that has it.
+    difference : Estimate or None
+        Its differences to the first point, or what else was asked for, over the seeds that both
+        have; None where they share none.
     """
 
-    mean: float
-    half_width: float | None
-    seeds: int
-    std_seeds: float | None
-    diff: float | None = None
-    diff_half_width: float | None = None
-    pairs: int = 0
-    values: tuple[float, ...] = ()
-    diff_values: tuple[float, ...] = ()
+    values: tuple[float, ...]
+    difference: "Estimate | None" = None
+
+    @cached_property
+    def _spread(self) -> Spread:
+        return spread(self.values)
+
+    @property
+    def mean(self) -> float:
+        """Mean over seeds."""
+        return self._spread.mean
+
+    @property
+    def half_width(self) -> float | None:
+        """Half the 95 % interval around the mean; None for one seed."""
+        return self._spread.half_width
+
+    @property
+    def seeds(self) -> int:
+        """Number of runs that have the measure."""
+        return len(self.values)
+
+    @property
+    def std_seeds(self) -> float | None:
+        """Standard deviation with divisor n - 1; None for one seed."""
+        return statistics.stdev(self.values) if self.seeds > 1 else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -516,14 +524,9 @@ def estimates(runs: Mapping[int, Row], others: Mapping[int, Row]) -> dict[str, E
         said = _said(name, runs.values(), runs)
         if not said or any(_is_spoilt(name, row) for row in runs.values()):
             continue  # a mean over the seeds that did not diverge would be of the lucky ones
-        mean, half, size = spread(list(said.values()))
-        std_seeds = statistics.stdev(said.values()) if size > 1 else None
         differences = _differences(said, _said(name, others.values(), others))
-        values, diff_values = tuple(said.values()), tuple(differences)
-        diff, diff_half, pairs = spread(differences) if differences else (None, None, 0)
-        cells[name] = Estimate(
-            mean, half, size, std_seeds, diff, diff_half, pairs, values, diff_values
-        )
+        difference = Estimate(tuple(differences)) if differences else None
+        cells[name] = Estimate(tuple(said.values()), difference)
     return cells
 
 
@@ -563,20 +566,19 @@ def tidy_rows(found: Sequence[PointResult]) -> list[Row]:
             **{key: csv_cell(value) for key, value in line.values.items()},
             "algorithm": line.algorithm,
             "metric": name,
-            "mean": cell.mean,
-            **_ends("", cell.mean, cell.half_width),
-            "seeds": cell.seeds,
+            **_columns(("mean", "low", "high", "seeds"), cell),
             "std_seeds": cell.std_seeds,
-            "diff": cell.diff,
-            **_ends("diff_", cell.diff, cell.diff_half_width),
-            "diff_seeds": cell.pairs,
+            **_columns(("diff", "diff_low", "diff_high", "diff_seeds"), cell.difference),
         }
         for line in found
         for name, cell in line.estimates.items()
     ]
 
 
-def _ends(prefix: str, mean: float | None, half: float | None) -> Row:
-    if mean is None or half is None:
-        return {f"{prefix}low": None, f"{prefix}high": None}
-    return {f"{prefix}low": mean - half, f"{prefix}high": mean + half}
+def _columns(titles: Sequence[str], cell: Estimate | None) -> Row:
+    """A mean, the ends of its interval, and its seeds; None where there is no such number."""
+    low = high = None
+    if cell is not None and cell.half_width is not None:
+        low, high = cell.mean - cell.half_width, cell.mean + cell.half_width
+    cells = (None, None, None, 0) if cell is None else (cell.mean, low, high, cell.seeds)
+    return dict(zip(titles, cells, strict=True))

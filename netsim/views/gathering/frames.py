@@ -16,7 +16,6 @@ from netsim.recording.main_metric import MainMetric
 from netsim.recording.metrics import curve, names
 from netsim.recording.parquet_parts import Rows
 from netsim.recording.reader import RunFolder
-from netsim.recording.summary import load
 from netsim.recording.summary_fields import row
 from netsim.recording.unlike_runs import NAMED, made_unlike
 from netsim.registry import did_you_mean
@@ -97,7 +96,7 @@ def summary(runs: Sequence[RunFolder]) -> pd.DataFrame:
     ScenarioError
         If a folder is not that of a finished run.
     """
-    summaries = [run.summary or load(run.folder) for run in runs]
+    summaries = [run.summary or run_folder.summary(run.folder) for run in runs]
     frame = pd.DataFrame([row(summary) for summary in summaries])
     # What runs are judged by stays where it is null, as of models that are not finite.
     names = {MainMetric.of(summary).name for summary in summaries}

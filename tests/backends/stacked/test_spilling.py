@@ -14,11 +14,11 @@ from netsim.backends.parameter_store import ParameterStore
 from netsim.engine.simulation import Simulation
 from netsim.errors import ComputeError, ScenarioError
 from netsim.learning.refs import Cell
-from netsim.scenario import algorithm_files
+from netsim.scenario.kinds import kinds_of
 from netsim.testing import AlgorithmCase
 
 CPU = torch.device("cpu")
-MODULES = algorithm_files.algorithms()
+MODULES = kinds_of()
 ROW_BYTES = 4 << 18
 
 

@@ -16,7 +16,7 @@ from netsim.engine.actors.backend import Actors
 from netsim.engine.simulation import Simulation
 from netsim.errors import ScenarioError
 from netsim.learning.refs import Cell
-from netsim.scenario import algorithm_files
+from netsim.protocols.declaration import declaration_of
 from netsim.scenario.kinds import kinds_of
 from netsim.testing import AlgorithmCase
 from netsim.world import memory
@@ -24,8 +24,8 @@ from netsim.world import memory
 from .inline import InlinePool
 
 ALGORITHMS = Path(algorithms.__file__).parent
-MODULES = algorithm_files.algorithms()
-LEARNING = [name for name in MODULES if not algorithm_files.learns_itself(MODULES[name])]
+MODULES = kinds_of()
+LEARNING = [name for name in MODULES if declaration_of(MODULES[name]).learns]
 
 
 ALONE = {}

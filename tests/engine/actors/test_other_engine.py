@@ -8,13 +8,15 @@ import netsim
 from netsim.engine import runner
 from netsim.engine.actors import opening
 from netsim.errors import NetsimError, ScenarioError
-from netsim.scenario import algorithm_files, to_toml
+from netsim.protocols.declaration import declaration_of
+from netsim.scenario import to_toml
+from netsim.scenario.kinds import kinds_of
 from netsim.testing import AlgorithmCase
 
 from .inline import InlinePool
 
-MODULES = algorithm_files.algorithms()
-LEARNING = [name for name in MODULES if not algorithm_files.learns_itself(MODULES[name])]
+MODULES = kinds_of()
+LEARNING = [name for name in MODULES if declaration_of(MODULES[name]).learns]
 
 TABLES = {
     "horizon_s": 40.0,

@@ -21,7 +21,7 @@ from flwr.serverapp import Grid, ServerApp, strategy  # noqa: E402
 
 from netsim.errors import ProtocolError  # noqa: E402
 from netsim.protocols.flower import apps  # noqa: E402
-from netsim.scenario import algorithm_files  # noqa: E402
+from netsim.scenario.kinds import kinds_of  # noqa: E402
 from netsim.testing import AlgorithmCase, algorithms  # noqa: E402
 from tests.protocols.flower.small_apps import (  # noqa: E402
     CLIENTS,
@@ -405,6 +405,6 @@ def test_it_goes_on_after_an_interrupt():
     nodes = {"count": CLIENTS + 1, "groups": [{"name": "c", "count": CLIENTS}, SERVER]}
     link = {"latency_s": 0.1, "uplink_bps": 1e4, "downlink_bps": 1e5}
     tables = {"nodes": nodes, "topology": {"kind": "hub"}, "link": link}
-    case = AlgorithmCase(algorithm_files.algorithms(), "flower", {"batch_size": 10}, tables)
+    case = AlgorithmCase(kinds_of(), "flower", {"batch_size": 10}, tables)
     with apps.given(strategic_server(rounds=9, timeout=3.0), quadratic_client()):
         algorithms.goes_on_after_an_interrupt(case)
