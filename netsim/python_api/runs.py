@@ -1,6 +1,7 @@
 """Runs and sweeps that have been played, opened by their folders: tables, figures, comparisons."""
 
 import html
+import warnings
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -9,15 +10,15 @@ from typing import Any
 import pandas as pd
 
 from netsim.campaign import sweep_results
-from netsim.errors import ScenarioError, one_line
+from netsim.errors import RunWarning, ScenarioError, one_line
 from netsim.python_api.arguments import as_number, as_path
 from netsim.python_api.plots import Plots, SweepPlots
 from netsim.python_api.scenario import Scenario, load
 from netsim.recording import run_folder
 from netsim.recording.reader import RunFolder
 from netsim.recording.run_warnings import warnings_of
+from netsim.recording.summary import left_out, run_folders
 from netsim.recording.summary import load as summary_of
-from netsim.recording.summary import run_folders
 from netsim.recording.unlike_runs import changed_in, made_unlike
 from netsim.recording.unmoved import unmoved_in
 from netsim.registry import did_you_mean
@@ -378,11 +379,19 @@ def open_folder(folder: str | Path) -> Run:
     ------
     ScenarioError
         If no finished run is there.
+
+    Warns
+    -----
+    RunWarning
+        Names the algorithms whose runs have not ended, which are left out.
     """
     path = as_path(folder, "folder")
     if sweep_results.is_sweep(path):
         return opened_sweep(path, None)
-    return opened_run(path, run_folders(path), None)
+    run = opened_run(path, run_folders(path), None)
+    for told in left_out(path):
+        warnings.warn(told, RunWarning, stacklevel=2)
+    return run
 
 
 def opened_run(folder: Path, folders: Sequence[Path], scenario: Scenario | None) -> Run:

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from netsim.errors import ScenarioError, one_line
-from netsim.recording import graph_metrics, run_folder
+from netsim.recording import graph_metrics, run_folder, status
 from netsim.recording import metrics as measured
 from netsim.recording.main_metric import MainMetric
 from netsim.recording.parquet_parts import Rows
 from netsim.recording.whole_files import write_text
+from netsim.units import is_number
 
 _FIRST = ("name", "algorithm", "seed", "nodes", "task", "virtual_s", "wall_s")
 
@@ -118,6 +119,41 @@ def run_folders(path: Path) -> list[Path]:
     if not found:
         raise ScenarioError(
             f"{one_line(path)}: no finished run here or one folder below (no summary.json)"
+        )
+    return found
+
+
+_STATES = {
+    "failed": "its run failed{}",
+    "interrupted": "its run was interrupted{}",
+    "running": "its run has not ended",
+}
+
+
+def left_out(path: Path) -> list[str]:
+    """Sentences on runs at `path` that have not ended, which `run_folders` leaves out.
+
+    Parameters
+    ----------
+    path : Path
+        Of a run, or of several: algorithms of its scenario that have not begun are told, too.
+    """
+    if run_folder.is_file(path / "summary.json"):
+        return []
+    algorithms = run_folder.algorithms_in(path)
+    begun = [folder.name for folder in run_folder.found_at(path, "status.json")]
+    found = []
+    for name in dict.fromkeys([*algorithms, *begun]):
+        if run_folder.is_file(path / name / "summary.json"):
+            continue
+        told = status.read(path / name)
+        state = _STATES.get(str(told.get("state")), "its run has not begun")
+        far = told.get("virtual_s")
+        state = state.format(f" at {far:.6g} s" if is_number(far) else "")
+        whole = path if name in algorithms else path / name
+        found.append(
+            f"{one_line(path / name)} is left out: {state}; netsim resume {one_line(whole)} goes "
+            "on with it"
         )
     return found
 

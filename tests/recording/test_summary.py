@@ -3,8 +3,11 @@ import math
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
-from netsim.errors import ScenarioError
+from netsim.console.app import app
+from netsim.errors import RunWarning, ScenarioError
+from netsim.python_api.runs import open_folder
 from netsim.recording import metrics, run_folder, summary
 from netsim.recording.reader import begun_folders
 from netsim.recording.recorder import Recorder
@@ -170,6 +173,43 @@ def test_runs_below_a_folder_come_in_the_order_of_its_scenario(tmp_path, written
     assert summary.run_folders(tmp_path) == begun_folders(tmp_path) == wanted
     (tmp_path / "scenario.toml").write_text("[[algorithm")
     assert summary.run_folders(tmp_path) == begun_folders(tmp_path) == by_name
+
+
+def test_runs_that_have_not_ended_are_named_where_the_others_are_read(tmp_path, written):
+    """Those of the scenario, begun or not, and others in the folder."""
+    for name in ("local", "failed", "stopped", "playing", "beside"):
+        written(tmp_path / name, name, nodes=2, evaluations=2)
+        if name != "local":
+            (tmp_path / name / "summary.json").unlink()
+    for name, state in (("failed", "failed"), ("stopped", "interrupted"), ("playing", "running")):
+        told = {"state": state, "virtual_s": 2.5}
+        (tmp_path / name / "status.json").write_text(json.dumps(told))
+    (tmp_path / "beside" / "status.json").write_text('{"state": "failed"}')
+    names = ("never", "local", "failed", "stopped", "playing")
+    (tmp_path / "scenario.toml").write_text(
+        "".join(f'[[algorithm]]\nkind = "{name}"\n' for name in names)
+    )
+    remedy = f"; netsim resume {tmp_path} goes on with it"
+    wanted = [
+        f"{tmp_path / name} is left out: its run {state}{remedy}"
+        for name, state in (
+            ("never", "has not begun"),
+            ("failed", "failed at 2.5 s"),
+            ("stopped", "was interrupted at 2.5 s"),
+            ("playing", "has not ended"),
+        )
+    ]
+    found = summary.left_out(tmp_path)
+    assert found[:4] == wanted
+    assert found[4].startswith(f"{tmp_path / 'beside'} is left out: its run failed")
+    assert found[4].endswith(f"netsim resume {tmp_path / 'beside'} goes on with it")
+    assert len(found) == 5
+    assert summary.left_out(tmp_path / "local") == []
+    printed = CliRunner().invoke(app, ["compare", str(tmp_path)], env={"COLUMNS": "400"})
+    assert printed.stderr.splitlines() == found
+    with pytest.warns(RunWarning) as warned:
+        assert open_folder(tmp_path).algorithms == ("local",)
+    assert [str(one.message) for one in warned] == found
 
 
 def test_a_broken_summary_is_named(tmp_path):

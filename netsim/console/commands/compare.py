@@ -24,7 +24,7 @@ def command(
         from netsim.campaign import sweep_results
         from netsim.errors import ScenarioError
         from netsim.recording.csv_files import write_csv
-        from netsim.recording.summary import run_folders
+        from netsim.recording.summary import left_out, run_folders
         from netsim.recording.whole_files import require_place
         from netsim.views import differences
         from netsim.views.compare import table
@@ -56,3 +56,5 @@ def command(
                 raise ScenarioError(f"{path}: is the folder of a sweep; compare it by itself")
         folders = [folder for path in runs for folder in run_folders(path)]
         terminal.out().print(WrappedTable(table(folders, csv, target)))
+        for line in (line for path in runs for line in left_out(path)):
+            terminal.err().print(line)
