@@ -3,7 +3,7 @@
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -117,9 +117,9 @@ def run_folders(path: Path) -> list[Path]:
     """
     found = run_folder.found_at(path, "summary.json")
     if not found:
-        raise ScenarioError(
-            f"{one_line(path)}: no finished run here or one folder below (no summary.json)"
-        )
+        none = f"{one_line(path)}: no finished run here or one folder below (no summary.json)"
+        problems = [f"{one_line(folder)}: {why}" for folder, why in _unfinished(path)]
+        raise ScenarioError("\n".join(problems or [none]))
     return found
 
 
@@ -130,32 +130,36 @@ _STATES = {
 }
 
 
-def left_out(path: Path) -> list[str]:
+def left_out(path: Path, *, only_to_come: bool = False) -> list[str]:
     """Sentences on runs at `path` that have not ended, which `run_folders` leaves out.
 
     Parameters
     ----------
     path : Path
         Of a run, or of several: algorithms of its scenario that have not begun are told, too.
+    only_to_come : bool
+        Tell of these alone: what is shown has those that have begun.
     """
-    if run_folder.is_file(path / "summary.json"):
-        return []
+    return [
+        f"{one_line(folder)} is left out: {why}"
+        for folder, why in _unfinished(path)
+        if not (only_to_come and status.read(folder))
+    ]
+
+
+def _unfinished(path: Path) -> Iterator[tuple[Path, str]]:
+    """Yield the runs at a path that have not ended, and how to go on with each."""
     algorithms = run_folder.algorithms_in(path)
-    begun = [folder.name for folder in run_folder.found_at(path, "status.json")]
-    found = []
-    for name in dict.fromkeys([*algorithms, *begun]):
-        if run_folder.is_file(path / name / "summary.json"):
-            continue
-        told = status.read(path / name)
-        state = _STATES.get(str(told.get("state")), "its run has not begun")
-        far = told.get("virtual_s")
-        state = state.format(f" at {far:.6g} s" if is_number(far) else "")
-        whole = path if name in algorithms else path / name
-        found.append(
-            f"{one_line(path / name)} is left out: {state}; netsim resume {one_line(whole)} goes "
-            "on with it"
-        )
-    return found
+    alone = [path] if run_folder.found_at(path, "status.json", "summary.json") == [path] else []
+    several = [path / name for name in algorithms] + run_folder.found_at(path, "status.json")
+    for folder in alone or dict.fromkeys(several):
+        if not run_folder.is_file(folder / "summary.json"):
+            told = status.read(folder)
+            state = _STATES.get(str(told.get("state")), "its run has not begun")
+            far = told.get("virtual_s")
+            state = state.format(f" at {far:.6g} s" if is_number(far) else "")
+            whole = path if folder.name in algorithms else folder
+            yield folder, f"{state}; netsim resume {one_line(whole)} goes on with it"
 
 
 def labels(folders: list[Path], summaries: list[dict[str, Any]]) -> list[str]:

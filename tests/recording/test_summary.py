@@ -12,6 +12,7 @@ from netsim.recording import metrics, run_folder, summary
 from netsim.recording.reader import begun_folders
 from netsim.recording.recorder import Recorder
 from netsim.views.gathering.comparison import folders_of_seed
+from tests.views.conftest import write_run
 
 S = 1_000_000_000
 
@@ -210,6 +211,34 @@ def test_runs_that_have_not_ended_are_named_where_the_others_are_read(tmp_path, 
     with pytest.warns(RunWarning) as warned:
         assert open_folder(tmp_path).algorithms == ("local",)
     assert [str(one.message) for one in warned] == found
+    assert summary.left_out(tmp_path, only_to_come=True) == wanted[:1]
+
+
+def test_a_folder_in_which_no_run_has_ended_says_why(tmp_path, written):
+    """Of a scenario that can be read; otherwise there is nothing to tell."""
+    (tmp_path / "scenario.toml").write_text('[[algorithm]]\nkind = "never"\n')
+    with pytest.raises(ScenarioError, match="no summary"):
+        summary.run_folders(tmp_path / "none")
+    with pytest.raises(ScenarioError, match=r"never: its run has not begun; netsim resume"):
+        summary.run_folders(tmp_path)
+    (tmp_path / "status.json").write_text('{"state": "interrupted", "virtual_s": 3}')
+    with pytest.raises(ScenarioError) as refused:
+        summary.run_folders(tmp_path)
+    remedy = f"netsim resume {tmp_path} goes on with it"
+    assert str(refused.value) == f"{tmp_path}: its run was interrupted at 3 s; {remedy}"
+
+
+@pytest.mark.parametrize("command", ["report", "plot"])
+def test_what_shows_runs_that_have_begun_names_those_that_have_not(tmp_path, command):
+    write_run(tmp_path / "local", algorithm="local")
+    names = '[[algorithm]]\nkind = "local"\n[[algorithm]]\nkind = "never"\n'
+    (tmp_path / "scenario.toml").write_text(names)
+    form = ("--format", "text") if command == "plot" else ()
+    done = CliRunner().invoke(app, [command, str(tmp_path), *form], env={"COLUMNS": "400"})
+    assert done.exit_code == 0, done.stderr
+    told = f"{tmp_path / 'never'} is left out: its run has not begun; netsim resume {tmp_path}"
+    shown = done.stderr if command != "report" else (tmp_path / "report.html").read_text()
+    assert told in shown
 
 
 def test_a_broken_summary_is_named(tmp_path):
