@@ -127,6 +127,7 @@ _STATES = {
     "failed": "its run failed{}",
     "interrupted": "its run was interrupted{}",
     "running": "its run has not ended",
+    "done": "it is no finished run: its summary.json is missing",
 }
 
 
@@ -159,7 +160,8 @@ def _unfinished(path: Path) -> Iterator[tuple[Path, str]]:
             far = told.get("virtual_s")
             state = state.format(f" at {far:.6g} s" if is_number(far) else "")
             whole = path if folder.name in algorithms else folder
-            yield folder, f"{state}; netsim resume {one_line(whole)} goes on with it"
+            remedy = f"; netsim resume {one_line(whole)} goes on with it"
+            yield folder, state + remedy * (told.get("state") != "done")
 
 
 def labels(folders: list[Path], summaries: list[dict[str, Any]]) -> list[str]:

@@ -84,8 +84,8 @@ def require_equal_past(pair: Pair) -> dict[str, int]:
         raise ForkDiffersError(
             f"{pair.fork}: is not {pair.original} up to {pair.at_s:g} s: {told}. Was "
             f"{pair.original} played by another version of netsim, on another machine or device, "
-            f"or with other data or algorithm files? netsim verify {pair.original} tells; play it again "
-            "here and fork that"
+            f"or with other data or algorithm files? netsim verify {pair.original} tells; play it "
+            "again here and fork that"
         )
     return {table: old for table, (old, _) in rows.items()}
 
