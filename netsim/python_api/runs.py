@@ -16,7 +16,7 @@ from netsim.python_api.plots import Plots, SweepPlots
 from netsim.python_api.scenario import Scenario, load
 from netsim.recording import run_folder
 from netsim.recording.reader import RunFolder
-from netsim.recording.run_warnings import warnings_of
+from netsim.recording.run_warnings import warned_in, warnings_of
 from netsim.recording.summary import left_out, run_folders
 from netsim.recording.summary import load as summary_of
 from netsim.recording.unlike_runs import changed_in, made_unlike
@@ -197,11 +197,15 @@ class Run:
     def warnings(self) -> list[str]:
         """Warnings before reading the numbers: assumptions of links, slow paths, divergence.
 
-        For several algorithms they include data, files and sources that differ between their runs;
-        for a sweep, files and sources that changed between its runs.
+        For several algorithms they include data, files and sources that differ between their runs,
+        and unequal numbers of local steps; for a sweep, files and sources that changed between its
+        runs, and keys without effect: warnings that differ in numbers alone are told once, with
+        the number of runs.
         """
-        found = warnings_of([run.folder for run in self._runs])
-        return list(dict.fromkeys([*found, *self._unlike()]))
+        return [*self._warned(), *self._unlike()]
+
+    def _warned(self) -> list[str]:
+        return warnings_of([run.folder for run in self._runs])
 
     def _unlike(self) -> list[str]:
         names = [str(run.labels["algorithm"]) for run in self._runs]
@@ -326,6 +330,9 @@ class Sweep(Run):
         chosen._shown = self._shown
         return chosen
 
+    def _warned(self) -> list[str]:
+        return warned_in(self.folder, [run.folder for run in self._runs])
+
     def _unlike(self) -> list[str]:
         folders = [run.folder for run in self._runs]
         return changed_in(self.folder, folders) + unmoved_in(self.design.points, folders)
@@ -383,13 +390,15 @@ def open_folder(folder: str | Path) -> Run:
     Warns
     -----
     RunWarning
-        Names the algorithms whose runs have not ended, which are left out.
+        Names the runs that have not ended, which are left out.
     """
     path = as_path(folder, "folder")
+    run: Run
     if sweep_results.is_sweep(path):
-        return opened_sweep(path, None)
-    run = opened_run(path, run_folders(path), None)
-    for told in left_out(path):
+        run, without = opened_sweep(path, None), sweep_results.missing(path)
+    else:
+        run, without = opened_run(path, run_folders(path), None), left_out(path)
+    for told in without:
         warnings.warn(told, RunWarning, stacklevel=2)
     return run
 
