@@ -190,7 +190,7 @@ def left_out(folder: Path) -> list[str]:
 
 
 def missing(folder: Path) -> list[str]:
-    """Lines that name the unfinished runs of a sweep; none of a search, whose trials may end early."""
+    """Lines that name the unfinished runs of a sweep; none of a search: trials may end early."""
     raw = definition(folder)
     sweep = Sweep.model_validate(_table_of(raw))
     if sweep.trials:
@@ -201,7 +201,7 @@ def missing(folder: Path) -> list[str]:
 
 
 def remarks(folder: Path, swept: "SweepDesign") -> list[str]:
-    """Sentences on what ended runs of a sweep do not share, on keys without effect, and warnings."""
+    """Sentences on what ended runs of a sweep do not share, keys without effect, and warnings."""
     done = _done(folder)
     warned = listed(warned_in(folder, done), NAMED)
     return changed_in(folder, done) + unmoved_in(swept.points, done) + warned

@@ -136,7 +136,7 @@ def warnings_of(folders: Sequence[Path]) -> list[str]:
 
 
 def warned_in(sweep: Path, runs: Sequence[Path]) -> list[str]:
-    """Warnings of a sweep's runs; of those that differ in their numbers alone the first, and how many.
+    """Warnings of a sweep's runs, each with how many have it, be it with other numbers.
 
     Parameters
     ----------
