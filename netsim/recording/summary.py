@@ -44,8 +44,9 @@ def summarise(
     -------
     dict
         `name algorithm seed nodes task virtual_s wall_s`, one block per metric
-        (see `metrics.summary_block`), what algorithms `recorded`, then the rest of `extra`. Ready
-        for JSON: numbers that are not finite are None.
+        (see `metrics.summary_block`), what algorithms `recorded`, then the rest of `extra`; its
+        `warnings` name the metrics that only some of the measured nodes have. Ready for JSON:
+        numbers that are not finite are None.
     """
     found: dict[str, Any] = {name: extra[name] for name in _FIRST if name in extra}
     main = MainMetric.of(extra)
@@ -55,10 +56,26 @@ def summarise(
     for name in measured.POOLED if test_samples else ():
         if name in found:
             found[name]["pooled"] = measured.pooled(metrics, name, test_samples or {})
+    nodes = {name: found[name]["nodes"] for name in measured.names(metrics)}
     if recorded := measured.recorded(metrics):
         found["recorded"] = recorded
     found |= extra
+    if told := list(_partly_measured(nodes, main)):
+        found["warnings"] = [*found.get("warnings", ()), *told]
     return {name: json_value(value) for name, value in found.items()}
+
+
+def _partly_measured(nodes: Mapping[str, int], main: MainMetric) -> Iterator[str]:
+    """Yield a sentence on the metrics, by name, that only some of the measured nodes have."""
+    for is_malicious in (False, True):
+        of = {k: n for k, n in nodes.items() if k.startswith("malicious_") == is_malicious}
+        for count in sorted(set(of.values()))[:-1]:
+            names = [name for name, known in of.items() if known == count]
+            names += ["best_on_validation"] * (main.validation in names)
+            yield (
+                f"{', '.join(names)}: means over {count} of {max(of.values())} measured nodes: the "
+                "others have no such sample (for validation, or a common one of their classes)"
+            )
 
 
 def write(

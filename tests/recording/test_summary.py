@@ -241,6 +241,25 @@ def test_what_shows_runs_that_have_begun_names_those_that_have_not(tmp_path, com
     assert told in shown
 
 
+def test_means_over_some_of_the_measured_nodes_are_told(tmp_path):
+    """Nodes without validation samples, or without common samples of their classes, have none."""
+    rows = [
+        *((2, node, "accuracy", "mixed", 0.5) for node in range(4)),
+        *((2, node, "accuracy_all_classes", "mixed", 0.5) for node in range(4)),
+        *((2, node, "accuracy_validation", "mixed", 0.5) for node in range(3)),
+        *((2, node, "accuracy_personal", "mixed", 0.5) for node in (1, 2, 3)),
+        *((2, node, "malicious_accuracy", "mixed", 0.5) for node in (5, 6)),
+    ]
+    whole = [row for row in rows if row[2] not in ("accuracy_validation", "accuracy_personal")]
+    assert "warnings" not in summary.summarise(recorded(*whole), {"name": "n"})
+    found = summary.summarise(recorded(*rows), {"name": "n", "warnings": ["first"]})["warnings"]
+    assert found == [
+        "first",
+        "accuracy_validation, accuracy_personal, best_on_validation: means over 3 of 4 measured "
+        "nodes: the others have no such sample (for validation, or a common one of their classes)",
+    ]
+
+
 def test_a_broken_summary_is_named(tmp_path):
     with pytest.raises(ScenarioError, match=r"no summary\.json"):
         summary.load(tmp_path)
