@@ -51,6 +51,7 @@ class Run:
     ) -> None:
         self.folder = folder.absolute()
         self._runs = tuple(runs)
+        self._written = {run.folder: _written(run.folder) for run in runs}
         self._scenario = scenario
         self._shown = folder  # as it was named
 
@@ -69,6 +70,7 @@ class Run:
             If it names kinds that are not known here, as those of objects of another session.
         """
         if self._scenario is None:
+            self._opened()
             self._scenario = load(run_folder.scenario_file(self.folder))
         return self._scenario
 
@@ -85,8 +87,25 @@ class Run:
 
     def _of(self, runs: Sequence[RunFolder]) -> "Run":
         chosen = Run(self.folder, runs, self._scenario)
-        chosen._shown = self._shown
+        chosen._shown, chosen._written = self._shown, self._written
         return chosen
+
+    def _opened(self) -> tuple[RunFolder, ...]:
+        """The runs to read, once each is known to be that which was opened.
+
+        Raises
+        ------
+        ScenarioError
+            If one was moved or deleted, or another run is in its place.
+        """
+        for run in self._runs:
+            now = _written(run.folder)
+            if now != self._written[run.folder]:
+                what = "is no longer there" if now is None else "has changed since it was opened"
+                raise ScenarioError(
+                    f"{one_line(run.folder)}: {what}; netsim.open(folder) opens what there is now"
+                )
+        return self._runs
 
     def __iter__(self) -> Iterator["Run"]:
         """Yield the runs of each algorithm."""
@@ -124,7 +143,7 @@ class Run:
         RunWarning
             Names the runs that have not; the curves are of the others.
         """
-        return frames.curves(self._runs, str(metric))
+        return frames.curves(self._opened(), str(metric))
 
     @property
     def messages(self) -> pd.DataFrame:
@@ -185,12 +204,12 @@ class Run:
     @property
     def summaries(self) -> dict[str, dict[str, Any]]:
         """The whole `summary.json` by algorithm; in a sweep by the folder of each run."""
-        several = len(self.algorithms) < len(self._runs)
+        several = len(self.algorithms) < len(self._opened())
         return {
             str(run.folder.relative_to(self.folder) if several else run.labels["algorithm"]): (
                 summary_of(run.folder)
             )
-            for run in self._runs
+            for run in self._opened()
         }
 
     @property
@@ -205,11 +224,11 @@ class Run:
         return [*self._warned(), *self._unlike()]
 
     def _warned(self) -> list[str]:
-        return warnings_of([run.folder for run in self._runs])
+        return warnings_of([run.folder for run in self._opened()])
 
     def _unlike(self) -> list[str]:
-        names = [str(run.labels["algorithm"]) for run in self._runs]
-        return made_unlike([run.folder for run in self._runs], names)
+        names = [str(run.labels["algorithm"]) for run in self._opened()]
+        return made_unlike([run.folder for run in self._opened()], names)
 
     @cached_property
     def _tables(self) -> dict[str, pd.DataFrame]:
@@ -218,23 +237,23 @@ class Run:
     def _table(self, name: str) -> pd.DataFrame:
         """A table of all runs; what a caller adds to it is not seen by the next one."""
         if name not in self._tables:
-            self._tables[name] = frames.table(self._runs, name)
+            self._tables[name] = frames.table(self._opened(), name)
         return self._tables[name].copy(deep=False)
 
     @cached_property
     def _nodes(self) -> pd.DataFrame:
-        return frames.nodes(self._runs)
+        return frames.nodes(self._opened())
 
     @cached_property
     def _summary(self) -> pd.DataFrame:
-        return frames.summary(self._runs)
+        return frames.summary(self._opened())
 
     # -- figures and comparisons -----------------------------------------------------------------
 
     @property
     def plot(self) -> Plots:
         """Figures: `run.plot.accuracy()`, `.metric("loss")`, `.weights()`, `.deliveries()`, ..."""
-        return Plots(self._runs)
+        return Plots(self._opened())
 
     def compare(
         self, other: "Run", metric: str = "accuracy", at_s: float | None = None
@@ -268,7 +287,7 @@ class Run:
                 "netsim.open(folder) gives it"
             )
         until_s = as_number("compare", "at_s", at_s)
-        return frames.compare(self._runs, other._runs, str(metric), until_s)
+        return frames.compare(self._opened(), other._opened(), str(metric), until_s)
 
     def explain(self, node: int | None = None) -> pd.DataFrame:
         """Return what limited the runs, or what happened to one node, as `netsim explain` tells it.
@@ -286,7 +305,7 @@ class Run:
         """
         number = as_number("explain", "node", node, whole=True)
         chosen = None if number is None else int(number)
-        return frames.shown(self._runs, lambda run: explain.gather(run.folder, chosen))
+        return frames.shown(self._opened(), lambda run: explain.gather(run.folder, chosen))
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {', '.join(self.algorithms)} in {self._shown}>"
@@ -298,6 +317,15 @@ class Run:
             return f"<p>{html.escape(str(problem))}</p>"
         named = [name for name in SHOWN if name in shown]
         return f"<p>{self._shown}</p>" + str(shown[named]._repr_html_())
+
+
+def _written(folder: Path) -> tuple[int, int] | None:
+    """When a run's summary was written [ns], and its size; None where there is none."""
+    try:
+        found = (folder / "summary.json").stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size
 
 
 SHOWN = ("accuracy", "best", "delivered_share", "delay_s", "transmitted_megabytes", "wall_s")
@@ -327,14 +355,14 @@ class Sweep(Run):
 
     def _of(self, runs: Sequence[RunFolder]) -> "Sweep":
         chosen = Sweep(self.folder, runs, self.design, self._scenario)
-        chosen._shown = self._shown
+        chosen._shown, chosen._written = self._shown, self._written
         return chosen
 
     def _warned(self) -> list[str]:
-        return warned_in(self.folder, [run.folder for run in self._runs])
+        return warned_in(self.folder, [run.folder for run in self._opened()])
 
     def _unlike(self) -> list[str]:
-        folders = [run.folder for run in self._runs]
+        folders = [run.folder for run in self._opened()]
         return changed_in(self.folder, folders) + unmoved_in(self.design.points, folders)
 
     @property
@@ -344,8 +372,9 @@ class Sweep(Run):
         `diff` is that to the first point, with `diff_low` and `diff_high`, over the `diff_seeds`
         seeds that both have; the mean is over `seeds`.
         """
+        names = {run.labels["algorithm"] for run in self._opened()}
         found = pd.DataFrame(tidy_rows(compare_points(self.folder, self.design)))
-        return found[found["algorithm"].isin(self.algorithms)].reset_index(drop=True)
+        return found[found["algorithm"].isin(names)].reset_index(drop=True)
 
     @property
     def by_seed(self) -> pd.DataFrame:
@@ -354,19 +383,20 @@ class Sweep(Run):
         Columns `point`, `algorithm`, `seed`, then the measures of `netsim.MEASURES` that any run
         has, `lead` over the sweep's `against` and what its `target` took among them.
         """
+        names = {run.labels["algorithm"] for run in self._opened()}
         rows = [
             {"point": point, "algorithm": algorithm, "seed": seed, **measures}
             for point, algorithms in run_rows(self.folder, self.design).items()
             for algorithm, seeds in algorithms.items()
             for seed, measures in seeds.items()
-            if algorithm in self.algorithms
+            if algorithm in names
         ]
         return pd.DataFrame(rows).dropna(axis="columns", how="all")
 
     @property
     def plot(self) -> SweepPlots:
         """Figures: those of runs, and `sweep.plot.sweep()`."""
-        return SweepPlots(self._runs, self.folder, self.design)
+        return SweepPlots(self._opened(), self.folder, self.design)
 
 
 def open_folder(folder: str | Path) -> Run:
