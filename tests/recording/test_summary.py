@@ -214,6 +214,22 @@ def test_runs_that_have_not_ended_are_named_where_the_others_are_read(tmp_path, 
     assert summary.left_out(tmp_path, only_to_come=True) == wanted[:1]
 
 
+def test_what_runs_warned_of_is_told_where_they_are_compared(tmp_path):
+    """Of several folders with the folder: both may have a method of that name."""
+    for name, warnings in (("one", []), ("two", ["of 5 messages not one arrived"])):
+        folder = write_run(tmp_path / name)
+        found = json.loads((folder / "summary.json").read_text())
+        (folder / "summary.json").write_text(json.dumps({**found, "warnings": warnings}))
+
+    def told(*names):
+        paths = [str(tmp_path / name) for name in names]
+        return CliRunner().invoke(app, ["compare", *paths], env={"COLUMNS": "400"}).stderr
+
+    assert told("one") == ""
+    assert told("two") == "dpsgd: of 5 messages not one arrived\n"
+    assert told("one", "two") == f"{tmp_path / 'two'}: dpsgd: of 5 messages not one arrived\n"
+
+
 def test_a_folder_in_which_no_run_has_ended_says_why(tmp_path, written):
     """Of a scenario that can be read; otherwise there is nothing to tell."""
     (tmp_path / "scenario.toml").write_text('[[algorithm]]\nkind = "never"\n')
