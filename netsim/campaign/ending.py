@@ -145,9 +145,6 @@ def tell(top: Path, folders: Sequence[Path], scenario: Scenario, quiet: bool) ->
     for warning in run_warnings.warnings_of(folders):
         consoles.err().print(Text(warning, style="yellow"))
     summaries = [run_folder.summary(folder) for folder in folders]
-    unequal = run_warnings.unequal_steps_of(summaries)
-    if unequal is not None:
-        consoles.err().print(Text(unequal, style="yellow"))
     remedy = evaluation_cost.remedy(summaries, scenario)
     if remedy is not None:
         consoles.err().print(Text(remedy, style="yellow"))

@@ -22,6 +22,7 @@ from netsim.errors import NetsimError, one_line
 from netsim.recording import run_folder, status
 from netsim.recording.parquet_parts import part_files
 from netsim.recording.reader import Places, begun_folders, nowhere
+from netsim.recording.summary import left_out
 from netsim.recording.whole_files import write_text
 from netsim.views.render.page import html, run_page
 
@@ -129,7 +130,8 @@ class Contents:
                 self._entries[folder] = made_of, made
             return self._entries[folder][1]
 
-        return run_page.content(runs, gathered)
+        missing = [] if is_live else left_out(self._top, only_to_come=True)
+        return run_page.content(runs, gathered, missing)
 
     def _places(self, folder: Path) -> Places:
         try:

@@ -21,6 +21,7 @@ from netsim.recording import run_folder, summary_fields
 from netsim.recording.csv_files import write_csv
 from netsim.recording.json_files import json_file
 from netsim.recording.main_metric import ACCURACY, MainMetric
+from netsim.recording.run_warnings import warned_in
 from netsim.recording.unlike_runs import changed_in
 from netsim.recording.unmoved import unmoved_in
 from netsim.recording.whole_files import write_text
@@ -170,26 +171,39 @@ def measures_named(text: str) -> list[str]:
 def left_out(folder: Path) -> list[str]:
     """Lines that name the unfinished runs of a sweep; of a search, what its trials became.
 
-    More where files or sources changed between runs, or a key made no difference.
+    More where files or sources changed between runs, a key made no difference, or runs warned.
     """
     raw = definition(folder)
     sweep = Sweep.model_validate(_table_of(raw))
     if sweep.trials:
         words = Counter(trial["state"] for trial in recorded(folder))
         told = ", ".join(f"{count} {word}" for word, count in words.items())
+        done = _done(folder)
+        warned = listed(warned_in(folder, done), NAMED)
         return [
             f"trials: {told or 'none'}; {TRIALS} lists them",
-            *changed_in(folder, _done(folder)),
+            *changed_in(folder, done),
+            *warned,
         ]
+    return missing(folder) + remarks(folder, design(folder, sweep, raw.get("seed", 0)))
+
+
+def missing(folder: Path) -> list[str]:
+    """Lines that name the unfinished runs of a sweep; none of a search: trials may end early."""
+    raw = definition(folder)
+    sweep = Sweep.model_validate(_table_of(raw))
+    if sweep.trials:
+        return []
     swept = design(folder, sweep, raw.get("seed", 0))
     lines = sweep_folder.undone(folder, swept.points, swept.seeds, _algorithms_of(raw))
-    return listed([f"not there: {line}" for line in lines], NAMED) + remarks(folder, swept)
+    return listed([f"not there: {line}" for line in lines], NAMED)
 
 
 def remarks(folder: Path, swept: "SweepDesign") -> list[str]:
-    """Sentences on what the ended runs of a sweep do not share, and on keys without effect."""
+    """Sentences on what ended runs of a sweep do not share, keys without effect, and warnings."""
     done = _done(folder)
-    return changed_in(folder, done) + unmoved_in(swept.points, done)
+    warned = listed(warned_in(folder, done), NAMED)
+    return changed_in(folder, done) + unmoved_in(swept.points, done) + warned
 
 
 def _done(folder: Path) -> list[Path]:

@@ -324,6 +324,8 @@ def _compare(folder: Path, again: Path, report: Report) -> None:
         recorded = {}
     now = run_folder.summary(again)
     for what, key in run_difference.FINGERPRINTS.items():
+        if recorded and recorded.get(key) is now.get(key) is None:
+            continue  # it had no tensor work, or no log: there is nothing to compare
         if recorded.get(key) == now.get(key):
             report.same.append(f"{what}, played again")
         elif recorded:

@@ -368,7 +368,8 @@ class Envelope:
     reply : bool
         Whether it answers `request`.
     patience_ns : int or None
-        How long it may wait for radios or wires to become free; None: as long as it takes.
+        How long it may wait for radios or wires to become free, at each relay anew; None: as long
+        as it takes.
     arrived : numpy.ndarray of bool or None
         Which packets arrived, in the copy that one receiver of a partial message keeps.
     """

@@ -465,7 +465,8 @@ class Node:
         reply : type
             The class of the replies.
         timeout_s : float
-            Time to wait in each try [s].
+            Time to wait in each try [s]. A request waits no longer for radios or wires to become
+            free; where it is relayed, so long at each relay.
         tries : int
             Greatest number of requests to a peer.
 

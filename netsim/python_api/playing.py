@@ -357,7 +357,10 @@ def sweep(
         top = sweeping.play(
             draft, chosen.tables, _path(out), folders, timing_only, not progress, where
         )
-    return opened_sweep(top, chosen)
+    found = opened_sweep(top, chosen)
+    for warning in found.warnings:
+        warnings.warn(warning, RunWarning, stacklevel=2)
+    return found
 
 
 def resume(

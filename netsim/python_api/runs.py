@@ -1,6 +1,7 @@
 """Runs and sweeps that have been played, opened by their folders: tables, figures, comparisons."""
 
 import html
+import warnings
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -9,14 +10,14 @@ from typing import Any
 import pandas as pd
 
 from netsim.campaign import sweep_results
-from netsim.errors import ScenarioError, one_line
+from netsim.errors import RunWarning, ScenarioError, one_line
 from netsim.python_api.arguments import as_number, as_path
 from netsim.python_api.plots import Plots, SweepPlots
 from netsim.python_api.scenario import Scenario, load
 from netsim.recording import run_folder
 from netsim.recording.reader import RunFolder
-from netsim.recording.run_warnings import warnings_of
-from netsim.recording.summary import run_folders
+from netsim.recording.run_warnings import warned_in, warnings_of
+from netsim.recording.summary import left_out, run_folders
 from netsim.recording.unlike_runs import changed_in, made_unlike
 from netsim.recording.unmoved import unmoved_in
 from netsim.registry import did_you_mean
@@ -49,6 +50,7 @@ class Run:
     ) -> None:
         self.folder = folder.absolute()
         self._runs = tuple(runs)
+        self._written = {run.folder: _written(run.folder) for run in runs}
         self._scenario = scenario
         self._shown = folder  # as it was named
 
@@ -67,6 +69,7 @@ class Run:
             If it names kinds that are not known here, as those of objects of another session.
         """
         if self._scenario is None:
+            self._opened()
             self._scenario = load(run_folder.scenario_file(self.folder))
         return self._scenario
 
@@ -83,8 +86,25 @@ class Run:
 
     def _of(self, runs: Sequence[RunFolder]) -> "Run":
         chosen = Run(self.folder, runs, self._scenario)
-        chosen._shown = self._shown
+        chosen._shown, chosen._written = self._shown, self._written
         return chosen
+
+    def _opened(self) -> tuple[RunFolder, ...]:
+        """The runs to read, once each is known to be that which was opened.
+
+        Raises
+        ------
+        ScenarioError
+            If one was moved or deleted, or another run is in its place.
+        """
+        for run in self._runs:
+            now = _written(run.folder)
+            if now != self._written[run.folder]:
+                what = "is no longer there" if now is None else "has changed since it was opened"
+                raise ScenarioError(
+                    f"{one_line(run.folder)}: {what}; netsim.open(folder) opens what there is now"
+                )
+        return self._runs
 
     def __iter__(self) -> Iterator["Run"]:
         """Yield the runs of each algorithm."""
@@ -122,7 +142,7 @@ class Run:
         RunWarning
             Names the runs that have not; the curves are of the others.
         """
-        return frames.curves(self._runs, str(metric))
+        return frames.curves(self._opened(), str(metric))
 
     @property
     def messages(self) -> pd.DataFrame:
@@ -183,27 +203,31 @@ class Run:
     @property
     def summaries(self) -> dict[str, dict[str, Any]]:
         """The whole `summary.json` by algorithm; in a sweep by the folder of each run."""
-        several = len(self.algorithms) < len(self._runs)
+        several = len(self.algorithms) < len(self._opened())
         return {
             str(run.folder.relative_to(self.folder) if several else run.labels["algorithm"]): (
                 run_folder.summary(run.folder)
             )
-            for run in self._runs
+            for run in self._opened()
         }
 
     @property
     def warnings(self) -> list[str]:
         """Warnings before reading the numbers: assumptions of links, slow paths, divergence.
 
-        For several algorithms they include data, files and sources that differ between their runs;
-        for a sweep, files and sources that changed between its runs.
+        For several algorithms they include data, files and sources that differ between their runs,
+        and unequal numbers of local steps; for a sweep, files and sources that changed between its
+        runs, and keys without effect: warnings that differ in numbers alone are told once, with
+        the number of runs.
         """
-        found = warnings_of([run.folder for run in self._runs])
-        return list(dict.fromkeys([*found, *self._unlike()]))
+        return [*self._warned(), *self._unlike()]
+
+    def _warned(self) -> list[str]:
+        return warnings_of([run.folder for run in self._opened()])
 
     def _unlike(self) -> list[str]:
-        names = [str(run.labels["algorithm"]) for run in self._runs]
-        return made_unlike([run.folder for run in self._runs], names)
+        names = [str(run.labels["algorithm"]) for run in self._opened()]
+        return made_unlike([run.folder for run in self._opened()], names)
 
     @cached_property
     def _tables(self) -> dict[str, pd.DataFrame]:
@@ -212,23 +236,23 @@ class Run:
     def _table(self, name: str) -> pd.DataFrame:
         """A table of all runs; what a caller adds to it is not seen by the next one."""
         if name not in self._tables:
-            self._tables[name] = frames.table(self._runs, name)
+            self._tables[name] = frames.table(self._opened(), name)
         return self._tables[name].copy(deep=False)
 
     @cached_property
     def _nodes(self) -> pd.DataFrame:
-        return frames.nodes(self._runs)
+        return frames.nodes(self._opened())
 
     @cached_property
     def _summary(self) -> pd.DataFrame:
-        return frames.summary(self._runs)
+        return frames.summary(self._opened())
 
     # -- figures and comparisons -----------------------------------------------------------------
 
     @property
     def plot(self) -> Plots:
         """Figures: `run.plot.accuracy()`, `.metric("loss")`, `.weights()`, `.deliveries()`, ..."""
-        return Plots(self._runs)
+        return Plots(self._opened())
 
     def compare(
         self, other: "Run", metric: str = "accuracy", at_s: float | None = None
@@ -262,7 +286,7 @@ class Run:
                 "netsim.open(folder) gives it"
             )
         until_s = as_number("compare", "at_s", at_s)
-        return frames.compare(self._runs, other._runs, str(metric), until_s)
+        return frames.compare(self._opened(), other._opened(), str(metric), until_s)
 
     def explain(self, node: int | None = None) -> pd.DataFrame:
         """Return what limited the runs, or what happened to one node, as `netsim explain` tells it.
@@ -280,7 +304,7 @@ class Run:
         """
         number = as_number("explain", "node", node, whole=True)
         chosen = None if number is None else int(number)
-        return frames.shown(self._runs, lambda run: explain.gather(run.folder, chosen))
+        return frames.shown(self._opened(), lambda run: explain.gather(run.folder, chosen))
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {', '.join(self.algorithms)} in {self._shown}>"
@@ -292,6 +316,15 @@ class Run:
             return f"<p>{html.escape(str(problem))}</p>"
         named = [name for name in SHOWN if name in shown]
         return f"<p>{self._shown}</p>" + str(shown[named]._repr_html_())
+
+
+def _written(folder: Path) -> tuple[int, int] | None:
+    """When a run's summary was written [ns], and its size; None where there is none."""
+    try:
+        found = (folder / "summary.json").stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size
 
 
 SHOWN = ("accuracy", "best", "delivered_share", "delay_s", "transmitted_megabytes", "wall_s")
@@ -321,11 +354,14 @@ class Sweep(Run):
 
     def _of(self, runs: Sequence[RunFolder]) -> "Sweep":
         chosen = Sweep(self.folder, runs, self.design, self._scenario)
-        chosen._shown = self._shown
+        chosen._shown, chosen._written = self._shown, self._written
         return chosen
 
+    def _warned(self) -> list[str]:
+        return warned_in(self.folder, [run.folder for run in self._opened()])
+
     def _unlike(self) -> list[str]:
-        folders = [run.folder for run in self._runs]
+        folders = [run.folder for run in self._opened()]
         return changed_in(self.folder, folders) + unmoved_in(self.design.points, folders)
 
     @property
@@ -335,8 +371,9 @@ class Sweep(Run):
         `diff` is that to the first point, with `diff_low` and `diff_high`, over the `diff_seeds`
         seeds that both have; the mean is over `seeds`.
         """
+        names = {run.labels["algorithm"] for run in self._opened()}
         found = pd.DataFrame(tidy_rows(compare_points(self.folder, self.design)))
-        return found[found["algorithm"].isin(self.algorithms)].reset_index(drop=True)
+        return found[found["algorithm"].isin(names)].reset_index(drop=True)
 
     @property
     def by_seed(self) -> pd.DataFrame:
@@ -345,19 +382,20 @@ class Sweep(Run):
         Columns `point`, `algorithm`, `seed`, then the measures of `netsim.MEASURES` that any run
         has, `lead` over the sweep's `against` and what its `target` took among them.
         """
+        names = {run.labels["algorithm"] for run in self._opened()}
         rows = [
             {"point": point, "algorithm": algorithm, "seed": seed, **measures}
             for point, algorithms in run_rows(self.folder, self.design).items()
             for algorithm, seeds in algorithms.items()
             for seed, measures in seeds.items()
-            if algorithm in self.algorithms
+            if algorithm in names
         ]
         return pd.DataFrame(rows).dropna(axis="columns", how="all")
 
     @property
     def plot(self) -> SweepPlots:
         """Figures: those of runs, and `sweep.plot.sweep()`."""
-        return SweepPlots(self._runs, self.folder, self.design)
+        return SweepPlots(self._opened(), self.folder, self.design)
 
 
 def open_folder(folder: str | Path) -> Run:
@@ -377,11 +415,21 @@ def open_folder(folder: str | Path) -> Run:
     ------
     ScenarioError
         If no finished run is there.
+
+    Warns
+    -----
+    RunWarning
+        Names the runs that have not ended, which are left out.
     """
     path = as_path(folder, "folder")
+    run: Run
     if sweep_results.is_sweep(path):
-        return opened_sweep(path, None)
-    return opened_run(path, run_folders(path), None)
+        run, without = opened_sweep(path, None), sweep_results.missing(path)
+    else:
+        run, without = opened_run(path, run_folders(path), None), left_out(path)
+    for told in without:
+        warnings.warn(told, RunWarning, stacklevel=2)
+    return run
 
 
 def opened_run(folder: Path, folders: Sequence[Path], scenario: Scenario | None) -> Run:

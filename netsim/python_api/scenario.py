@@ -144,6 +144,19 @@ class Scenario:
     def __dir__(self) -> list[str]:
         return sorted({*object.__dir__(self), *Tables.model_fields})
 
+    def __eq__(self, other: object) -> bool:
+        """Return whether all keys, stated or not, are equal, and objects the same."""
+        if not isinstance(other, Scenario):
+            return NotImplemented
+        return (
+            self.to_toml() == other.to_toml()
+            and self._objects == other._objects
+            and self._folders == other._folders
+        )
+
+    def __hash__(self) -> int:
+        return hash(self.to_toml())
+
     def __copy__(self) -> "Scenario":
         return self
 

@@ -1,4 +1,4 @@
-"""A folder of results belongs to one process at a time.
+"""A folder of results belongs to one process, and to one of its threads, at a time.
 
 `acquire(folder)` locks a folder or raises `FolderBusyError`; `held(folder)` does so for a `with`
 block and may be nested; `release(folder)` gives it back; `move` renames what is locked. All are for
@@ -58,12 +58,14 @@ class Holder:
 class _Lock:
     """A lock of this process: its file's device and inode, and how many `acquire` have not ended.
 
-    `pid` is of this process: a fork of it has no locks.
+    `pid` is of this process: a fork of it has no locks. `thread` is the one that took it, whose
+    calls may be nested.
     """
 
     lock: Any
     file: tuple[int, int]
     pid: int
+    thread: int
     depth: int = 1
 
 
@@ -74,7 +76,7 @@ _guard = threading.RLock()
 
 
 def acquire(folder: Path, take_over: bool = False) -> Holder | None:
-    """Lock a folder for this process, which may hold it already; `release` ends it.
+    """Lock a folder for this thread, which may hold it already; `release` ends it.
 
     Parameters
     ----------
@@ -91,13 +93,16 @@ def acquire(folder: Path, take_over: bool = False) -> Holder | None:
     Raises
     ------
     FolderBusyError
-        If a process holds the folder, or held it when it died and `take_over` is False.
+        If a process, or another thread of this one, holds the folder, or if a process held it when
+        it died and `take_over` is False.
     """
     from filelock import FileLock, Timeout  # here: it need not load where nothing is locked
 
     key = os.path.realpath(folder)
     with _guard:
         if (own := _own(key)) is not None:
+            if own.thread != threading.get_ident():
+                raise FolderBusyError(_in_use(folder, "another thread of this process"))
             own.depth += 1
             return None
         path = Path(key, _LOCK)
@@ -124,7 +129,8 @@ def acquire(folder: Path, take_over: bool = False) -> Holder | None:
         holder = Holder(os.getpid(), socket.gethostname())
         with suppress(OSError):  # a full disc: the folder is locked all the same
             Path(key, _HOLDER).write_text(json.dumps(asdict(holder)), encoding="utf-8")
-        _locks[key] = _Lock(lock, (found.st_dev, found.st_ino), os.getpid())
+        file = (found.st_dev, found.st_ino)
+        _locks[key] = _Lock(lock, file, os.getpid(), threading.get_ident())
         return before
 
 
@@ -321,7 +327,7 @@ def _loss(folder: Path) -> str:
     return f"{folder}: its lock was removed while it was written into"
 
 
-def _in_use(folder: Path, found: Holder) -> str:
+def _in_use(folder: Path, found: Holder | str) -> str:
     return f"{folder}: {found} is writing into it; wait for its end or choose another folder"
 
 

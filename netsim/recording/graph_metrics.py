@@ -102,7 +102,7 @@ def build(rows: Rows, nodes: Rows) -> Graph:
     node, peer, weight = node[inside], peer[inside], weight[inside]
     other, own, listens = node != peer, np.full(n, np.nan), none.copy()
     own[node[~other]] = weight[~other]
-    listens[node[other]] = True
+    listens[node] = True
     return Graph(
         node[other], peer[other], weight[other], own, listens, holds_data, malicious, classes
     )

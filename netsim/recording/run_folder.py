@@ -451,23 +451,28 @@ def ordered(folder: Path, runs: Iterable[Path]) -> list[Path]:
     runs : iterable of Path
         Sub-folders, called as their algorithms are.
     """
-    try:
-        changed_ns = (folder / "scenario.toml").stat().st_mtime_ns
-    except OSError:  # there is none
-        return sorted(runs)
-    places = _places(folder, changed_ns)
+    places = {name: k for k, name in enumerate(algorithms_in(folder))}
     return sorted(runs, key=lambda run: (places.get(run.name, len(places)), run.name))
 
 
 @lru_cache(maxsize=16)
-def _places(folder: Path, _changed_ns: int) -> Mapping[str, int]:
-    """The place of each algorithm in a folder's scenario; empty where it can't be read."""
+def _algorithms(folder: Path, _changed_ns: int) -> tuple[str, ...]:
+    """The algorithms of a folder's scenario; empty where it can't be read."""
     try:
         entries = scenario_tables(folder).get("algorithm")
     except ScenarioError:
         entries = None
     named = entries if isinstance(entries, list) else ()
-    return {algorithm_of({"algorithm": one}, ""): k for k, one in enumerate(named)}
+    return tuple(dict.fromkeys(algorithm_of({"algorithm": one}, "") for one in named))
+
+
+def algorithms_in(folder: Path) -> list[str]:
+    """Names of the algorithms of a folder's scenario, in its order; empty where it says none."""
+    try:
+        changed_ns = (folder / "scenario.toml").stat().st_mtime_ns
+    except OSError:  # there is none
+        return []
+    return list(_algorithms(folder, changed_ns))
 
 
 def scenario_file(folder: Path) -> Path:

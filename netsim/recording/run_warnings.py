@@ -1,9 +1,11 @@
 """Warnings of a run: what its user should know before reading its numbers."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from netsim.errors import one_line
 from netsim.recording import run_folder
 from netsim.recording.summary_fields import divergence
 
@@ -76,6 +78,8 @@ def queued_share(in_flight: int, ended: int, woke: int, nodes: int) -> float:
     return in_flight / asked if in_flight * woke > 2 * asked * nodes else 0.0
 
 
+_NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
+
 MOST_RATIO = 1.5
 """Methods with more than so many times the local steps of another are not compared alike."""
 
@@ -114,7 +118,7 @@ def unequal_steps_of(summaries: Sequence[Mapping[str, Any]]) -> str | None:
 
 
 def warnings_of(folders: Sequence[Path]) -> list[str]:
-    """Warnings that a user should know before reading the numbers of some runs.
+    """Warnings that a user should know before reading the numbers of some methods in one world.
 
     What links assume and what routes are is told once where it holds for all runs, else with the
     algorithm: a `set` of its own may put it into another world.
@@ -127,7 +131,34 @@ def warnings_of(folders: Sequence[Path]) -> list[str]:
         found += [f"{algorithm}: {text}" for text in texts if text not in common]
     for folder in folders:
         found += _own_warnings(folder)
-    return list(dict.fromkeys(found))
+    unequal = unequal_steps_of([run_folder.summary(folder) for folder in folders])
+    return list(dict.fromkeys([*found, *([unequal] if unequal else [])]))
+
+
+def warned_in(sweep: Path, runs: Sequence[Path]) -> list[str]:
+    """Warnings of a sweep's runs, each with how many have it, be it with other numbers.
+
+    Parameters
+    ----------
+    sweep : Path
+        Its folder.
+    runs : sequence of Path
+        Folders `LABEL/seed-N/METHOD` in it, of runs that have ended.
+    """
+    methods: dict[Path, list[Path]] = {}
+    for run in runs:
+        methods.setdefault(run.parent, []).append(run)
+    alike: dict[str, dict[Path, str]] = {}
+    for folder, together in methods.items():
+        for text in warnings_of(together):
+            alike.setdefault(_NUMBER.sub("0", text), {}).setdefault(folder, text)
+    found = []
+    for texts in alike.values():
+        first, text = next(iter(texts.items()))
+        is_of_all = len(texts) == len(methods) and len(set(texts.values())) == 1
+        where = "" if is_of_all else f", such as {one_line(first.relative_to(sweep))}"
+        found.append(f"in {len(texts)} of {len(methods)} runs{where}: {text}")
+    return found
 
 
 def _assumed(folder: Path) -> list[str]:

@@ -3,18 +3,19 @@
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from netsim.errors import ScenarioError, one_line
-from netsim.recording import graph_metrics, run_folder
+from netsim.recording import graph_metrics, run_folder, status
 from netsim.recording import metrics as measured
 from netsim.recording.main_metric import MainMetric
 from netsim.recording.parquet_parts import Rows
 from netsim.recording.whole_files import write_text
+from netsim.units import is_number
 
 _FIRST = ("name", "algorithm", "seed", "nodes", "task", "virtual_s", "wall_s")
 
@@ -43,8 +44,9 @@ def summarise(
     -------
     dict
         `name algorithm seed nodes task virtual_s wall_s`, one block per metric
-        (see `metrics.summary_block`), what algorithms `recorded`, then the rest of `extra`. Ready
-        for JSON: numbers that are not finite are None.
+        (see `metrics.summary_block`), what algorithms `recorded`, then the rest of `extra`; its
+        `warnings` name the metrics that only some of the measured nodes have. Ready for JSON:
+        numbers that are not finite are None.
     """
     found: dict[str, Any] = {name: extra[name] for name in _FIRST if name in extra}
     main = MainMetric.of(extra)
@@ -54,10 +56,26 @@ def summarise(
     for name in measured.POOLED if test_samples else ():
         if name in found:
             found[name]["pooled"] = measured.pooled(metrics, name, test_samples or {})
+    nodes = {name: found[name]["nodes"] for name in measured.names(metrics)}
     if recorded := measured.recorded(metrics):
         found["recorded"] = recorded
     found |= extra
+    if told := list(_partly_measured(nodes, main)):
+        found["warnings"] = [*found.get("warnings", ()), *told]
     return {name: json_value(value) for name, value in found.items()}
+
+
+def _partly_measured(nodes: Mapping[str, int], main: MainMetric) -> Iterator[str]:
+    """Yield a sentence on the metrics, by name, that only some of the measured nodes have."""
+    for is_malicious in (False, True):
+        of = {k: n for k, n in nodes.items() if k.startswith("malicious_") == is_malicious}
+        for count in sorted(set(of.values()))[:-1]:
+            names = [name for name, known in of.items() if known == count]
+            names += ["best_on_validation"] * (main.validation in names)
+            yield (
+                f"{', '.join(names)}: means over {count} of {max(of.values())} measured nodes: the "
+                "others have no such sample (for validation, or a common one of their classes)"
+            )
 
 
 def write(
@@ -104,10 +122,51 @@ def run_folders(path: Path) -> list[Path]:
     """
     found = run_folder.found_at(path, "summary.json")
     if not found:
-        raise ScenarioError(
-            f"{one_line(path)}: no finished run here or one folder below (no summary.json)"
-        )
+        none = f"{one_line(path)}: no finished run here or one folder below (no summary.json)"
+        problems = [f"{one_line(folder)}: {why}" for folder, why in _unfinished(path)]
+        raise ScenarioError("\n".join(problems or [none]))
     return found
+
+
+_STATES = {
+    "failed": "its run failed{}",
+    "interrupted": "its run was interrupted{}",
+    "running": "its run has not ended",
+    "done": "it is no finished run: its summary.json is missing",
+}
+
+
+def left_out(path: Path, *, only_to_come: bool = False) -> list[str]:
+    """Sentences on runs at `path` that have not ended, which `run_folders` leaves out.
+
+    Parameters
+    ----------
+    path : Path
+        Of a run, or of several: algorithms of its scenario that have not begun are told, too.
+    only_to_come : bool
+        Tell of these alone: what is shown has those that have begun.
+    """
+    return [
+        f"{one_line(folder)} is left out: {why}"
+        for folder, why in _unfinished(path)
+        if not (only_to_come and status.read(folder))
+    ]
+
+
+def _unfinished(path: Path) -> Iterator[tuple[Path, str]]:
+    """Yield the runs at a path that have not ended, and how to go on with each."""
+    algorithms = run_folder.algorithms_in(path)
+    alone = [path] if run_folder.found_at(path, "status.json", "summary.json") == [path] else []
+    several = [path / name for name in algorithms] + run_folder.found_at(path, "status.json")
+    for folder in alone or dict.fromkeys(several):
+        if not run_folder.is_file(folder / "summary.json"):
+            told = status.read(folder)
+            state = _STATES.get(str(told.get("state")), "its run has not begun")
+            far = told.get("virtual_s")
+            state = state.format(f" at {far:.6g} s" if is_number(far) else "")
+            whole = path if folder.name in algorithms else folder
+            remedy = f"; netsim resume {one_line(whole)} goes on with it"
+            yield folder, state + remedy * (told.get("state") != "done")
 
 
 def labels(folders: list[Path], summaries: list[dict[str, Any]]) -> list[str]:

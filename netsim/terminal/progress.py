@@ -25,21 +25,27 @@ WIDE = 110
 
 
 def headline(scenario: Scenario) -> str:
-    """Describe the coming run in one line."""
-    count = scenario.nodes.count
-    over = f"{_kind(scenario.radio.fading)} radio" if scenario.radio else "wired links"
-    if scenario.link is not None and scenario.link == type(scenario.link)():
-        over = "ideal links"
-    parts = (
+    """Describe the coming run in one line, with the worlds that algorithms have by their `set`."""
+    worlds = dict.fromkeys(map(_words, map(scenario.of, scenario.algorithm)))
+    several = zip(*worlds, strict=True)
+    return " · ".join(filter(None, (" or ".join(dict.fromkeys(filter(None, w))) for w in several)))
+
+
+def _words(scenario: Scenario) -> tuple[str, ...]:
+    """What the headline says of a world; an empty text where there is nothing to say."""
+    count, link = scenario.nodes.count, scenario.link
+    links = [f"{_kind(scenario.radio.fading)} radio"] if scenario.radio else []
+    if link is not None or not links:
+        links.append("ideal links" if link is not None and link == type(link)() else "wired links")
+    return (
         f"{count:,} node{'s' * (count > 1)}",
         _kind(scenario.topology),
-        over,
-        *_woken(scenario),
+        " and ".join(links),
+        _woken(scenario),
         *_learned(scenario),
         f"{scenario.horizon_s:,.12g} s",
         f"seed {scenario.seed}",
     )
-    return " · ".join(parts)
 
 
 def announce(console: Console, scenario: Scenario) -> None:
@@ -235,17 +241,17 @@ def duration(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60:02d} min"
 
 
-def _learned(scenario: Scenario) -> list[str]:
-    """Words for data and models; none where methods bring their own."""
+def _learned(scenario: Scenario) -> tuple[str, str]:
+    """Words for data and models; empty where methods bring their own."""
     data, models = scenario.data, [m for m in scenario.model if _kind(m) != "none"]
-    words = [] if _kind(data) == "none" else [f"{_kind(data)} ({_kind(data.partition)})"]
-    return [*words, *([" + ".join(map(_kind, models))] if models else [])]
+    words = "" if _kind(data) == "none" else f"{_kind(data)} ({_kind(data.partition)})"
+    return words, " + ".join(map(_kind, models))
 
 
-def _woken(scenario: Scenario) -> list[str]:
-    """A word for the schedule; none where it stands in for one, as no method waits for wake-ups."""
+def _woken(scenario: Scenario) -> str:
+    """The schedule; empty where it stands in for one, as no method waits for wake-ups."""
     is_there = getattr(scenario.exchange, "period_s", None) != scenario.horizon_s
-    return [_kind(scenario.exchange)] if is_there else []
+    return _kind(scenario.exchange) * is_there
 
 
 def _kind(component: object) -> str:

@@ -79,12 +79,12 @@ class Cells:
     row, column, value : Quantity
     nodes : int
         0 where ticks are words.
+    missing : str
+        The meaning of a grey cell.
     block : int
         Nodes a cell; ids in the table are those of a block's first node.
     top : float, optional
         The value of the darkest colour, as drawn; None: the largest cell.
-    missing : str
-        The meaning of a grey cell.
     beside : Quantity, optional
         A value of each row of the map, drawn as bars at its side.
     ticks : tuple of (tuple of str, tuple of str), optional
@@ -101,9 +101,9 @@ class Cells:
     column: Quantity
     value: Quantity
     nodes: int
+    missing: str
     block: int = 1
     top: float | None = None
-    missing: str = ""
     beside: Quantity | None = None
     ticks: tuple[tuple[str, ...], tuple[str, ...]] | None = None
     low: float = 0.0

@@ -48,9 +48,9 @@ def of_run(run: RunFolder) -> Shown | None:
             Quantity("stretch", "Virtual time", "s"),
             Quantity("share", "Share of the stretch", "%"),
             run.count,
+            "never",
             top=100.0,
             ticks=(nodes, times),
-            missing="never",
         )
         panels.append(Panel(mark, table, state))
     return Shown(

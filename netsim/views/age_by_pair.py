@@ -27,8 +27,8 @@ def of_run(run: RunFolder) -> Shown | None:
         Quantity("receiver", "Receiver"),
         Quantity("age_at_use_s", "Mean age at use", "s"),
         run.count,
+        "no message of this pair was used",
         block,
-        missing="no message of this pair was used",
     )
     about = "age at use: from sending to first use, mean over a pair's messages that were used"
     return Shown([Panel(mark, table)], about)

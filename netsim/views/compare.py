@@ -49,6 +49,8 @@ _SHOWN = {
 }
 """Measures by which the terminal compares runs, with the columns of their spread."""
 
+_SPREADS = tuple((name, spread) for name, spread in _SHOWN.items() if spread)
+
 _OPTIONAL = (
     "accuracy_all_classes",
     "main_metric",
@@ -183,11 +185,13 @@ def printed(rows: Sequence[Row]) -> Printed:
             titled = f"{next(iter(main)).replace('_', ' ')}\n"
         columns.append(Column(titled, cells, name not in _REACHED))
         names_shown += [] if is_named else [name]
-    notes = ["± is the standard deviation over nodes", definitions(names_shown)]
+    spreads = any(r.get(name + spread) is not None for r in rows for name, spread in _SPREADS)
+    notes = ["± is the standard deviation over nodes"] * spreads + [definitions(names_shown)]
     if not main and all(r.get("accuracy") is None for r in rows):
         notes.append(
-            "nothing was measured that runs could be judged by; [metrics] main names a metric that "
-            "methods record"
+            "nothing was measured that runs could be judged by: they had no tensor work "
+            "(--timing-only), no node had a model, or methods bring their own learning, whose "
+            "metric [metrics] main names"
         )
     uncounted = [str(r["run"]) for r in rows if r.get("sent_megabytes") is not None]
     for r in rows:

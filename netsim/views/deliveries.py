@@ -30,7 +30,7 @@ def of_run(run: RunFolder) -> Shown | None:
 
     def cells(value: Quantity, top: float | None) -> Panel:
         sides = Quantity("sender", "Sender"), Quantity("receiver", "Receiver")
-        return Panel(Cells(*sides, value, run.count, block, top, "none sent"), table, value.title)
+        return Panel(Cells(*sides, value, run.count, "none sent", block, top), table, value.title)
 
     return Shown(
         [

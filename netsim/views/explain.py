@@ -76,8 +76,9 @@ def gather(folder: Path, node: int | None = None) -> Shown:
         lines.append(Sentence(one_line(one.text), mark, queries))
     whose = "" if node is None else f", node {node}"
     ended = "" if run.state == "done" else f"; the run is not done ({run.state}): as far as it came"
-    about = f"{len(evidence.nodes)} nodes, {run.end_s:,.6g} virtual s, {evidence.schedule}{ended}"
-    told = [about, *_by_pytorch(run.summary)]
+    count = len(evidence.nodes)
+    about = f"{count} node{'s' * (count != 1)}, {run.end_s:,.6g} virtual s, {evidence.schedule}"
+    told = [about + ended, *_by_pytorch(run.summary)]
     head = one_line(f"{folder}: {run.label}{whose}"), "\n".join(map(one_line, told)) + "\n"
     table = {
         "rank": np.array([one.rank for one in found]),

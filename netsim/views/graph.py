@@ -97,6 +97,7 @@ def _panel(
         Quantity(peer, "Peer"),
         Quantity("weight", "Weight given to the peer"),
         run.count,
+        heatmaps.NO_WEIGHT,
         top=top,
         order=tuple(firsts.tolist()),
         cuts=tuple(cut / block for cut in order.cuts if len(order.cuts) <= len(order.ids) // 2),
@@ -180,7 +181,7 @@ def _about(
     """Describe the drawing, its order, and its omissions."""
     order, _, block = first
     kinds = list(dict.fromkeys(weights_of(run.folder)[1] for run in having.values()))
-    told = [f"{' or '.join(kinds)} weights at the end; grey: none given"]
+    told = [f"{' or '.join(kinds)} {heatmaps.LAST}"]
     if order.by:
         told.append(f"nodes ordered by {order.by}")
     if block > 1:

@@ -54,8 +54,8 @@ def of_sweep(sweep: SweepTables) -> Shown | None:
             Quantity("column", axes[1].axis.title),
             value,
             0,
+            "no number: no run has ended, or one diverged",
             top=value.scale * max(known),
-            missing="no number: no run has ended, or one diverged",
             ticks=(ticks[0], ticks[1]),
             low=value.scale * min(known),
         )

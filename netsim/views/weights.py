@@ -17,6 +17,8 @@ from netsim.views.gathering import pairs
 TITLE = "Collaboration weights at the end"
 PLACE = None
 NOTHING = "no weights have been logged"
+NO_WEIGHT = "no weight for this peer"
+LAST = "weights, the last that a node logged for each peer"
 
 
 def of_run(run: RunFolder) -> Shown | None:
@@ -35,10 +37,11 @@ def of_run(run: RunFolder) -> Shown | None:
         Quantity("peer", "Peer"),
         Quantity("weight", "Weight given to the peer"),
         run.count,
+        NO_WEIGHT,
         block,
         beside=Quantity("own_weight", "Own weight") if with_own else None,
     )
-    return Shown([Panel(mark, table)], f"{what} weights")
+    return Shown([Panel(mark, table)], f"{what} {LAST}")
 
 
 def last_weights(

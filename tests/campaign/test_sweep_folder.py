@@ -5,13 +5,15 @@ import json
 
 import pytest
 
+import netsim
 from netsim.campaign import sweep_folder, sweep_results
 from netsim.campaign.sweep_folder import arguments, define, definition
-from netsim.errors import FolderBusyError, ScenarioError
+from netsim.errors import FolderBusyError, RunWarning, ScenarioError
 from netsim.recording import folder_lock
 from netsim.scenario import check, from_dict
 from netsim.scenario.draft import Draft
 from netsim.scenario.kinds import kinds_of
+from netsim.views.render.page import sweep_page
 
 SMALL = {
     "name": "s",
@@ -222,3 +224,37 @@ def test_runs_of_different_sources_are_told_where_a_sweep_is_read(tmp_path, sour
     if told:
         assert f"played by {many} different sources of netsim" in told[0]
         assert all(places[sources.index(digest)] in told[0] for digest in set(sources))
+
+
+def test_warnings_of_runs_are_told_where_a_sweep_is_read(tmp_path):
+    """Once each, with how many runs have them; numbers alone do not make them others."""
+    define(tmp_path, *said(algorithm=[{"kind": "local"}, {"kind": "dpsgd"}]))
+    places = [f"batch_size={size}/seed-{seed}" for size in (4, 8) for seed in (0, 1)]
+    for k, place in enumerate(places):
+        for method, steps in (("local", 400 + k), ("dpsgd", 80 + k)):
+            folder = tmp_path / place / method
+            folder.mkdir(parents=True)
+            of_run = [f"of {k + 3} messages not one arrived"] if k and method == "dpsgd" else []
+            for name, content in (
+                ("environment.json", {"assumptions": ["links are ideal"]}),
+                ("status.json", {"state": "done"}),
+                (
+                    "summary.json",
+                    {"algorithm": method, "local_steps": steps, "seed": k % 2, "warnings": of_run},
+                ),
+                ("checksums.json", {"sha256": {}}),
+            ):
+                (folder / name).write_text(json.dumps(content))
+    told = [
+        "in 4 of 4 runs: links are ideal",
+        "in 4 of 4 runs, such as batch_size=4/seed-0: local takes 5 times as many local steps as "
+        "dpsgd (400 and 80): differences between them are of training as well",
+        "in 3 of 4 runs, such as batch_size=4/seed-1: dpsgd: of 4 messages not one arrived",
+    ]
+    assert sweep_results.left_out(tmp_path) == told
+    notices = sweep_page.content(sweep_results.tables_of(tmp_path))["runs"][0]["notices"]
+    assert notices == [f"{line[:1].upper()}{line[1:]}." for line in told]
+    assert netsim.open(tmp_path).warnings == told
+    (tmp_path / places[0] / "local" / "summary.json").unlink()
+    with pytest.warns(RunWarning, match="not there: batch_size=4, seed 0, local"):
+        assert netsim.open(tmp_path).warnings != told

@@ -46,6 +46,16 @@ def test_what_can_not_be_exported_is_refused(netsim, run, arguments, problem):
     assert problem in result.stderr
 
 
+@pytest.mark.parametrize("form", ["gains", "ns2", "timeline"])
+def test_a_step_without_effect_is_told(netsim, run, form):
+    """Nothing moves in it: gains are those of the start, and ways have no samples."""
+    told = "--step had no effect: nothing in it is sampled over time"
+    for step in ((), ("--step", "0.5")):
+        out = f"{form}{len(step)}"
+        result = netsim("export", "done", "--as", form, *step, "--out", out)
+        assert (result.exit_code, told in result.stderr) == (0, bool(step)), result.stderr
+
+
 def test_what_is_of_one_world_is_not_exported_of_two(netsim, run):
     """An algorithm with a `set` of its own may be in another world than the first."""
     loud = "{kind = 'local', name = 'loud', set = {radio = {tx_power_dbm = 30.0}}}"

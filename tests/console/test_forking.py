@@ -10,6 +10,8 @@ from typer.testing import CliRunner
 from netsim.console.app import app
 from netsim.recording import checksums, run_folder
 from netsim.scenario.scheduled_changes import CHANGEABLE, LASTING
+from netsim.views.gathering.fork_comparison import Pair, compare
+from tests.views.conftest import write_run
 
 SCENARIO = """\
 name = "tiny"
@@ -87,6 +89,22 @@ def test_a_fork_is_its_original_until_then_and_is_compared_with_it(call, origina
     rows = Path("b/fork_nodes.csv").read_text().splitlines()
     assert rows[0] == "measure,node,original,fork,difference"
     assert sum(row.startswith("lost_share,") for row in rows) == 4
+
+
+def test_equal_delays_of_fewer_messages_are_no_difference(tmp_path):
+    """Their sums in seconds differ in the last bit, and with them their means."""
+    for name, lost in (("a", 9), ("b", 5)):
+        sent = [0.1 * k for k in range(9)]
+        write_run(
+            tmp_path / name,
+            messages=[
+                (t, t + 0.1, 0, 1, "Model", "delivered" if k < lost else "retries", 0.029552)
+                for k, t in enumerate(sent)
+            ],
+        )
+    found = compare(Pair(tmp_path / "a", tmp_path / "b", 0.0), 3)[0]["delay_s"]
+    assert (found["difference"], found["higher"], found["lower"]) == (0.0, 0, 0)
+    assert found["fork"] == pytest.approx(0.029552, rel=1e-12)
 
 
 @pytest.mark.slow

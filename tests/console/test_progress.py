@@ -16,8 +16,9 @@ from rich.console import Console
 
 from netsim.console import terminal
 from netsim.engine.progress import Progress
+from netsim.scenario import from_dict
 from netsim.terminal import consoles
-from netsim.terminal.progress import duration, short, watched
+from netsim.terminal.progress import duration, headline, short, watched
 
 ROOT = str(Path(__file__).parents[2])
 CONTROLS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -153,3 +154,43 @@ def test_numbers_and_durations_are_short():
         "2 min 05 s",
         "3 h 20 min",
     ]
+
+
+RADIO = {"bandwidth_hz": 1e6, "tx_power_dbm": 20.0}
+SERVER = {"count": 3, "groups": [{"name": "s", "count": 1, "role": "server"}]}
+
+
+@pytest.mark.parametrize(
+    ("tables", "told"),
+    [
+        ({}, "ideal links · rounds · digits"),
+        ({"link": {"loss": 0.1}}, "wired links · rounds · digits"),
+        ({"radio": RADIO}, "rayleigh radio · rounds · digits"),
+        ({"radio": RADIO, "ideal_network": True}, "ideal links · rounds · digits"),
+        (
+            {"radio": RADIO, "link": {}, "nodes": SERVER, "algorithm": {"kind": "fedavg"}},
+            "rayleigh radio and ideal links · rounds · digits",
+        ),
+        (
+            {
+                "radio": RADIO,
+                "algorithm": [
+                    {"kind": "dpsgd", "set": {"exchange": {"schedule": "star"}}},
+                    {"kind": "local"},
+                    {"kind": "dpsgd", "name": "ideal", "set": {"ideal_network": True}},
+                ],
+            },
+            "rayleigh radio or ideal links · star or rounds · digits",
+        ),
+    ],
+)
+def test_a_headline_names_the_worlds_that_are_played(tables, told):
+    small = {
+        "horizon_s": 10.0,
+        "nodes": {"count": 3},
+        "exchange": {"schedule": "rounds", "interval_s": 5.0},
+        "data": {"kind": "digits"},
+        "model": {"kind": "mlp"},
+        "algorithm": {"kind": "dpsgd"},
+    }
+    assert f"3 nodes · complete · {told}" in headline(from_dict({**small, **tables}))

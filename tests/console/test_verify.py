@@ -70,6 +70,13 @@ def change_cell(path, column, row, change):
     return before, cells[row]
 
 
+def test_what_a_run_has_not_recorded_is_not_called_the_same(netsim, here, verify):
+    assert netsim(*RUN, "--timing-only").exit_code == 0
+    output = verify(code=0)
+    assert "event log, played again" in output
+    assert "parameters" not in output
+
+
 @pytest.mark.slow
 def test_a_run_that_nobody_touched_is_the_same(run, verify):
     output = verify(code=0)

@@ -8,6 +8,8 @@ import pytest
 import netsim
 from netsim import ScenarioError
 
+pytestmark = pytest.mark.filterwarnings("ignore::netsim.RunWarning")
+
 SCENARIO = netsim.Scenario(
     horizon_s=3.0,
     nodes={"count": 3},

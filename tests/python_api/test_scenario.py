@@ -1,9 +1,11 @@
 """Scenarios from Python: the same checks as a file's, and nothing changes one."""
 
 import copy
+import pickle
 import tomllib
 
 import pytest
+from torch import nn
 
 import netsim
 from netsim import scenario as scenarios
@@ -32,6 +34,21 @@ def test_a_scenario_never_changes(small):
     assert (other.horizon_s, other.topology.kind) == (3.0, "complete")
     assert small.to_toml() == before
     assert copy.deepcopy(small) is small
+
+
+def test_scenarios_that_play_the_same_are_equal(small, tmp_path):
+    """Whatever is stated of it, and however; objects are compared by what they are, not by name."""
+    (tmp_path / "s.toml").write_text(small.to_toml())
+    again = netsim.load(tmp_path / "s.toml")
+    assert again.stated != small.stated
+    assert again == small
+    assert len({again, small, copy.copy(small), pickle.loads(pickle.dumps(small))}) == 1
+    assert small.replace(horizon_s=int(small.horizon_s)) == small
+    assert small.replace(seed=small.seed + 1) != small
+    assert small != small.to_toml()
+    first, second = (small.replace(model=lambda: nn.Linear(64, 10)) for _ in range(2))
+    assert first == first.replace()
+    assert first != second
 
 
 def test_replace_goes_down_into_tables_and_keeps_the_rest():

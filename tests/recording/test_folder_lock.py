@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,25 @@ def test_a_lock_may_be_nested_and_leaves_nothing(tmp_path, monkeypatch):
         assert folder_lock.holder(tmp_path).pid == os.getpid()
     assert names(tmp_path) == []
     assert folder_lock.holder(tmp_path) is None
+
+
+def test_another_thread_of_the_process_is_no_holder(tmp_path):
+    """It would write into the same files, as another process would."""
+
+    def tried() -> str:
+        try:
+            with folder_lock.held(tmp_path):
+                return "held"
+        except FolderBusyError as error:
+            return str(error)
+
+    with ThreadPoolExecutor(1) as other:
+        with folder_lock.held(tmp_path):
+            assert (
+                "another thread of this process is writing into it" in other.submit(tried).result()
+            )
+            assert tried() == "held"
+        assert other.submit(tried).result() == "held"
 
 
 @pytest.mark.slow

@@ -113,6 +113,24 @@ def test_a_node_that_listens_to_nobody_has_no_share(tmp_path):
     assert found["weight_on_same_task"] is found["asymmetry"] is found["one_way"] is None
 
 
+@pytest.mark.parametrize("alone", [{3: 1.0}, {3: 1.0, 0: 0.0}])
+def test_a_node_that_logged_its_own_weight_alone_counts(tmp_path, alone):
+    """As one that logged zeros: 7 of 20 pairs are used, by five nodes."""
+    found = write(tmp_path, {**WEIGHTS, 3: alone})["graph"]
+    assert found["nodes"] == 5
+    assert found["collaborators"] == pytest.approx(7 / 5)
+    assert found["sparsity"] == pytest.approx(13 / 20)
+    assert found["own_weight"] == pytest.approx((0.4 + 0.5 + 0.2 + 1.0) / 4)
+    assert found["by_shared_classes"][0]["pairs"] == 7 + 3  # 3-0, 3-1, 3-4
+    assert found["one_way"] == pytest.approx(3 / 7)  # 2>3, too, which node 3 does not return
+
+
+def test_a_run_in_which_nobody_heard_anybody_has_a_graph_without_links(tmp_path):
+    found = write(tmp_path, {node: {node: 1.0} for node in range(5)})["graph"]
+    assert (found["nodes"], found["collaborators"], found["own_weight"]) == (5, 0.0, 1.0)
+    assert found["sparsity"] == 1.0
+
+
 def test_what_is_unknown_is_none(tmp_path):
     found = write(tmp_path, counts=None, malicious=None)["graph"]
     assert found["nodes"] == 5  # the server too: nobody says that it has no data

@@ -3,12 +3,16 @@ import math
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
-from netsim.errors import ScenarioError
+from netsim.console.app import app
+from netsim.errors import RunWarning, ScenarioError
+from netsim.python_api.runs import open_folder
 from netsim.recording import metrics, run_folder, summary
 from netsim.recording.reader import begun_folders
 from netsim.recording.recorder import Recorder
 from netsim.views.gathering.comparison import folders_of_seed
+from tests.views.conftest import write_run
 
 S = 1_000_000_000
 
@@ -170,6 +174,106 @@ def test_runs_below_a_folder_come_in_the_order_of_its_scenario(tmp_path, written
     assert summary.run_folders(tmp_path) == begun_folders(tmp_path) == wanted
     (tmp_path / "scenario.toml").write_text("[[algorithm")
     assert summary.run_folders(tmp_path) == begun_folders(tmp_path) == by_name
+
+
+def test_runs_that_have_not_ended_are_named_where_the_others_are_read(tmp_path, written):
+    """Those of the scenario, begun or not, and others in the folder."""
+    for name in ("local", "failed", "stopped", "playing", "beside"):
+        written(tmp_path / name, name, nodes=2, evaluations=2)
+        if name != "local":
+            (tmp_path / name / "summary.json").unlink()
+    for name, state in (("failed", "failed"), ("stopped", "interrupted"), ("playing", "running")):
+        told = {"state": state, "virtual_s": 2.5}
+        (tmp_path / name / "status.json").write_text(json.dumps(told))
+    (tmp_path / "beside" / "status.json").write_text('{"state": "failed"}')
+    names = ("never", "local", "failed", "stopped", "playing")
+    (tmp_path / "scenario.toml").write_text(
+        "".join(f'[[algorithm]]\nkind = "{name}"\n' for name in names)
+    )
+    remedy = f"; netsim resume {tmp_path} goes on with it"
+    wanted = [
+        f"{tmp_path / name} is left out: its run {state}{remedy}"
+        for name, state in (
+            ("never", "has not begun"),
+            ("failed", "failed at 2.5 s"),
+            ("stopped", "was interrupted at 2.5 s"),
+            ("playing", "has not ended"),
+        )
+    ]
+    found = summary.left_out(tmp_path)
+    assert found[:4] == wanted
+    assert found[4].startswith(f"{tmp_path / 'beside'} is left out: its run failed")
+    assert found[4].endswith(f"netsim resume {tmp_path / 'beside'} goes on with it")
+    assert len(found) == 5
+    assert summary.left_out(tmp_path / "local") == []
+    printed = CliRunner().invoke(app, ["compare", str(tmp_path)], env={"COLUMNS": "400"})
+    assert printed.stderr.splitlines() == found
+    with pytest.warns(RunWarning) as warned:
+        assert open_folder(tmp_path).algorithms == ("local",)
+    assert [str(one.message) for one in warned] == found
+    assert summary.left_out(tmp_path, only_to_come=True) == wanted[:1]
+
+
+def test_what_runs_warned_of_is_told_where_they_are_compared(tmp_path):
+    """Of several folders with the folder: both may have a method of that name."""
+    for name, warnings in (("one", []), ("two", ["of 5 messages not one arrived"])):
+        folder = write_run(tmp_path / name)
+        found = json.loads((folder / "summary.json").read_text())
+        (folder / "summary.json").write_text(json.dumps({**found, "warnings": warnings}))
+
+    def told(*names):
+        paths = [str(tmp_path / name) for name in names]
+        return CliRunner().invoke(app, ["compare", *paths], env={"COLUMNS": "400"}).stderr
+
+    assert told("one") == ""
+    assert told("two") == "dpsgd: of 5 messages not one arrived\n"
+    assert told("one", "two") == f"{tmp_path / 'two'}: dpsgd: of 5 messages not one arrived\n"
+
+
+def test_a_folder_in_which_no_run_has_ended_says_why(tmp_path, written):
+    """Of a scenario that can be read; otherwise there is nothing to tell."""
+    (tmp_path / "scenario.toml").write_text('[[algorithm]]\nkind = "never"\n')
+    with pytest.raises(ScenarioError, match="no summary"):
+        summary.run_folders(tmp_path / "none")
+    with pytest.raises(ScenarioError, match=r"never: its run has not begun; netsim resume"):
+        summary.run_folders(tmp_path)
+    (tmp_path / "status.json").write_text('{"state": "interrupted", "virtual_s": 3}')
+    with pytest.raises(ScenarioError) as refused:
+        summary.run_folders(tmp_path)
+    remedy = f"netsim resume {tmp_path} goes on with it"
+    assert str(refused.value) == f"{tmp_path}: its run was interrupted at 3 s; {remedy}"
+
+
+@pytest.mark.parametrize("command", ["report", "plot"])
+def test_what_shows_runs_that_have_begun_names_those_that_have_not(tmp_path, command):
+    write_run(tmp_path / "local", algorithm="local")
+    names = '[[algorithm]]\nkind = "local"\n[[algorithm]]\nkind = "never"\n'
+    (tmp_path / "scenario.toml").write_text(names)
+    form = ("--format", "text") if command == "plot" else ()
+    done = CliRunner().invoke(app, [command, str(tmp_path), *form], env={"COLUMNS": "400"})
+    assert done.exit_code == 0, done.stderr
+    told = f"{tmp_path / 'never'} is left out: its run has not begun; netsim resume {tmp_path}"
+    shown = done.stderr if command != "report" else (tmp_path / "report.html").read_text()
+    assert told in shown
+
+
+def test_means_over_some_of_the_measured_nodes_are_told(tmp_path):
+    """Nodes without validation samples, or without common samples of their classes, have none."""
+    rows = [
+        *((2, node, "accuracy", "mixed", 0.5) for node in range(4)),
+        *((2, node, "accuracy_all_classes", "mixed", 0.5) for node in range(4)),
+        *((2, node, "accuracy_validation", "mixed", 0.5) for node in range(3)),
+        *((2, node, "accuracy_personal", "mixed", 0.5) for node in (1, 2, 3)),
+        *((2, node, "malicious_accuracy", "mixed", 0.5) for node in (5, 6)),
+    ]
+    whole = [row for row in rows if row[2] not in ("accuracy_validation", "accuracy_personal")]
+    assert "warnings" not in summary.summarise(recorded(*whole), {"name": "n"})
+    found = summary.summarise(recorded(*rows), {"name": "n", "warnings": ["first"]})["warnings"]
+    assert found == [
+        "first",
+        "accuracy_validation, accuracy_personal, best_on_validation: means over 3 of 4 measured "
+        "nodes: the others have no such sample (for validation, or a common one of their classes)",
+    ]
 
 
 def test_a_broken_summary_is_named(tmp_path):

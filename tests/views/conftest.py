@@ -77,6 +77,8 @@ def write_run(
             "t_sent_s": sent, "t_done_s": done, "src": src, "dst": dst, "kind": words(kind),
             "bits": [8_000_000] * len(sent), "outcome": words(outcome),
             "age_s": pa.array(age, pa.float64()), "bits_transmitted": [8_000_000] * len(sent),
+            "attempts": [1] * len(sent), "packets_lost": [0] * len(sent), "round": [0] * len(sent),
+            "snr_db": pa.array([None] * len(sent), pa.float64()),
         })  # fmt: skip
         used = [k for k, one in enumerate(age) if one is not None]
         table(folder, "uses", {

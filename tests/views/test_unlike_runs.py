@@ -15,6 +15,7 @@ from netsim.recording.unlike_runs import made_unlike
 from netsim.scenario.kinds import kinds_of
 from netsim.scenario.source_files import source_files
 from netsim.views.compare import table
+from netsim.views.gathering import fork_comparison
 from netsim.views.render.page import run_page
 from tests.views.conftest import write_run
 
@@ -101,6 +102,8 @@ def test_terminal_page_and_python_say_what_differs(tmp_path, way):
     assert f"{said[0].upper()}{said[1:]}." in notices
     assert said in repr(netsim.open(one).compare(netsim.open(two)))
     assert said in netsim.open(tmp_path).warnings
+    fork = fork_comparison.write(fork_comparison.Pair(one, two, 2.0), {}, {}, 3)
+    assert told.format(a=one, b=two) in fork.note
 
 
 def test_equal_contents_under_other_names_are_no_difference(tmp_path):

@@ -7,6 +7,8 @@ import pytest
 import netsim
 from netsim.recording.unmoved import unmoved_in
 
+pytestmark = pytest.mark.filterwarnings("ignore::netsim.RunWarning")
+
 VALUES = {"training.x": [1, 2], "radio.y": [{"kind": "a"}, {"kind": "b"}], "algorithm.m.z": [3, 4]}
 POINTS = {
     f"p{n}": dict(zip(VALUES, values, strict=True))

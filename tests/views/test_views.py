@@ -13,6 +13,7 @@ from netsim.views import Ask, Cells, Columns, OnPage, Panel, Quantity, Shown
 from netsim.views.render import terminal
 from netsim.views.render.figure import marks as figure_marks
 from netsim.views.render.figure import style as plot_style
+from netsim.views.render.figure.sheets import SCREEN, paper
 from netsim.views.render.page import html
 from netsim.views.render.page import marks as page_marks
 
@@ -100,7 +101,7 @@ def test_tables_for_a_terminal_are_in_the_units_of_their_titles():
 
 def test_cells_of_words_have_their_own_shape():
     sides = Quantity("row", "Row"), Quantity("column", "Column")
-    mark = Cells(*sides, Quantity("mean", "Mean"), 0, ticks=(("a", "b"), ("x", "y", "z")))
+    mark = Cells(*sides, Quantity("mean", "Mean"), 0, "none", ticks=(("a", "b"), ("x", "y", "z")))
     table = {name: np.asarray(cells) for name, cells in
              {"row": [0, 1], "column": [2, 0], "mean": [0.5, 1.0]}.items()}  # fmt: skip
     page = page_marks.section(Shown([Panel(mark, table)]), "title")
@@ -110,3 +111,41 @@ def test_cells_of_words_have_their_own_shape():
         (axes, _) = figure_marks.drawn(Shown([Panel(mark, table)])).figure.axes
         labels = [text.get_text() for text in axes.get_xticklabels()]
     assert labels == ["x", "y", "z"]
+
+
+@pytest.mark.parametrize(
+    ("second", "bars"),
+    [
+        ((Quantity("a", "Mean"), 1.0), [("Mean", 1.0)]),
+        ((Quantity("a", "Mean"), 3.0), [("Mean", 1.0), ("Mean", 3.0)]),
+        ((Quantity("a", "Mean", "%"), 1.0), [("Mean", 1.0), ("Mean [%]", 1.0)]),
+        ((Quantity("a", "Mean"), None), [("Mean", 1.0), ("Mean", 7.0)]),
+    ],
+)
+def test_heat_maps_share_a_colour_bar_only_if_their_colours_mean_the_same(second, bars):
+    """A bar of one would tell wrong numbers of another."""
+    sides = Quantity("row", "Row"), Quantity("column", "Column")
+    table = {name: np.asarray([value]) for name, value in (("row", 0), ("column", 0), ("a", 7.0))}
+    panels = [
+        Panel(Cells(*sides, value, 1, "", top=top), table)
+        for value, top in ((Quantity("a", "Mean"), 1.0), second)
+    ]
+    with plot_style.style():
+        axes = figure_marks.drawn(Shown(panels)).figure.axes[2:]
+    assert [(one.get_ylabel(), one.get_ylim()[1]) for one in axes] == bars
+
+
+@pytest.mark.parametrize("sheet", [SCREEN, paper(3.5)])
+@pytest.mark.parametrize(("rows", "note"), [([0, 0, 1, 1], "It."), ([0, 0], "It.; grey: none")])
+def test_a_figure_says_the_meaning_of_grey_cells_where_there_are_any(rows, note, sheet):
+    sides = Quantity("row", "Row"), Quantity("column", "Column")
+    mark = Cells(*sides, Quantity("mean", "Mean"), 2, "none")
+    table = {
+        "row": np.asarray(rows),
+        "column": np.asarray([0, 1, 0, 1][: len(rows)]),
+        "mean": np.ones(len(rows)),
+    }
+    with plot_style.style(sheet):
+        figure = figure_marks.drawn(Shown([Panel(mark, table)], "It."), sheet=sheet).figure
+    (legend,) = figure.legends
+    assert legend.get_title().get_text() == note

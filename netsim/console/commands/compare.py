@@ -22,9 +22,10 @@ def command(
     """Compare finished runs side by side; a sweep by means over its seeds."""
     with terminal.reported(debug):
         from netsim.campaign import sweep_results
-        from netsim.errors import ScenarioError
+        from netsim.errors import ScenarioError, one_line
         from netsim.recording.csv_files import write_csv
-        from netsim.recording.summary import run_folders
+        from netsim.recording.run_warnings import warnings_of
+        from netsim.recording.summary import left_out, run_folders
         from netsim.recording.whole_files import require_place
         from netsim.views import differences
         from netsim.views.compare import table
@@ -54,5 +55,10 @@ def command(
         for path in runs:
             if sweep_results.is_sweep(path):
                 raise ScenarioError(f"{path}: is the folder of a sweep; compare it by itself")
-        folders = [folder for path in runs for folder in run_folders(path)]
-        terminal.out().print(WrappedTable(table(folders, csv, target)))
+        folders = {path: run_folders(path) for path in runs}
+        every = [folder for of_path in folders.values() for folder in of_path]
+        terminal.out().print(WrappedTable(table(every, csv, target)))
+        for path, of_path in folders.items():
+            about = f"{one_line(path)}: " if len(folders) > 1 else ""
+            for line in [*left_out(path), *(f"{about}{told}" for told in warnings_of(of_path))]:
+                terminal.err().print(line)

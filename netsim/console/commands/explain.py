@@ -27,6 +27,7 @@ def command(
     """Name the limits of a run, and the nodes that starved, in words and numbers."""
     with terminal.reported(debug):
         from netsim.recording.reader import begun_folders
+        from netsim.recording.summary import left_out
         from netsim.views import explain
         from netsim.views.render.terminal import say
 
@@ -35,3 +36,5 @@ def command(
             if number:
                 console.print()
             say(explain.gather(folder, node), console, queries)
+        for line in left_out(run, only_to_come=True):
+            terminal.err().print(line)

@@ -1,6 +1,6 @@
 """The command `netsim export`: a run's network, and what happened on it, for other programs."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -31,8 +31,9 @@ def command(
         typer.Option(metavar="PATH", help="File or folder to write \\[NAME and an ending]."),
     ] = None,
     step: Annotated[
-        float, typer.Option(metavar="SECONDS", help="Time between samples, where there are any.")
-    ] = 1.0,
+        float | None,
+        typer.Option(metavar="SECONDS", help="Time between samples, where there are any \\[1]."),
+    ] = None,
     components: Components = None,
     data: DataDir = None,
     debug: Debug = False,
@@ -49,7 +50,7 @@ def export(
     run: Path,
     wanted: tuple[str | None, str | None],
     out: Path | None,
-    step_s: float,
+    step_s: float | None,
     components: Sequence[Path],
     data: Path | None,
 ) -> tuple[Path, list[str]]:
@@ -65,7 +66,7 @@ def export(
     out : Path or None
         The file or folder; None: the scenario's name and an ending, in the working folder.
     step_s : float
-        Time between samples [s].
+        Time between samples [s]; None: 1 s.
     components : sequence of Path
         Folders of components of the user's own.
     data : Path or None
@@ -102,10 +103,11 @@ def export(
         raise ScenarioError("name a format, --as FORMAT, or a simulator, --for SIMULATOR")
     if form in views.names():
         raise ScenarioError(f"--as {form}: is a figure: netsim plot {run} --as {form}")
-    if not step_s >= 1e-9:
+    if step_s is not None and not step_s >= 1e-9:
         raise ScenarioError(f"--step {step_s:g}: must be at least 1e-9 s")
     if form is not None and formats.tells_what_happened(form):
-        return formats.write_run(_only(begun_folders(run), run), form, out), []
+        path = formats.write_run(_only(begun_folders(run), run), form, out)
+        return path, _unread(step_s, set())
     folders = run_folders(run)
     kinds = kinds_of(components)
     folder = folders[0] if simulator is None else _only(folders, run)
@@ -135,7 +137,7 @@ def export(
         name=scenario.name,
         nodes=scenario.nodes.count,
         horizon_ns=to_ns(scenario.horizon_s),
-        step_ns=to_ns(step_s),
+        step_ns=to_ns(1.0 if step_s is None else step_s),
         positions_m=positions_m,
         track=track,
         radio=scenario.radio,
@@ -148,9 +150,16 @@ def export(
         played = replays.Run(folder=folder, scenario=scenario, layout=layout)
         path, differs = replays.write(played, simulator, out)
         said = [f"{simulator} plays otherwise than the run did: {one}" for one in differs]
-        return path, [*layout.remarks, *said]
+        return path, [*layout.remarks, *said, *_unread(step_s, layout.read)]
     assert form is not None
-    return formats.write(layout, form, out), layout.remarks
+    path = formats.write(layout, form, out)
+    return path, [*layout.remarks, *_unread(step_s, layout.read)]
+
+
+def _unread(step_s: float | None, read: Container[str]) -> list[str]:
+    """A remark where somebody gave a step and nothing was sampled."""
+    is_unread = step_s is not None and "step_ns" not in read
+    return ["--step had no effect: nothing in it is sampled over time"] * is_unread
 
 
 def _only(folders: Sequence[Path], run: Path) -> Path:

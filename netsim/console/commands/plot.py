@@ -180,6 +180,7 @@ def _view(paths: Sequence[Path], named: str | None, ask: Ask) -> str:
 
 def _gathered(paths: Sequence[Path], view: str, ask: Ask) -> Shown:
     from netsim.recording.reader import RunFolder
+    from netsim.recording.summary import left_out
     from netsim.recording.unlike_runs import made_unlike
     from netsim.views import find
     from netsim.views.gathering import runs
@@ -195,7 +196,8 @@ def _gathered(paths: Sequence[Path], view: str, ask: Ask) -> Shown:
             f"name some of them, such as {one_line(_above_seed(found[0].folder))}"
         )
     labels = [one_line(run.folder) for run in found]
-    for line in made_unlike([run.folder for run in found], labels):
+    to_come = [line for path in paths for line in left_out(path, only_to_come=True)]
+    for line in [*to_come, *made_unlike([run.folder for run in found], labels)]:
         terminal.err().print(line)
     return runs.shown_of(view, found, ask)
 

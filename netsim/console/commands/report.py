@@ -28,6 +28,7 @@ def command(
         from netsim.campaign.places import places_of
         from netsim.recording import checksums
         from netsim.recording.reader import begun_folders
+        from netsim.recording.summary import left_out
         from netsim.recording.whole_files import require_place
         from netsim.views.render.page import run_page, sweep_page
 
@@ -40,7 +41,10 @@ def command(
             sweep_page.report(sweep_results.tables_of(path), target)
         else:
             folders = begun_folders(path)
-            run_page.report(folders, target, lambda run: places_of(run, components or (), data))
+            to_come = left_out(path, only_to_come=True)
+            run_page.report(
+                folders, target, lambda run: places_of(run, components or (), data), to_come
+            )
         if out is None:
             checksums.renew(path, run_page.NAME)
         terminal.out().print(f"wrote {target}")

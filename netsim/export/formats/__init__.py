@@ -60,6 +60,8 @@ class Layout:
     remarks : list of str
         Sentences on what of the run a file does not hold; formats add them as they write it, and
         `netsim export` prints them below the file's name.
+    read : set of str
+        `step_ns`, once something has been sampled.
     """
 
     name: str
@@ -74,9 +76,11 @@ class Layout:
     streams: Streams
     heights_m: tuple[float, ...] = ()
     remarks: list[str] = field(default_factory=list)
+    read: set[str] = field(default_factory=set)
 
     def samples_ns(self) -> range:
         """Times at which formats that sample do so: 0, the step, twice the step, ..."""
+        self.read.add("step_ns")
         return range(0, self.horizon_ns + 1, self.step_ns)
 
     def instants_ns(self) -> list[int]:

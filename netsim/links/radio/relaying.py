@@ -7,8 +7,9 @@ repeated by ARQ, and is lost where it is lost. A relay looks the next hop up whe
 is off, empty or out of contact breaks the way until the table is made anew.
 
 A message that is of use in part is sent on with the packets that have come so far. Its time to live
-counts from its sender on. In `messages/` it is one row, from its sender to its receiver, with the
-attempts, lost packets and bits of all its hops; each hop is a row of `hops/`.
+counts from its sender on, its patience for radios to become free (`Node.ask`) at each relay anew.
+In `messages/` it is one row, from its sender to its receiver, with the attempts, lost packets and
+bits of all its hops; each hop is a row of `hops/`.
 """
 
 from __future__ import annotations

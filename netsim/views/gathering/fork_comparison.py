@@ -5,7 +5,7 @@ change did there. Its spread is `std_nodes`, over the nodes of this one pair of 
 another seed would differ, only other seeds tell.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,8 @@ from netsim.recording.metrics import names
 from netsim.recording.run_difference import EVENTS, MEASURED, first_differences
 from netsim.recording.schema import ARRIVED
 from netsim.recording.summary import write_json
-from netsim.units import BITS_PER_MEGABYTE
+from netsim.recording.unlike_runs import made_unlike
+from netsim.units import BITS_PER_MEGABYTE, NS_PER_S
 from netsim.views import Column, Printed, Row
 from netsim.views.gathering.comparison import NodePairs, node_pairs
 
@@ -83,8 +84,8 @@ def require_equal_past(pair: Pair) -> dict[str, int]:
         raise ForkDiffersError(
             f"{pair.fork}: is not {pair.original} up to {pair.at_s:g} s: {told}. Was "
             f"{pair.original} played by another version of netsim, on another machine or device, "
-            f"or with other algorithm files? netsim verify {pair.original} tells; play it again "
-            "here and fork that"
+            f"or with other data or algorithm files? netsim verify {pair.original} tells; play it "
+            "again here and fork that"
         )
     return {table: old for table, (old, _) in rows.items()}
 
@@ -139,12 +140,13 @@ def _messages(folder: Path, at_s: float, nodes: int) -> dict[str, NDArray[np.flo
     arrived = np.isin(log["outcome"].astype(str), ARRIVED)
     late = log["outcome"].astype(str) == "deadline"
     sent, came = total(every), total(arrived)
+    delay_ns = np.rint(log["age_s"] * NS_PER_S)  # sums are exact: equal delays have equal means
     with np.errstate(invalid="ignore", divide="ignore"):
         return {
             "messages": sent,
             "delivered_share": came / sent,
             "lost_share": total(~arrived & ~late) / sent,
-            "delay_s": total(arrived, log["age_s"]) / came,
+            "delay_s": total(arrived, delay_ns) / came / NS_PER_S,
             "transmitted_megabytes": total(every, log["bits_transmitted"]) / BITS_PER_MEGABYTE,
         }
 
@@ -194,17 +196,20 @@ def write(pair: Pair, change: dict[str, Any], compared: dict[str, int], nodes: i
     nodes : int
     """
     found, rows = compare(pair, nodes)
+    unlike = made_unlike(_folders(pair), [str(folder) for folder in _folders(pair)])
     told = {
         "original": str(pair.original.resolve()),
         "at_s": pair.at_s,
         "set": change,
         "rows_equal_before": compared,
+        "unlike": unlike,
         "measures": found,
     }
     write_json(pair.fork / "fork.json", told)
     if rows:
         write_csv(pair.fork / "fork_nodes.csv", rows)
-    return _printed(found, pair.at_s)
+    printed = _printed(found, pair.at_s)
+    return replace(printed, note="\n".join([printed.note, *unlike]))
 
 
 def _printed(found: dict[str, dict[str, Any]], at_s: float) -> Printed:

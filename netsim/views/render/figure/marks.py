@@ -56,8 +56,6 @@ _MOST_NUMBERED = 40
 """Nodes of which each has its id on a map."""
 _MOST_TICKS = 12
 """Rows or columns of a heat map with words beside each."""
-_BAR = ""
-"""Entry of the image whose colour bar stands for all panels."""
 
 
 class OnPageOnlyError(ScenarioError):
@@ -93,11 +91,9 @@ def drawn(shown: Shown, heading: str = "", sheet: Sheet = SCREEN) -> Drawn:
         if sheet.width_in is not None:
             on.set_xlabel(layout.wrapped(on.get_xlabel(), figure, columns))
             on.set_ylabel(layout.wrapped_once(on.get_ylabel()))
-    if _BAR in entries:
-        label = next(p.mark.value.title for p in panels if isinstance(p.mark, Cells))
-        plot_style.colour_bar(figure, entries.pop(_BAR), axes, label)
+    _colour_bars(panels, axes, figure)
     told = shown.told([word for panel in panels if (word := _around(panel))])
-    note = _note(shown, told) if not sheet.has_heading else told * bool(entries)
+    note = _note(shown, told)
     if sheet.width_in is None:
         if entries or note:
             plot_style.legend(figure, list(entries.values()), list(entries), note)
@@ -127,8 +123,15 @@ def _around(panel: Panel) -> str:
 
 def _note(shown: Shown, told: str) -> str:
     """The meaning of marks, missing cells included."""
-    grey = [p.mark.missing for p in shown.panels if isinstance(p.mark, Cells) and p.mark.missing]
+    grey = [p.mark.missing for p in shown.panels if isinstance(p.mark, Cells) and _has_grey(p)]
     return "; ".join(filter(None, [told, *(f"grey: {word}" for word in grey[:1])]))
+
+
+def _has_grey(panel: Panel) -> bool:
+    """Whether a cell of a heat map has no number."""
+    mark = panel.mark
+    assert isinstance(mark, Cells)
+    return int(np.isfinite(panel.table[mark.value.column]).sum()) < math.prod(mark.shape)
 
 
 def _places_of(panels: Sequence[Panel]) -> dict[str, int]:
@@ -182,14 +185,25 @@ def _matrix(mark: Cells, panel: Panel, name: str) -> NDArray[np.float64]:
     return made
 
 
-def _cells(panel: Panel, on: Axes, entries: Entries, _places: Mapping[str, int]) -> None:
+def _colour_bars(panels: Sequence[Panel], axes: Sequence[Axes], figure: Figure) -> None:
+    """A colour bar beside each heat map; a single one where all have the same colours."""
+    maps = [(p.mark, on) for p, on in zip(panels, axes, strict=True) if isinstance(p.mark, Cells)]
+    scales = {(mark.value.title, mark.low, mark.top) for mark, _ in maps}
+    beside: list[Any] = [on for _, on in maps]
+    if len(scales) == 1 and next(iter(scales))[-1] is not None:
+        maps, beside = maps[:1], [beside]
+    for (mark, on), where in zip(maps, beside, strict=True):
+        plot_style.colour_bar(figure, on.images[0], where, mark.value.title)
+
+
+def _cells(panel: Panel, on: Axes, _entries: Entries, _places: Mapping[str, int]) -> None:
     mark = panel.mark
     assert isinstance(mark, Cells)
     cells = mark.value.scale * _matrix(mark, panel, mark.value.column)
     top = mark.top
     if top is None:
         top = (float(np.nanmax(cells)) if np.isfinite(cells).any() else 1.0) or 1.0
-    image = plot_style.heatmap(on, cells, mark.block, top, mark.low)
+    plot_style.heatmap(on, cells, mark.block, top, mark.low)
     for axis, words in zip((on.yaxis, on.xaxis), mark.ticks or (), strict=False):
         step = -(-len(words) // _MOST_TICKS)
         axis.set_ticks(range(0, len(words), step), [_short(word) for word in words[::step]])
@@ -211,10 +225,6 @@ def _cells(panel: Panel, on: Axes, entries: Entries, _places: Mapping[str, int])
         bars.tick_params(axis="y", which="both", length=0, labelleft=False)
         bars.grid(which="both", visible=False)
         bars.spines["left"].set_visible(False)
-    if mark.top is None:
-        plot_style.colour_bar(figure, image, on, mark.value.title)
-    else:  # all panels have the same colours
-        entries[_BAR] = image
 
 
 def _node_ticks(mark: Cells, on: Axes) -> None:

@@ -1,7 +1,7 @@
 """Content of the page of a run, or of several algorithms on one world."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -121,7 +121,9 @@ def _changes(changes: Any) -> list[str]:
     ]
 
 
-def content(folders: Sequence[Path], gathered: Callable[[Path], Entry]) -> dict[str, Any]:
+def content(
+    folders: Sequence[Path], gathered: Callable[[Path], Entry], missing: Sequence[str] = ()
+) -> dict[str, Any]:
     """Return the arguments of `html.page`, of some runs.
 
     Parameters
@@ -130,6 +132,8 @@ def content(folders: Sequence[Path], gathered: Callable[[Path], Entry]) -> dict[
         One an algorithm, of one world.
     gathered : callable
         What the page shows of each: `gather`.
+    missing : sequence of str
+        Sentences on runs that the page lacks.
     """
     entries = [gathered(folder) for folder in folders]
     heading = entries[0].heading
@@ -147,6 +151,8 @@ def content(folders: Sequence[Path], gathered: Callable[[Path], Entry]) -> dict[
         unlike = made_unlike(folders, [entry.label for entry in entries])
         notices += [one_line(f"{told[:1].upper()}{told[1:]}.") for told in unlike]
         entries.insert(0, Entry("all, compared", heading, notices, panels=_compared(runs)))
+    first = [*(f"{told}." for told in missing), *entries[0].notices]
+    entries[0] = replace(entries[0], notices=first)
     return {
         "kind": "runs",
         "title": heading if several else f"{heading} · {entries[-1].label}",
@@ -161,6 +167,7 @@ def report(
     folders: Sequence[Path],
     out: Path,
     places: Callable[[Path], Places] = lambda _: nowhere,
+    missing: Sequence[str] = (),
     is_requested: bool = True,
 ) -> None:
     """Write the page of some runs.
@@ -173,7 +180,12 @@ def report(
         The file.
     places : callable
         Of a run's folder: where its nodes that move were, see `reader.Places`.
+    missing : sequence of str
+        As of `content`.
     is_requested : bool
         As of `gather`.
     """
-    write(out, content(folders, lambda one: gather(one, places(one), is_requested=is_requested)))
+    found = content(
+        folders, lambda one: gather(one, places(one), is_requested=is_requested), missing
+    )
+    write(out, found)

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from netsim.errors import one_line
+from netsim.recording.run_warnings import warned_in
 from netsim.recording.unlike_runs import changed_in
 from netsim.recording.unmoved import unmoved_in
 from netsim.views import on_page
@@ -29,6 +30,7 @@ def content(sweep: SweepTables) -> dict[str, Any]:
     notices = [] if sweep.trials else _missing(sweep)
     folders = [one.folder for one in sweep.runs]
     told = changed_in(sweep.folder, folders) + unmoved_in(sweep.design.points, folders)
+    told += warned_in(sweep.folder, folders)
     notices += [one_line(f"{line[:1].upper()}{line[1:]}.") for line in told]
     run = {"label": name, "notices": notices, "panels": panels}
     return {"kind": "sweep", "title": f"{name} · sweep", "runs": [run]}
