@@ -398,6 +398,16 @@ def test_classes_are_those_that_are_written(tmp_path, labels, keys, said):
     assert load(tmp_path, **keys).class_names == said
 
 
+@pytest.mark.parametrize("begin", [2**53, 2**63, 10**25])
+@pytest.mark.parametrize("reader", ["all.csv", "all.jsonl"])
+def test_classes_that_floating_point_makes_one_are_refused(tmp_path, begin, reader):
+    """Readers take whole numbers beyond 64 bits, and those with a point, for such numbers."""
+    labels = [begin + i % 3 + (0.0 if begin == 2**53 else 0) for i in range(N)]
+    put(tmp_path, reader, {**base(), "label": labels})
+    with pytest.raises(DataError, match=r'target = "label": all.*begin every class with a letter'):
+        load(tmp_path, learn="classes")
+
+
 def test_whole_numbers_most_of_which_differ_are_no_classes_unless_one_says_so(tmp_path):
     columns = {"a": list(A) * 3, "label": list(range(3 * N)), "u": list(USER) * 3}
     put(tmp_path, "all.csv", columns)
