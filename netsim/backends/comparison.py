@@ -17,7 +17,8 @@ another address: some are off by a hundred times what rounding is, and none of i
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+import math
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple
 from typing import Any, NamedTuple, Protocol
@@ -38,17 +39,22 @@ from netsim.learning import optimizers
 from netsim.learning.architecture import Architecture
 from netsim.learning.divergence import Divergences
 from netsim.learning.global_draws import mask_seed, seeded
-from netsim.learning.hidden_state import changed, hidden_state
+from netsim.learning.hidden_state import changed, hidden_reals, hidden_state, overwritten
 from netsim.learning.jobs import Batches, Job, JobFailedError, Optimizer
 from netsim.learning.minibatches import Rows
 from netsim.learning.refs import Cell, Ref
 from netsim.learning.shards import Shards
+from netsim.learning.structure import StructureError
 from netsim.rng import Streams
 
 STEPS, TRIES = SAMPLE_STEPS, 3
 
 NUDGES = 3
 """Starts with other last bits from which the loop is run where the sequential backend differs."""
+
+PROBES = (1e30, -1e30, math.nan)
+"""Values that are written over real numbers which passes change, to find out whether they read
+them."""
 
 LOOKED_AT = 4
 """Samples whose outputs are compared."""
@@ -177,11 +183,14 @@ class Comparison:
                     only = self._only_amplifies if is_thorough else self._only_rounds
                     told = None if only(backend, first, plain, attempt) else told
                 if is_thorough and told is None:  # nodes must not disturb each other
-                    before = hidden_state(self._architecture.module)
+                    module = self._architecture.module
+                    before = hidden_state(module)
+                    reals = {name: t.clone() for name, t in hidden_reals(module).items()}
                     self._run(backend, attempt + 1)
                     again = self._run(backend, attempt)
-                    after = hidden_state(self._architecture.module)
+                    after = hidden_state(module)
                     self._changing = changed(before, after)
+                    self._changing += self._read(backend, attempt, again, reals)
                     told = difference(self._architecture, again, first, self.start)
             except JobFailedError as failure:
                 error = failure.__cause__
@@ -191,6 +200,23 @@ class Comparison:
             if told is None:
                 return None
         return told
+
+    def _read(
+        self, backend: Runs, attempt: int, known: Outcome, before: Mapping[str, Tensor]
+    ) -> list[str]:
+        """Names of real numbers that passes change and read: another value gives another outcome.
+
+        An attribute that is written before it is read harms nobody.
+        """
+        now = hidden_reals(self._architecture.module)
+        other = [n for n, t in now.items() if n in before and not _equal(t, before[n])]
+        for value in PROBES if other else ():
+            with overwritten([now[n] for n in other], value):
+                outcome = self._run(backend, attempt)
+            pairs = zip(outcome, known, strict=True)
+            if not all(_equal(mine, theirs) for mine, theirs in pairs):
+                return other
+        return []
 
     def _fresh(self, dtype: torch.dtype | None = None) -> Architecture:
         """A module that nothing has touched, and its layout; in other numbers than the model's."""
@@ -296,6 +322,8 @@ class Comparison:
                 self._known[attempt] = self._trained(attempt)
             except ScenarioError:
                 raise
+            except StructureError as error:
+                raise ScenarioError(f"[model] {self._architecture.name}: {error}") from error
             except Exception as error:  # whatever a pass may raise
                 if is_out_of_memory(error):
                     raise
@@ -379,6 +407,11 @@ def plain_step(
             velocities[parameter] = moved
         with torch.no_grad():
             parameter.sub_(SAMPLE_RATE * moved)
+
+
+def _equal(one: Tensor, other: Tensor) -> bool:
+    """Return whether two tensors are the same, NaN included."""
+    return one.shape == other.shape and torch.equal(one.nan_to_num(), other.nan_to_num())
 
 
 def _num_real(a: Architecture) -> int:

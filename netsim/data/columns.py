@@ -282,6 +282,13 @@ def targets(table: pa.Table, name: str, source: Source, as_numbers: bool | None 
         return _ranked(np.array(values))
     found = numbers(table, name, "target", source)
     whole = np.issubdtype(found.dtype, np.integer)
+    if as_numbers is False and not whole and np.spacing(np.abs(found).max(initial=0)) > 1:
+        raise source.wrong(
+            "target",
+            name,
+            f"holds numbers to {np.abs(found).max():g} as {one_line(kind)}, which does not tell "
+            "neighbouring whole numbers apart; begin every class with a letter",
+        )
     if as_numbers is False and not whole and found.ndim == 1 and (found % 1 == 0).all():
         found, whole = found.astype(np.int64), True  # classes that were written as 0.0, 1.0
     if as_numbers is None and whole and found.ndim == 1 and not files.schema_names(table, name):
@@ -334,7 +341,12 @@ def groups(table: pa.Table, name: str, source: Source) -> NDArray[np.int64]:
     """
     values = present(table, name, "user", source).to_pylist()
     if not all(isinstance(value, str | int) for value in values):
-        raise source.wrong("user", name, "users are texts or whole numbers, the column has others")
+        raise source.wrong(
+            "user",
+            name,
+            "users are texts or whole numbers up to 2^64, the column is of type "
+            f"{one_line(table[name].type)}; begin every user with a letter",
+        )
     is_text = any(isinstance(value, str) for value in values)
     if not is_text:
         _require_one_spelling(table, name, "user", source)

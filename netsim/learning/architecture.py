@@ -19,6 +19,7 @@ from torch import Tensor, nn
 
 from netsim.errors import ProtocolError, ScenarioError
 from netsim.learning.columns import Columns, number_of, put, ranges, take
+from netsim.learning.structure import Structure, StructureError, require_real
 from netsim.learning.whole_numbers import entries_of, read, whole_buffers, written
 
 NORMALISATION = (
@@ -130,6 +131,7 @@ class Architecture:
                 end = position + tensor.numel()
                 self._slices.append(Slice(key, position, end, tuple(tensor.shape)))
                 position = end
+        self.frozen = tuple(n for n, p in self._parameters.items() if not p.requires_grad)
         self.num_parameters = sum(p.numel() for p in self._parameters.values())
         self._bound = list(self._parameters.values()) + list(self._buffers.values())
         self._whole: list[tuple[Slice, Tensor]] = []
@@ -139,9 +141,8 @@ class Architecture:
             self._whole.append((Slice(key, position, end, tuple(others[key].shape)), others[key]))
             position = end
         self.num_values = position
-        self._constant = [
-            (n, b, b.clone(), b._version) for n, b in others.items() if n not in traits.whole
-        ]
+        constants = [(n, b) for n, b in others.items() if n not in traits.whole]
+        self._structure = Structure(self.module, constants)
         self._places = [
             _Place(m._buffers, key, b)
             for m in self.module.modules()
@@ -197,11 +198,6 @@ class Architecture:
     def slices(self) -> tuple[Slice, ...]:
         """The named tensors of real numbers in row order."""
         return tuple(self._slices)
-
-    @cached_property
-    def frozen(self) -> tuple[str, ...]:
-        """The names of the parameters that don't learn."""
-        return tuple(n for n, p in self._parameters.items() if not p.requires_grad)
 
     @cached_property
     def whole_columns(self) -> Columns:
@@ -457,6 +453,31 @@ class Architecture:
         return self.module
 
     @torch.no_grad()
+    def keep_in(self, row: Tensor) -> None:
+        """Take the data that a forward pass has given to parameters into the row that is bound.
+
+        Parameters
+        ----------
+        row : torch.Tensor
+            (num_values,), what `bind` was given.
+
+        Raises
+        ------
+        StructureError
+            If the pass has frozen or freed a parameter.
+        """
+        begin, size, frozen = row.data_ptr(), row.element_size(), self.frozen
+        for tensor, s in zip(self._parameters.values(), self._slices, strict=False):
+            if tensor.data_ptr() != begin + s.start * size and s.start < s.stop:
+                tensor.data = row[s.start : s.stop].view(s.shape).copy_(tensor)
+            if tensor.requires_grad == (s.name in frozen):
+                raise StructureError(
+                    f"a run has one module for all nodes, and a forward pass sets requires_grad of "
+                    f"{s.name}: what shall learn at some steps only, a factor of 0 or detach() "
+                    "can hold still"
+                )
+
+    @torch.no_grad()
     def collect(self, row: Tensor) -> None:
         """Write to the row that is bound what forward passes have left elsewhere.
 
@@ -469,26 +490,20 @@ class Architecture:
 
         Raises
         ------
-        RuntimeError
-            If a buffer has another shape, or one of whole numbers changed that never had.
+        StructureError
+            If a buffer has another shape, or a pass changed what all nodes have in common.
         """
         for table, key, tensor in self._places:
             now = table[key]
             if now is tensor:
                 continue
             if now is None or now.shape != tensor.shape:
-                raise RuntimeError(f"the buffer {key} of model {self.name} changes its shape")
+                raise StructureError(f"a forward pass gives the buffer {key} another shape")
             tensor.copy_(now)
             table[key] = tensor
         for s, tensor in self._whole:
             row[s.start : s.stop] = written(tensor, self.dtype)
-        for name, tensor, first, version in self._constant:
-            if tensor._version != version and not torch.equal(tensor, first):
-                tensor.copy_(first)
-                raise RuntimeError(
-                    f"the buffer {name} of model {self.name} changed, which its first passes had "
-                    "not done, so netsim keeps one for all nodes; register it as real numbers"
-                )
+        self._structure.require_same()
 
 
 def moved(module: nn.Module, device: torch.device, dtype: torch.dtype) -> nn.Module:
@@ -518,38 +533,6 @@ def moved(module: nn.Module, device: torch.device, dtype: torch.dtype) -> nn.Mod
     return module
 
 
-def require_real(where: str, module: nn.Module, dtype: torch.dtype) -> None:
-    """Refuse a module with a tensor that can't lie in a row of real numbers, and scripts.
-
-    Parameters
-    ----------
-    where : str
-        What the message begins with.
-    module : torch.nn.Module
-    dtype : torch.dtype
-        Of rows.
-
-    Raises
-    ------
-    ScenarioError
-    """
-    for name, part in module.named_modules():
-        if isinstance(part, torch.jit.ScriptModule):
-            raise ScenarioError(
-                f"{where}: {name or 'it'} is a script (TorchScript), whose tensors can't be lent "
-                "values; bring the Python module that it was made of"
-            )
-    for key, tensor in (*module.named_parameters(), *module.named_buffers()):
-        problem = _problem(tensor, dtype)
-        if isinstance(tensor, nn.Parameter) and not problem and not tensor.is_floating_point():
-            problem = (
-                f"is a parameter of {str(tensor.dtype).removeprefix('torch.')}, and parameters are "
-                "real numbers here; hold it by register_buffer"
-            )
-        if problem is not None:
-            raise ScenarioError(f"{where}: {key} {problem}")
-
-
 def build_architecture(
     name: str,
     module: nn.Module,
@@ -572,28 +555,3 @@ def build_architecture(
     """
     require_real(f"[model] {name}", module, dtype)
     return Architecture(name, module, device, dtype, num_outputs, **more)
-
-
-def _problem(tensor: Tensor, dtype: torch.dtype) -> str | None:
-    """Why a tensor can't be part of a model; None if it can."""
-    if nn.parameter.is_lazy(tensor):
-        return "has no size yet (a lazy layer); state its sizes, such as in_features"
-    if tensor.layout is not torch.strided or tensor.is_quantized:
-        return f"is {tensor.layout}, quantised or sparse; models are made of plain tensors"
-    if tensor.is_complex():
-        return (
-            f"holds complex numbers ({tensor.dtype}), and a model is a row of real ones; register "
-            "torch.view_as_real of it, and take torch.view_as_complex of that in forward"
-        )
-    if (
-        tensor.is_floating_point()
-        and torch.finfo(tensor.dtype).bits != 32
-        and tensor.dtype != dtype
-    ):
-        wanted = str(dtype).removeprefix("torch.")
-        return (
-            f'is {str(tensor.dtype).removeprefix("torch.")}, and [training] dtype = "{wanted}": '
-            "netsim computes in float32 or float64; make the model of that, by model.float() or "
-            "model.double()"
-        )
-    return None

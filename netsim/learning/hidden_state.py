@@ -6,10 +6,13 @@ module, of objects that it holds and of its class, closures, defaults, and the g
 functions name.
 """
 
+from __future__ import annotations
+
 import random
 import types
 from collections import deque
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -32,13 +35,50 @@ _FOREIGN = ("torch", "numpy", "netsim", "builtins", "typing", "logging", "thread
 def hidden_state(module: nn.Module) -> dict[str, object]:
     """Numbers, texts and places of iterators that a module's passes can reach, by name.
 
-    Tensors and arrays of real numbers are left to a comparison of outputs: an attribute that is
-    written before it is read harms nobody.
+    Tensors and arrays of real numbers are apart, in `hidden_reals`.
 
     Parameters
     ----------
     module : torch.nn.Module
     """
+    return _found_in(module).values
+
+
+def hidden_reals(module: nn.Module) -> dict[str, torch.Tensor]:
+    """Tensors and arrays of real numbers that a module's passes can reach, by name.
+
+    Those are left out that have their memory in common with its parameters or buffers.
+
+    Parameters
+    ----------
+    module : torch.nn.Module
+    """
+    own = [*module.parameters(), *module.buffers()]
+    places = {t.untyped_storage().data_ptr() for t in own}
+    found = _found_in(module).reals.items()
+    return {n: t for n, t in found if t.untyped_storage().data_ptr() not in places}
+
+
+@contextmanager
+def overwritten(tensors: Iterable[torch.Tensor], value: float) -> Iterator[None]:
+    """Write one value over tensors for a while: what reads them first shows it.
+
+    Parameters
+    ----------
+    tensors : iterable of torch.Tensor
+    value : float
+    """
+    before = [(t, t.clone()) for t in tensors]
+    try:
+        for tensor, _ in before:
+            tensor.fill_(value)
+        yield
+    finally:
+        for tensor, values in before:
+            tensor.copy_(values)
+
+
+def _found_in(module: nn.Module) -> _Found:
     found = _Found()
     for name, part in module.named_modules():
         before = f"{name}." if name else ""
@@ -50,7 +90,7 @@ def hidden_state(module: nn.Module) -> dict[str, object]:
                 for key, value in vars(kind).items():
                     if not key.startswith("__"):
                         found.look(f"{kind.__name__}.{key}", value)
-    return found.values
+    return found
 
 
 def changed(before: dict[str, object], after: dict[str, object]) -> list[str]:
@@ -74,6 +114,7 @@ class _Found:
 
     def __init__(self) -> None:
         self.values: dict[str, object] = {}
+        self.reals: dict[str, torch.Tensor] = {}
         self._seen: dict[int, Any] = {}  # kept, so that no other object gets one's place
 
     def look(self, name: str, value: Any, depth: int = _DEEP) -> None:
@@ -85,6 +126,10 @@ class _Found:
         if known or not depth or id(value) in self._seen:
             return
         self._seen[id(value)] = value
+        reals = _reals(value)
+        if reals is not None:
+            self.reals[name] = reals
+            return
         state = _state(value)
         if state is not None:
             self.values[name] = state
@@ -114,6 +159,18 @@ def _state(value: Any) -> object | None:
     elif isinstance(value, np.ndarray) and value.dtype.kind in "iub":
         return _InPlace(value, value.tobytes())
     return None
+
+
+def _reals(value: Any) -> torch.Tensor | None:
+    """Real numbers that are written in place; None if it is something else."""
+    if isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.flags.writeable:
+        return torch.from_numpy(value) if value.dtype in (np.float32, np.float64) else None
+    if not isinstance(value, torch.Tensor) or isinstance(value, nn.Parameter):
+        return None
+    if value.layout is not torch.strided or not value.is_floating_point():
+        return None
+    is_expanded = any(n > 1 and not s for n, s in zip(value.shape, value.stride(), strict=True))
+    return None if is_expanded or value.is_inference() else value.data
 
 
 def _place(value: Any) -> object | None:

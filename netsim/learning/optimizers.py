@@ -4,6 +4,7 @@ They are functions of (row, gradient, state), since the state of an optimiser is
 other: new in each job, or carried from job to job by an algorithm as a Ref.
 """
 
+import math
 from collections.abc import Sequence
 
 import torch
@@ -26,6 +27,7 @@ def step(
     rows: Sequence[Tensor],
     gradients: Sequence[Tensor | None],
     state: Tensor,
+    counts: list[float] | None = None,
 ) -> None:
     """One optimiser step, in place on rows and state.
 
@@ -40,6 +42,9 @@ def step(
         Their gradients, which are not changed; None for parameters that the step leaves alone.
     state : torch.Tensor
         (state_size(kind, n_1 + n_2 + ...),), zeros at first.
+    counts : list of float, optional
+        Of `counts` at first, changed in place; `keep_counts` puts them into the state. Absent:
+        every row has a gradient in every step.
     """
     c = constants
     if c.clip_norm is not None:
@@ -51,9 +56,60 @@ def step(
     if c.kind == "sgd":
         _sgd(c, learning_rate, rows, gradients, torch.split(state, sizes))
     else:
-        _adam(
-            c, learning_rate, rows, gradients, state[:1], torch.split(state[1:], [*sizes, *sizes])
-        )
+        moments = torch.split(state[1:], [*sizes, *sizes])
+        if counts is None:
+            counts = [float(state[0])] * len(rows)
+            state[0] += 1
+        _adam(c, learning_rate, rows, gradients, counts, moments)
+
+
+def counts(constants: Optimizer, rows: Sequence[Tensor], state: Tensor) -> list[float]:
+    """Steps that Adam has taken of each row; NaN: the state does not tell.
+
+    Parameters
+    ----------
+    constants : Optimizer
+    rows : sequence of torch.Tensor
+        As for `step`.
+    state : torch.Tensor
+        As for `step`.
+    """
+    if constants.kind == "sgd":
+        return []
+    begun = float(state[0])
+    if not begun:
+        return [0.0] * len(rows)
+    firsts = torch.split(state[1:], [r.numel() for r in rows] * 2)[: len(rows)]
+    return [
+        math.nan if bool(f.isnan().any() & r.isfinite().all()) else begun
+        for f, r in zip(firsts, rows, strict=True)
+    ]
+
+
+def keep_counts(
+    constants: Optimizer, rows: Sequence[Tensor], state: Tensor, counts: Sequence[float]
+) -> None:
+    """Put Adam's counts of steps into a state.
+
+    A state has one count. PyTorch has one a row, and leaves out steps without a gradient of that
+    row: moments of rows with another count than the state's become NaN.
+
+    Parameters
+    ----------
+    constants : Optimizer
+    rows : sequence of torch.Tensor
+        As for `step`.
+    state : torch.Tensor
+        As for `step`, changed in place.
+    counts : sequence of float
+    """
+    if constants.kind == "sgd":
+        return
+    state[0] = most = max((c for c in counts if not math.isnan(c)), default=0.0)
+    moments = torch.split(state[1:], [r.numel() for r in rows] * 2)
+    for k, count in enumerate(counts):
+        if count != most:
+            moments[k].fill_(math.nan)
 
 
 def _clipped(gradients: Sequence[Tensor | None], largest: float) -> list[Tensor | None]:
@@ -84,16 +140,22 @@ def _adam(
     learning_rate: float,
     rows: Sequence[Tensor],
     gradients: Sequence[Tensor | None],
-    steps: Tensor,
+    counts: list[float],
     moments: Sequence[Tensor],
 ) -> None:
-    count = float(steps.add_(1))
     half = len(rows)
-    for row, gradient, first, second in zip(
-        rows, gradients, moments[:half], moments[half:], strict=True
-    ):
+    for k, (row, gradient) in enumerate(zip(rows, gradients, strict=True)):
         if gradient is None:
             continue
+        first, second = moments[k], moments[half + k]
+        counts[k] += 1
+        count = counts[k]
+        if math.isnan(count):
+            raise RuntimeError(
+                "the optimiser's state that goes on here has one count of Adam's steps, and this "
+                "model has no gradient of some parameters in some steps; begin each training with "
+                "a new state, or take SGD"
+            )
         first.lerp_(gradient, 1 - c.beta1)
         second.mul_(c.beta2).addcmul_(gradient, gradient, value=1 - c.beta2)
         corrected = torch.sqrt(second).div_((1 - c.beta2**count) ** 0.5).add_(ADAM_EPSILON)

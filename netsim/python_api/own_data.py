@@ -13,12 +13,19 @@ from pydantic import Field, create_model
 from torch.utils.data import Dataset, IterableDataset, TensorDataset
 
 from netsim.data.columns import LARGEST, in_float32
+from netsim.data.inspection import ColumnUse
 from netsim.data.sets import DataSet, Outline, Samples
 from netsim.data.split import hold_out
 from netsim.errors import DataError, one_line
 from netsim.registry import Index
 
 _MOST_CLASSES = 1 << 20
+_READ_AGAIN = 64
+"""Items of a data set that are read twice."""
+_COARSE = 0.01
+"""Rounding, as a share of what a column spans, that is worth a word."""
+_TOLD = 3
+"""So many columns are named."""
 
 
 class Rows(NamedTuple):
@@ -59,6 +66,7 @@ class OwnData(DataSet):
     sha256: ClassVar[str]
     train_rows: ClassVar[Rows]
     test_rows: ClassVar[Rows | None]
+    remarks: ClassVar[list[str]]
 
     def outline(self) -> Outline:
         """Describe the data set without reading it."""
@@ -97,6 +105,7 @@ class OwnData(DataSet):
             groups=users,
             input_limit=int(x.max()) + 1 if x.dtype == np.int64 and x.min() >= 0 else None,
             sha256=type(self).sha256,
+            columns=ColumnUse(remarks=self.remarks) if self.remarks else None,
         )
 
 
@@ -120,11 +129,13 @@ def data_kind(data: Any, name: str) -> type[OwnData]:
     """
     apart = isinstance(data, list | tuple) and len(data) == 2 and all(map(_is_set, data))
     parts = list(data) if apart else [data]
-    found = _numbered([_rows(part, name) for part in parts], name)
+    read = [_rows(part, name) for part in parts]
+    found = _numbered(read, name)
     kind: Any = (Literal[name], name)
     made: type[OwnData] = create_model(name, __base__=OwnData, kind=kind)
     made.train_rows, made.test_rows = found[0], found[1] if apart else None
     made.sha256 = _digest(found)
+    made.remarks = list(dict.fromkeys(text for *_, told in read for text in told))
     if apart:
         for what, one, other in (
             ("inputs", found[0].x, found[1].x),
@@ -155,8 +166,10 @@ def _is_set(part: Any) -> bool:
     return isinstance(part, Dataset) or (isinstance(part, list | tuple) and len(part) in (2, 3))
 
 
-def _rows(part: Any, name: str) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]:
-    """Inputs, targets and users of one part."""
+def _rows(
+    part: Any, name: str
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None, list[str]]:
+    """Inputs, targets and users of one part, and remarks."""
     where = f'[data] kind = "{name}"'
     if isinstance(part, TensorDataset):
         part = part.tensors
@@ -183,9 +196,27 @@ def _rows(part: Any, name: str) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any
         row = int(np.argmax(np.char.strip(users) == ""))
         raise DataError(f"{where}: the user of sample {row} is empty; leave out such samples")
     is_whole = x.dtype.kind in "biu" and x.dtype != np.uint8
+    told = [*_rounding("inputs", x), *(_rounding("targets", y) if y.dtype.kind == "f" else ())]
     # A copy: what becomes of the caller's arrays changes no scenario.
     inputs = np.array(x, dtype=np.int64 if is_whole else np.float32, order="C")
-    return inputs, y.astype(np.int64 if y.dtype.kind in "biu" else np.float64), users
+    return inputs, y.astype(np.int64 if y.dtype.kind in "biu" else np.float64), users, told
+
+
+def _rounding(what: str, values: NDArray[Any]) -> list[str]:
+    """Remarks on columns whose offset takes the digits of their differences in float32."""
+    flat = values.reshape(len(values), -1)
+    if flat.dtype.kind != "f" or flat.dtype.itemsize < 4:
+        return []
+    low, high = flat.min(axis=0).astype(np.float64), flat.max(axis=0).astype(np.float64)
+    steps = np.spacing(np.maximum(np.abs(low), np.abs(high)).astype(np.float32))
+    coarse = np.flatnonzero((high > low) & (0.5 * steps > _COARSE * (high - low)))
+    found = [
+        f"{what}[:, {k}] span {high[k] - low[k]:,.6g} and are rounded to steps of {steps[k]:,.6g} "
+        "(float32): subtract what all of them have in common"
+        for k in coarse[:_TOLD]
+    ]
+    more = len(coarse) - _TOLD
+    return [*found, f"{more:,} more columns of {what} are rounded so"] if more > 0 else found
 
 
 def _items(data: Any, where: str) -> list[Any]:
@@ -201,6 +232,7 @@ def _items(data: Any, where: str) -> list[Any]:
             f"{where}: its items are {type(items[0]).__name__}; an item must be (x, y), or "
             "(x, y, user)"
         )
+    _require_same_again(data, items, where)
     columns = list(zip(*items, strict=False))
     for what, column in zip(("x", "y"), columns, strict=False):
         shapes = sorted({_array(value).shape for value in column})
@@ -212,15 +244,30 @@ def _items(data: Any, where: str) -> list[Any]:
     return [np.stack([_array(value) for value in column]) for column in columns]
 
 
+def _require_same_again(data: Any, items: Sequence[Any], where: str) -> None:
+    """Refuse a data set that draws: its items are read once, and would stay as they came."""
+    for i in range(0, len(items), -(-len(items) // _READ_AGAIN)):
+        first, again = items[i], cast(Any, data)[i]
+        for one, other in zip(first, again, strict=True):
+            a, b = _array(one), _array(other)
+            if a.shape != b.shape or not np.array_equal(a, b, equal_nan=a.dtype.kind == "f"):
+                raise DataError(
+                    f"{where}: item {i} is another one each time it is read; items are read once, "
+                    "for training and tests, so what a transform draws would stay as it came. Take "
+                    "random transforms out, and augment minibatches in a loss, as "
+                    "netsim.api.augmented_cross_entropy does"
+                )
+
+
 def _numbered(parts: list[Any], name: str) -> list[Rows]:
     """Parts whose users have numbers, the same in training and test samples."""
-    given = [users for _, _, users in parts if users is not None]
+    given = [users for _, _, users, _ in parts if users is not None]
     if not given:
-        return [Rows(x, y, None) for x, y, _ in parts]
+        return [Rows(x, y, None) for x, y, _, _ in parts]
     if len(given) < len(parts):
         raise DataError(f'[data] kind = "{name}": say users of test samples, too, or of none')
     known = np.unique(np.concatenate(given))
-    return [Rows(x, y, np.searchsorted(known, users).astype(np.int64)) for x, y, users in parts]
+    return [Rows(x, y, np.searchsorted(known, users).astype(np.int64)) for x, y, users, _ in parts]
 
 
 def _array(value: Any) -> NDArray[Any]:

@@ -13,10 +13,10 @@ from netsim.learning.architecture import (
     Architecture,
     Traits,
     build_architecture,
-    require_real,
 )
 from netsim.learning.global_draws import ALONE, seeded
 from netsim.learning.model_probe import probe
+from netsim.learning.structure import require_real
 from netsim.learning.tasks import Examples
 from netsim.learning.whole_numbers import whole_buffers
 from netsim.models import ModelKind

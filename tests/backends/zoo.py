@@ -312,6 +312,37 @@ class MovedInItsPasses(Two):
         return super().middle(h) + self.slow(h)
 
 
+@animal()
+class SetsData(Two):
+    """It clips weights, and a layer follows another one, by new data of parameters."""
+
+    def odd(self):
+        self.slow = nn.Linear(8, 8).requires_grad_(False)
+        self.register_buffer("count", torch.zeros(()))
+
+    def middle(self, h):
+        if self.training:
+            self.count += 1
+            self.slow.weight.data = 0.9 * self.slow.weight.data + 0.1 * self.b.weight.data
+            if self.count > 2:
+                self.b.weight.data = self.b.weight.data.clamp(-0.2, 0.2)
+        return super().middle(h) + self.slow(h)
+
+
+@animal()
+class ExpertsInTurn(Two):
+    """Layers without a gradient in every other step."""
+
+    def odd(self):
+        self.d = nn.Linear(8, 8)
+        self.register_buffer("count", torch.zeros(()))
+
+    def middle(self, h):
+        if self.training:
+            self.count += 1
+        return torch.tanh(self.b(h) if int(self.count) % 2 else self.d(h))
+
+
 @animal(refused="frozen")
 class AllFrozen(Two):
     def odd(self):
@@ -1075,6 +1106,80 @@ class CountsInAnObject(Two):
     def middle(self, h):
         self.box.passes += 1
         return super().middle(h) * (2 if self.box.passes > 60 else 1)
+
+
+@animal(refused="changes tau")
+class AnnealsInATensor(Two):
+    """Each pass changes it by less than rounding may in two steps."""
+
+    def odd(self):
+        self.tau = torch.tensor(1.0)
+
+    def middle(self, h):
+        if self.training:
+            self.tau = self.tau * 0.9999
+        return self.b(h) * self.tau
+
+
+@animal(refused="changes t,")
+class CountsInATensor(Two):
+    def odd(self):
+        self.t = torch.zeros(())
+
+    def middle(self, h):
+        self.t += 1
+        return super().middle(h) * (2 if self.t > 60 else 1)
+
+
+@animal(refused=r"changes box\.t,")
+class CountsInAnArray(Two):
+    def odd(self):
+        self.box = _Box()
+        self.box.t = np.zeros(1)
+
+    def middle(self, h):
+        self.box.t[0] += 1
+        return super().middle(h) * (2 if self.box.t[0] > 60 else 1)
+
+
+@animal()
+class AddsUpInATensor(Two):
+    """Something to look at, which no pass reads."""
+
+    def odd(self):
+        self.norms = torch.zeros(())
+
+    def middle(self, h):
+        self.norms += h.detach().norm().cpu().float()
+        return super().middle(h)
+
+
+@animal(refused="in place of b.weight")
+class ReplacesAParameter(Two):
+    def middle(self, h):
+        if self.training:
+            self.b.weight = nn.Parameter(self.b.weight.detach().clamp(-0.2, 0.2))
+        return super().middle(h)
+
+
+@animal(refused="adds mean")
+class RegistersInAPass(Two):
+    def middle(self, h):
+        if not hasattr(self, "mean"):
+            self.register_buffer("mean", torch.zeros_like(h[0]))
+        self.mean = 0.9 * self.mean + 0.1 * h.detach().mean(0)
+        return super().middle(h - self.mean)
+
+
+@animal(refused="another shape")
+class Grows(Two):
+    def odd(self):
+        self.register_buffer("queue", torch.zeros(1, 8))
+
+    def middle(self, h):
+        if self.training:
+            self.queue = torch.cat([self.queue, h.detach().mean(0, keepdim=True)])
+        return super().middle(h) + self.queue.sum(0)
 
 
 @animal(refused="can't be copied")

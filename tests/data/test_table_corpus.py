@@ -5,7 +5,9 @@ no cell becomes a class and no row is lost without a word.
 """
 
 import gzip
+import itertools
 import json
+import random
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import torch
 
 from netsim.data.sets import Samples
 from netsim.data.sets.table import TableFiles
@@ -398,6 +401,16 @@ def test_classes_are_those_that_are_written(tmp_path, labels, keys, said):
     assert load(tmp_path, **keys).class_names == said
 
 
+@pytest.mark.parametrize("begin", [2**53, 2**63, 10**25])
+@pytest.mark.parametrize("reader", ["all.csv", "all.jsonl"])
+def test_classes_that_floating_point_makes_one_are_refused(tmp_path, begin, reader):
+    """Readers take whole numbers beyond 64 bits, and those with a point, for such numbers."""
+    labels = [begin + i % 3 + (0.0 if begin == 2**53 else 0) for i in range(N)]
+    put(tmp_path, reader, {**base(), "label": labels})
+    with pytest.raises(DataError, match=r'target = "label": all.*begin every class with a letter'):
+        load(tmp_path, learn="classes")
+
+
 def test_whole_numbers_most_of_which_differ_are_no_classes_unless_one_says_so(tmp_path):
     columns = {"a": list(A) * 3, "label": list(range(3 * N)), "u": list(USER) * 3}
     put(tmp_path, "all.csv", columns)
@@ -467,3 +480,40 @@ def test_arrays_that_are_damaged_are_refused(damage):
     given, said = ARRAYS[damage]
     with pytest.raises(DataError, match=said):
         data_kind(given, "own")
+
+
+class Drawn(torch.utils.data.Dataset):
+    """Images as torchvision gives them, flipped at random."""
+
+    def __init__(self, draw):
+        self.draw = draw
+
+    def __len__(self):
+        return N
+
+    def __getitem__(self, i):
+        x = torch.tensor(X[i], dtype=torch.float32)
+        return (x.flip(0) if self.draw() < 0.5 else x), int(B[i])
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: float(torch.rand(())),
+        random.random,
+        np.random.default_rng(0).random,
+        itertools.cycle([0.0] * 6 + [1.0]).__next__,
+    ],
+)
+def test_items_that_differ_from_one_read_to_the_next_are_refused(draw):
+    with pytest.raises(DataError, match=r"is another one each time .* augment minibatches in a l"):
+        data_kind(Drawn(draw), "drawn")
+    data_kind(Drawn(lambda: 1.0), "drawn")
+
+
+@pytest.mark.parametrize(("offset", "told"), [(0.0, 0), (1e4, 0), (1e9, 2)])
+def test_digits_that_rounding_takes_from_arrays_are_remarked(offset, told):
+    for x, y in ((np.stack([A, A], 1) + offset, B), (X, np.stack([A, A], 1) + offset)):
+        columns = data_kind((x, y), "arrays")().read(None).columns
+        found = [] if columns is None else columns.told()
+        assert [" are rounded to steps of 64 " in text for text in found] == [True] * told

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
+from weakref import WeakSet
 
 import numpy as np
 import torch
@@ -35,6 +36,13 @@ from netsim.rng import Streams
 
 SAMPLES_AT_ONCE = 64
 """Gradients of so many samples are computed together: each is as long as the model."""
+
+
+_TRIED = 4
+"""Samples by which a model is looked at."""
+
+_SINGLE: WeakSet[Architecture] = WeakSet()
+"""Models whose outputs for a sample have been found to be that sample's alone."""
 
 
 class PrivateTrain(NamedTuple):
@@ -93,6 +101,9 @@ def _run_one(job: Job[PrivateTrain], plain: Plain) -> Sequence[Tensor]:
     rate = work.optimizer.learning_rate if work.learning_rate is None else work.learning_rate
     rows = shards.rows[work.batches.shard].train
     share = min(1.0, shards.batch_size / len(rows))
+    _require_single(
+        architecture, row, shards.x[torch.from_numpy(rows[:_TRIED]).to(shards.x.device)]
+    )
     gradients = _gradients(architecture, work.loss or default_loss, given, shards)
     for step in range(work.batches.steps):
         key = work.batches.key(step)
@@ -108,6 +119,45 @@ def _run_one(job: Job[PrivateTrain], plain: Plain) -> Sequence[Tensor]:
         put(row, columns, trained)
     plain.divergences.note([job], trained.sum().reshape(1))
     return [row, state]
+
+
+@torch.no_grad()
+def _require_single(architecture: Architecture, row: Tensor, x: Tensor) -> None:
+    """Refuse a model whose loss is not the mean of its samples' own losses.
+
+    Batch normalisation is refused before; this finds what a model computes itself.
+
+    Parameters
+    ----------
+    architecture : Architecture
+    row : torch.Tensor
+        (num_values,)
+    x : torch.Tensor
+        (n, ...) samples.
+
+    Raises
+    ------
+    RuntimeError
+    """
+    if architecture in _SINGLE:
+        return
+    told, model = None, architecture.bind(row.clone(), training=True)
+    before = {name: b.clone() for name, b in model.named_buffers()}
+    together = model(x)
+    apart = torch.cat([model(one) for one in x.split(1)])
+    after = dict(model.named_buffers())
+    changed = [name for name, b in before.items() if not torch.equal(after[name], b)]
+    near = torch.finfo(together.dtype).eps ** 0.5 * float(together.abs().max())
+    if changed:
+        told = f"a pass changes its buffer {changed[0]}"
+    elif not torch.allclose(together, apart, rtol=0.0, atol=near, equal_nan=True):
+        told = "its output for a sample depends on the others of its minibatch"
+    if told is not None:
+        raise RuntimeError(
+            f"private training takes gradients of single samples, and of model {architecture.name} "
+            f"{told}"
+        )
+    _SINGLE.add(architecture)
 
 
 def taken(streams: Streams, key: BatchKey, count: int, share: float) -> np.ndarray:

@@ -107,12 +107,14 @@ def _run_one(job: Job[Train], plain: Plain) -> Sequence[Tensor]:
     size = optimizers.state_size(work.optimizer.kind, sum(r.numel() for r in rows))
     state = plain.scratch(size, row)
     _ = state.copy_(rest[-1]) if work.has_state else state.zero_()
+    counts = optimizers.counts(work.optimizer, rows, state)
     loss_of = work.loss or default_loss
     keys = list(work.batches.keys())
     batches = plain.batches(keys, uniforms_of(work.loss))
     for key, batch in zip(keys, batches, strict=True):
         with plain.masks(is_random, key):
             loss = loss_of(model, batch, learned, *given)
+        architecture.keep_in(row)
         found = torch.autograd.grad(loss, trained, allow_unused=True)
         # As PyTorch's optimisers have it, a step of the task's loss leaves alone what this does not
         # depend on. A loss of the algorithm's may well leave out what decays or has an anchor.
@@ -125,7 +127,7 @@ def _run_one(job: Job[Train], plain: Plain) -> Sequence[Tensor]:
             gradient = gradients[k]
             assert gradient is not None
             gradients[k] = gradient.add(rows[k] - anchor, alpha=work.anchor_strength)
-        optimizers.step(work.optimizer, work.rate, rows, gradients, state)
+        optimizers.step(work.optimizer, work.rate, rows, gradients, state, counts)
     if work.loss is not None:
         require_unchanged(work.loss, held_fixed, before)
     architecture.collect(row)
@@ -134,6 +136,8 @@ def _run_one(job: Job[Train], plain: Plain) -> Sequence[Tensor]:
     after = row[: architecture.num_parameters].sum()
     plain.note(job, after.reshape(1))
     is_wanted = job.output_refs[-1]() is not None
+    if is_wanted:
+        optimizers.keep_counts(work.optimizer, rows, state, counts)
     return [row, *(v.detach() for v in learned.values()), state.clone() if is_wanted else state]
 
 
