@@ -106,7 +106,7 @@ class Downloads:
     # -- what peers get ---------------------------------------------------------------------------
 
     def offer(self, theta: Ref) -> None:
-        """Peers may download this model from now on."""
+        """Offer this model to peers from now on."""
         self._offered = theta
 
     def _on_fetch(self, request: Received[Fetch]) -> Generator[Any, Any, Ended]:
