@@ -59,7 +59,8 @@ class Params(dpsgd.Params):
     Attributes
     ----------
     momentum
-        beta, what is kept of the last direction. Source: Esfandiari et al. 2021, Algorithm 1.
+        beta, share of the last direction that a step keeps. Source: Esfandiari et al. 2021,
+        Algorithm 1.
     nesterov
         Whether a step is by g~ + beta m, as in the code.
     margin

@@ -30,8 +30,7 @@ class DownloadParams(Table):
         Longest wait for an answer before a request is repeated. Absent: four times what the request
         and a model of each peer asked take on a quiet network, at least 1 s.
     tries
-        Number of times that a request is sent, and a model that was lost on its way fetched, in
-        all.
+        Greatest number of times that a request is sent, or a lost model is fetched.
     poll_s
         Time after which peers that are not ready are asked again; it doubles each time.
     """

@@ -32,7 +32,7 @@ class RoundParams(PlainTraining, AbsenceParams):
     Attributes
     ----------
     weights
-        Weight of a node in a mean: its training samples ("sizes"), or as much as any other
+        Weight of a node in a mean: its number of training samples ("sizes"), or the same for all
         ("equal").
     """
 

@@ -65,6 +65,11 @@ def test_only_numbers_have_a_unit_and_a_rate_has_that_of_a_rate():
     assert odd == []
 
 
+def test_a_source_is_only_a_source():
+    keys = [key for group in with_keys().values() for entry in group() for key in entry.keys]
+    assert [k.name for k in keys if "Absent:" in k.about.source] == []
+
+
 def test_every_key_without_a_value_says_what_its_absence_means(described):
     silent = [
         f"{table}.{key}"
