@@ -46,8 +46,8 @@ class Params(api.RoundParams):
     Attributes
     ----------
     alpha
-        a_i, weight of the own model in the mixture; where it starts, if `adaptive`. Source: Deng et
-        al. 2020, Algorithm 1; 0.5 is a reading.
+        a_i, weight of the own model in the mixture; its initial value if `adaptive`. Source: Deng
+        et al. 2020, Algorithm 1; 0.5 is a reading.
     adaptive
         Whether a_i is learned, once when a round begins.
     alpha_learning_rate

@@ -70,8 +70,8 @@ class Params(api.PlainTraining, api.AbsenceParams):
         length: a split needs sqrt((1 - a) / 2) above it, a the largest cosine across the parts.
         Absent: not tested, as in pFedGraph's code. Source: Sattler et al. 2021, Algorithm 1.
     weights
-        Weight of a member in the means of its cluster: as much as any other, as in pFedGraph's
-        code, or its training samples ("sizes"). Source: Sattler et al. 2021, Algorithm 1.
+        Weight of a member in the means of its cluster: the same for all, as in pFedGraph's code, or
+        its number of training samples ("sizes"). Source: Sattler et al. 2021, Algorithm 1.
     linkage
         Clustering of updates: by complete linkage, as the code does, or by "single" linkage, which
         finds the paper's bipartition.

@@ -59,7 +59,7 @@ class Params(dpsgd.Params):
     Attributes
     ----------
     momentum
-        beta, what is kept of the last direction. Source: Esfandiari et al. 2021, Algorithm 1.
+        beta, kept share of the last direction. Source: Esfandiari et al. 2021, Algorithm 1.
     nesterov
         Whether a step is by g~ + beta m, as in the code.
     margin

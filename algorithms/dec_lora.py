@@ -44,7 +44,7 @@ class Params(GossipParams):
     rank
         r, rank of the factors. Source: Hu et al. 2022.
     alpha
-        alpha, what the product of the factors is scaled by, over r. Source: Hu et al. 2022.
+        alpha: the product of the factors is scaled by alpha / r. Source: Hu et al. 2022.
     """
 
     rank: api.Count = 4

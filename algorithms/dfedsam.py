@@ -46,8 +46,8 @@ class Params(GossipParams):
         rho, distance from the model at which the gradient is taken. Source: Shi et al. 2023; 0.01
         there for CIFAR-10.
     gossip_steps
-        Q, how often models are mixed in a round. Source: Shi et al. 2023, multiple gossip steps; 1
-        is DFedSAM, 4 its default with MGS.
+        Q, number of mixtures in a round. Source: Shi et al. 2023, multiple gossip steps; 1 is
+        DFedSAM, 4 its default with MGS.
     """
 
     rho: api.Positive = 0.01

@@ -57,8 +57,8 @@ class Params(api.DownloadParams, api.SubscriptionParams):
     Attributes
     ----------
     budget
-        B_c, how many collaborators a node has at most; a list has one number a node. Absent: any
-        number. Source: Kharrat et al. 2024, Eq. (3).
+        B_c, greatest number of collaborators of a node; a list has one number for each node.
+        Absent: any number. Source: Kharrat et al. 2024, Eq. (3).
     budget_counts_self
         Whether the budget counts the node itself (Algorithms 2 and 3), or not (Eq. (3)).
     initial_epochs
@@ -83,9 +83,9 @@ class Params(api.DownloadParams, api.SubscriptionParams):
     decay_every
         Rounds from one fall of the learning rate to the next.
     latecomers
-        Treatment of neighbours that could not be had when the candidates were chosen (off, out of
-        reach, lost on the way): they are asked again before each choice and are candidates as far
-        as the budget goes ("join"), or never ("out").
+        Treatment of neighbours whose models were missing when the candidates were chosen (off, out
+        of reach, lost): the node asks them again before each choice and takes them as candidates if
+        the budget has room ("join"), or never ("out").
     """
 
     budget: api.Count | tuple[api.Count, ...] | None = None

@@ -33,8 +33,8 @@ class Params(OneStep, api.PlainTraining, api.StalenessParams):
     Attributes
     ----------
     receivers
-        s, number of receivers of a model. Source: De Vos et al. 2023, EL-Local. Absent: the
-        logarithm of the number of nodes to the base 2, rounded up, as the paper advises.
+        s, number of receivers of a model. Absent: the logarithm of the number of nodes to the base
+        2, rounded up, as the paper advises. Source: De Vos et al. 2023, EL-Local.
     max_age_s
         Greatest age of a message that counts. Absent: three mean intervals of the schedule; under
         `rounds` any counts.

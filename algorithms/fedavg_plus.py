@@ -34,7 +34,7 @@ class Params(fedavg.Params):
     switch_s
         Virtual time from which on steps are Reptile's and training is gentler.
     epsilon
-        Step of Reptile: how far w goes towards the mean. Source: Jiang et al. 2019, Section 3.
+        Step of Reptile: share of the way from w to the mean. Source: Jiang et al. 2019, Section 3.
     fine_tune_learning_rate
         Learning rate of local steps from `switch_s` on.
     """

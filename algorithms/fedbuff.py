@@ -38,7 +38,7 @@ class Params(WorkerParams):
     Attributes
     ----------
     buffer
-        K, how many updates are applied at once. Source: Nguyen et al. 2022; 10 there.
+        K, number of updates that are applied at once. Source: Nguyen et al. 2022; 10 there.
     server_learning_rate
         eta_g, factor of the mean of the updates. Source: Nguyen et al. 2022, Algorithm 1.
     """

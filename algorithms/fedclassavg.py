@@ -45,7 +45,7 @@ class Params(api.LocalTraining, api.AbsenceParams):
     Attributes
     ----------
     weights
-        Weight of a node in the mean of heads: its training samples, or as much as any other
+        Weight of a node in the mean of heads: its number of training samples, or the same for all
         ("equal", as in MAPL).
     rho
         Weight of the distance between a node's head and the mean. Source: Jang et al. 2022, the

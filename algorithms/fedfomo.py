@@ -54,9 +54,9 @@ class Params(api.PlainTraining, api.AbsenceParams, api.SamplingParams):
     downloads
         M, models that a node asks for in a round. Absent: all.
     epsilon
-        Probability that one of them is of a random peer, in the first round.
+        Probability, in the first round, with which a download is that of a random peer.
     epsilon_decay
-        Factor by which that probability falls each round.
+        Amount by which that probability falls each round, down to 0.
     norm
         Norm of a change of the model; the paper has L2, the code L1. Source: Zhang et al. 2021, Eq.
         (4).

@@ -28,7 +28,7 @@ class Params(RoundParams):
     Attributes
     ----------
     weights
-        Weight of a node in the mean of heads: as much as any other, or its training samples
+        Weight of a node in the mean of heads: the same for all, or its number of training samples
         ("sizes").
     """
 

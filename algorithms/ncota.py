@@ -2,9 +2,10 @@
 
 Source: Michelusi, "Decentralized Federated Learning via Non-Coherent Over-the-Air Consensus", IEEE
 ICC 2023 (arXiv:2210.15806), and "Non-Coherent Over-the-Air Decentralized Gradient Descent", IEEE
-Trans. Signal Process. 2024 (arXiv:2211.10777). What was read of them are the abstracts: energies
-over a codebook, half-duplex frames without coordination, average channel gains as mixing weights,
-decreasing steps. The formulas below follow from these; the choices marked * are assumed, not read.
+Trans. Signal Process. 2024 (arXiv:2211.10777), by their abstracts alone: energies over a codebook,
+half-duplex frames without coordination, average channel gains as mixing weights, decreasing steps.
+
+The formulas below follow from the abstracts; the choices marked * are assumptions.
 
 Symbols: w_i a node's model (`w`), D its parameters, r the radius of the ball W that holds all
 models (`params.radius`), z_m a codeword, p_im its share of the energy, S_ij mean SNRs, S_ref the
@@ -59,9 +60,9 @@ class Params(api.PlainTraining):
     reference_snr_db
         Mean SNR of a link whose weight is 1.
     consensus
-        gamma_0, first step of consensus: times the sum of a node's weights at most 1.
+        gamma_0, first step of consensus; its product with the sum of a node's weights is at most 1.
     decay
-        delta, by how much steps shrink: gamma_k = gamma_0 (1 + delta k)^(-3/4).
+        delta, rate at which steps shrink: gamma_k = gamma_0 (1 + delta k)^(-3/4).
     wait_s
         Time for which a frame waits for those who send in it, from the first on.
     """

@@ -37,9 +37,9 @@ class Params(api.PlainTraining, api.StalenessParams):
     sampled
         n, number of models that a node compares. Source: Onoszko et al. 2021.
     kept
-        m, how many of them are kept. Source: Onoszko et al. 2021.
+        m, number of them that are kept. Source: Onoszko et al. 2021.
     selection_rounds
-        Rounds of the first stage, counted at each node.
+        Rounds of the first stage, counted by each node.
     max_age_s
         Greatest age of a message that counts. Absent: three mean intervals of the schedule; under
         `rounds` any counts.

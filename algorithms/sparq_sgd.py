@@ -39,14 +39,14 @@ class Params(api.PlainTraining, api.StalenessParams):
     Attributes
     ----------
     threshold
-        c, change of a model from which on a node sends it: squared distance over the squared
-        learning rate. Source: Singh et al. 2019, Algorithm 1, line 7.
+        c, change of a model above which a node sends it: squared distance over the squared learning
+        rate. Source: Singh et al. 2019, Algorithm 1, line 7.
     growth
         Power of the number of local steps with which c_t grows; 0: it does not.
     gamma
-        gamma, how strongly neighbours are mixed. Source: Singh et al. 2019, Algorithm 1, line 14.
+        gamma, strength of mixing. Source: Singh et al. 2019, Algorithm 1, line 14.
     compression
-        C, how changes are compressed. Example: `{ kind = "top_k", fraction = 0.1 }`
+        C, compressor of changes. Example: `{ kind = "top_k", fraction = 0.1 }`
     rate
         eta_t, course of the learning rate over time. Example: `{ kind = "cosine", over = 500 }`
     timeout_s

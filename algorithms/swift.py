@@ -48,8 +48,8 @@ class Params(OneStep, GossipParams):
     Attributes
     ----------
     absent
-        Receiver of the weight of a neighbour of which nothing new came: to its last model, or to
-        the node's own ("self").
+        Receiver of the weight of a neighbour that sent nothing new: its last model, or the node's
+        own model ("self").
     exchange_every
         s + 1: a node exchanges in every so many of its iterations. Source: Bornstein et al. 2023,
         the communication set C_s.

@@ -183,9 +183,13 @@ from netsim.traces.arrays import saved_arrays
 
 if TYPE_CHECKING:
     Compression = Compressor
+    """Type of a key of `Params` that takes a compressor, such as `{ kind = "top_k" }`."""
     LearningRate = Rate
+    """Type of a key of `Params` that takes a learning rate, such as `{ kind = "step", ... }`."""
     Policy = PolicyKind
+    """Type of a key of `Params` that takes a policy, such as `{ kind = "greedy", ... }`."""
     StalenessKind = Staleness
+    """Type of a key of `Params` that takes weights by staleness, as `StalenessParams` does."""
 else:
     Compression = choice("netsim.protocols.compression")
     LearningRate = choice("netsim.protocols.learning_rates")

@@ -58,7 +58,7 @@ The parameter `absent` of a method decides what happens if a peer's message is l
 other peers share its weight (`renormalise`), the node itself gets it (`self`), or the method uses
 the peer's last message again (`last`), unless that is older than `max_age_s`
 ([Absence, lateness and age](asynchrony.md)). In the lists of parameters, `-` stands for an absent
-value, whose meaning [the keys of algorithms](scenario/algorithms.md) give, and `{...}` for a table
+value (the page [Algorithms](scenario/algorithms.md) says what that means) and `{...}` for a table
 with a `kind`; a parameter without `=` has no default.
 
 [All methods, one setting](methods_table.md) compares them on one small task, in rounds and over

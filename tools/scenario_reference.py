@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from methods import field, whole
 from scenario_examples import EXAMPLES
 
 from netsim.console.commands import list as listing
@@ -189,9 +190,9 @@ def _explained(component: type[Component]) -> list[str]:
 
 
 def _source(text: str) -> str:
-    """The paragraph of a header that begins with `Source:`; empty: it has none."""
-    found = re.search(r"^(Source: .*?)(?:\n\n|\Z)", text, re.M | re.S)
-    return " ".join(found[1].split()) if found else ""
+    """The field `Source` of a method's header, as docs/methods.md has it; empty: it has none."""
+    source = whole(field(text, "Source"))
+    return f"Source: {source}" if source else ""
 
 
 def _table(keys: Iterable[Key]) -> list[str]:

@@ -2,11 +2,10 @@
 
 Source: Ye et al. (pFedGraph, ICML 2023), Section 5, and their code.
 
-As there, a malicious node trains from whatever it was answered. Where that is a mean of models
-which malicious nodes sent (pFedGraph isolates them, so they are left with each other), its next
--theta has its sign turned twice and is near an honest model: once a round's training moves theta
-little, the graph takes every other message of such nodes back in. With `runs_algorithm = false`
-they never start from such an answer.
+As in that code, a malicious node trains from the answer that it gets. pFedGraph isolates malicious
+nodes, so this answer is a mean of their own -theta; trained and flipped again, it is near an honest
+model. Once the training of a round moves theta little, the graph therefore accepts every other
+message of such nodes. With `runs_algorithm = false` they do not start from answers.
 """
 
 from typing import Literal

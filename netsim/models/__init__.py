@@ -1,7 +1,9 @@
 """Models; one a file, its name is its `kind` in a scenario."""
 
 from abc import abstractmethod
+from typing import Any
 
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from netsim.errors import ScenarioError
@@ -55,6 +57,35 @@ class ModelKind(Component):
         ScenarioError
             If the model can't take such inputs.
         """
+
+    def require_inputs(self, x: NDArray[Any], num_outputs: int) -> None:
+        """Raise ScenarioError if the data has inputs for which the model has no entry.
+
+        Parameters
+        ----------
+        x : (n, *input_shape) array
+            All inputs of the data set.
+        num_outputs : int
+        """
+
+
+def require_below(x: NDArray[Any], limit: int, model: str, key: str, of: str) -> None:
+    """Raise ScenarioError unless numbers are below a limit that a key of a model states.
+
+    Parameters
+    ----------
+    x : array
+    limit : int
+        Value of the key.
+    model, key : str
+    of : str
+        Such as "users".
+    """
+    if x.size and not (x.min() >= 0 and x.max() < limit):
+        raise ScenarioError(
+            f'[model] kind = "{model}": {key} = {limit}, and the data has {of} from {x.min():g} to '
+            f"{x.max():g}; set {key} = {int(x.max()) + 1}"
+        )
 
 
 def convolved(input_shape: tuple[int, ...], model: str, channels: int) -> int:

@@ -8,13 +8,14 @@ linear layer of the elementwise product of both vectors, and the loss is their c
 the squared error of a rating.
 """
 
-from typing import Literal
+from typing import Any, Literal
 
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from netsim.errors import ScenarioError
-from netsim.models import ModelKind, Network
+from netsim.models import ModelKind, Network, require_below
 from netsim.registry import Count
 
 
@@ -24,9 +25,9 @@ class MatrixFactorization(ModelKind):
     Parameters
     ----------
     users : int
-        Number of users; what is no number of one counts as the nearest.
+        Number of users; inputs that name another one are refused.
     items : int
-        Number of items; what is no number of one counts as the nearest.
+        Number of items; inputs that name another one are refused.
     width : int
         Number of entries of a user's or an item's vector.
     """
@@ -44,6 +45,12 @@ class MatrixFactorization(ModelKind):
                 f"data has inputs of shape {input_shape}"
             )
         return Network(Product(self), nn.Linear(self.width, num_classes))
+
+    def require_inputs(self, x: NDArray[Any], num_outputs: int) -> None:
+        """Refuse users and items that have no vector; see the base class."""
+        pairs = x.reshape(len(x), -1)
+        require_below(pairs[:, 0], self.users, self.kind, "users", "users")
+        require_below(pairs[:, 1], self.items, self.kind, "items", "items")
 
 
 class Product(nn.Module):

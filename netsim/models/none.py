@@ -1,4 +1,4 @@
-"""No model: for methods whose learning is code of their own."""
+"""No model, for methods with code of their own for learning."""
 
 import math
 from typing import Literal
@@ -9,7 +9,7 @@ from netsim.models import ModelKind, Network
 
 
 class NoModel(ModelKind):
-    """A single layer that nobody trains; a model has to be there.
+    """A single layer that nobody trains.
 
     The default where every method brings its own learning (`@netsim.api.algorithm(learns=False)`).
     """

@@ -7,14 +7,15 @@ Departures: words start as torch.nn.Embedding has them, scaled to the deviation 
 U(-0.1, 0.1).
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import torch
+from numpy.typing import NDArray
 from pydantic import Field
 from torch import Tensor, nn
 
 from netsim.errors import ScenarioError
-from netsim.models import ModelKind, Network
+from netsim.models import ModelKind, Network, require_below
 from netsim.registry import Count
 
 _DEVIATION = 0.1 / 3**0.5
@@ -26,8 +27,7 @@ class TextCnn(ModelKind):
     Parameters
     ----------
     vocabulary : int
-        Number of words; inputs are their numbers, and what is no word's number counts as the
-        nearest one.
+        Number of words; inputs are numbers of words, and other numbers are refused.
     width : int
         Number of entries that stand for a word.
     filters : int
@@ -52,6 +52,10 @@ class TextCnn(ModelKind):
             )
         features = WordFilters(self, length)
         return Network(features, nn.Linear(self.filters * len(self.kernels), num_classes))
+
+    def require_inputs(self, x: NDArray[Any], num_outputs: int) -> None:
+        """Refuse words that have no vector; see the base class."""
+        require_below(x, self.vocabulary, self.kind, "vocabulary", "words")
 
 
 class WordFilters(nn.Module):

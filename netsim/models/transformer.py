@@ -9,13 +9,14 @@ Departures: no dropout; the head's weights are its own, not those of the tokens.
 """
 
 import math
-from typing import Literal
+from typing import Any, Literal
 
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from netsim.errors import ScenarioError
-from netsim.models import ModelKind, Network
+from netsim.models import ModelKind, Network, require_below
 from netsim.registry import Count, Index
 
 
@@ -59,6 +60,10 @@ class Transformer(ModelKind):
             )
         features = Decoder(self, input_shape[0], self.vocabulary or num_classes)
         return Network(features, nn.Linear(self.width, num_classes))
+
+    def require_inputs(self, x: NDArray[Any], num_outputs: int) -> None:
+        """Refuse tokens that have no vector; see the base class."""
+        require_below(x, self.vocabulary or num_outputs, self.kind, "vocabulary", "tokens")
 
 
 class Decoder(nn.Module):

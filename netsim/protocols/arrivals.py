@@ -33,9 +33,8 @@ class Arrivals:
     Attributes
     ----------
     lost : list of (int, Message)
-        Part that has not been delivered since the last look, as far as the link tells a sender:
-        receiver and message. Whoever sends something that must not get lost takes it back from
-        here.
+        Receiver and message of those that were not delivered since the last look, as far as the
+        link tells a sender. A method that must not lose a value takes it back from here.
 
     Examples
     --------
@@ -64,7 +63,7 @@ class Arrivals:
         self.lost: list[tuple[int, Message]] = []
 
     def exchange(self, messages: Mapping[int, Message], phase: int = 0) -> Process:
-        """Send, and give what has come; run it by `yield from`.
+        """Send messages, and return those that have arrived; run it by `yield from`.
 
         Under `rounds` all nodes meet here: a node has what the others sent it in this round, and
         what came too late for an earlier one. Under other schedules no time passes.
@@ -72,7 +71,7 @@ class Arrivals:
         Parameters
         ----------
         messages : mapping of int to Message
-            By receiver; none for all others.
+            Messages by receiver; other nodes get none.
         phase : int
             Tells exchanges of one round apart.
 
@@ -95,7 +94,7 @@ class Arrivals:
         return self._fresh(came + (yield from self._waiting()))
 
     def take(self) -> Process:
-        """Give what has come, and send nothing; run it by `yield from`.
+        """Return messages that have arrived, and send nothing; run it by `yield from`.
 
         Returns
         -------

@@ -68,9 +68,10 @@ class Augmentation(Table):
 
 
 def two_views(batch: Batch, how: Augmentation) -> Tensor:
-    """First views, then second ones: (2n, C, H, W). What is no image is its own view, twice.
+    """Two views of each image, (2n, C, H, W), all first ones before the second.
 
-    For a loss declared `@loss(uniforms=2 * VIEW_DRAWS)`; its labels are `batch.y.repeat(2)`.
+    Samples that are no images are repeated. For a loss declared `@loss(uniforms=2 * VIEW_DRAWS)`;
+    its labels are `batch.y.repeat(2)`.
     """
     if batch.x.dim() != 4:
         return torch.cat([batch.x, batch.x])

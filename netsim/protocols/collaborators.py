@@ -51,7 +51,7 @@ class UpdatesToMix:
     updates : tuple of Message
         One each; an absent peer's is the node's own under `absent = "self"`.
     learns : tuple of bool
-        Whether it is its own: the weight of an absent peer learns nothing in this round.
+        Whether the weight of each one learns in this round; that of an absent peer does not.
     """
 
     ids: tuple[int, ...]

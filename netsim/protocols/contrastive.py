@@ -61,8 +61,8 @@ def prototype_loss(z: Tensor, labels: Tensor, prototypes: Tensor) -> Tensor:
 def uniformity_loss(prototypes: Tensor, temperature: float) -> Tensor:
     """L_unif = mean_c sum_{c' != c} e^{P_c.P_c'/tau}.
 
-    Each pair's exponent is formed without the diagonal, which is far larger than what it would be
-    taken from: for prototypes of norm 3 at tau = 0.1 it is e^90, over float32's range.
+    The sum leaves the diagonal out before it takes exponentials: for prototypes of norm 3 at tau =
+    0.1 a term of the diagonal is e^90, which float32 cannot hold.
 
     Parameters
     ----------

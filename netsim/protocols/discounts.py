@@ -48,7 +48,7 @@ class StalenessParams(Table):
 def discounted(
     node: Node, params: Any, values: Sequence[Ref], weights: Weights, own: int | None = 0
 ) -> Weights:
-    """The weights of a mixture, those of messages multiplied by what their age leaves of them.
+    """Weights of a mixture, those of messages multiplied by the factor of their age.
 
     Parameters
     ----------

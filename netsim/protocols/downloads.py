@@ -30,8 +30,7 @@ class DownloadParams(Table):
         Longest wait for an answer before a request is repeated. Absent: four times what the request
         and a model of each peer asked take on a quiet network, at least 1 s.
     tries
-        Number of times that a request is sent, and a model that was lost on its way fetched, in
-        all.
+        Greatest number of times that a request is sent, or a lost model is fetched.
     poll_s
         Time after which peers that are not ready are asked again; it doubles each time.
     """
@@ -106,7 +105,7 @@ class Downloads:
     # -- what peers get ---------------------------------------------------------------------------
 
     def offer(self, theta: Ref) -> None:
-        """Peers may download this model from now on."""
+        """Offer this model to peers from now on."""
         self._offered = theta
 
     def _on_fetch(self, request: Received[Fetch]) -> Generator[Any, Any, Ended]:

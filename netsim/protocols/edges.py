@@ -28,7 +28,8 @@ class Edges:
     ----------
     node : Node
     payload : Inbox
-        Values that go over active edges; its `last` shows whether a peer knows what it was told.
+        Values that go over active edges; its `last` shows whether a peer has received the node's
+        wish.
     params : AbsenceParams
 
     Examples
@@ -56,9 +57,10 @@ class Edges:
         return [j for j in self._node.neighbours if j not in last or last[j].msg.active]
 
     def settle(self, active: Mapping[int, bool]) -> Generator[Any, Any, None]:
-        """Tell peers whose edge to this node has changed, or who seem not to know; hear theirs.
+        """Tell peers of changed edges to this node, and hear of theirs.
 
-        Run it by `yield from`, once a round. `active` says of each peer whether it is to send.
+        A peer that seems not to know is told again. Run it by `yield from`, once a round. `active`
+        says of each peer whether it is to send.
         """
         news = {}
         for j, wanted in active.items():

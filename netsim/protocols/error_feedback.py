@@ -15,7 +15,7 @@ from netsim.protocols.compression import Compressor
 
 
 class ErrorFeedback:
-    """The memory of one stream of values, sent one after another.
+    """Memory of compression errors for a stream of values that are sent one after another.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ class ErrorFeedback:
     Attributes
     ----------
     memory : Ref or None
-        m_t: what has been left out so far; None before the first value.
+        m_t, the sum of what compression has left out so far; None before the first value.
 
     Notes
     -----

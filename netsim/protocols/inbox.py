@@ -133,6 +133,6 @@ class Inbox:
 
 
 def drop_late(node: Node, kind: type[Message]) -> Process:
-    """Process: receive late messages of a kind and drop them, for their round is over, too."""
+    """Process: receive and drop late messages of a kind, because their round is over."""
     while True:
         yield node.receive(kind, timeout_s=None)

@@ -39,11 +39,13 @@ def personal_processes(
     params : AbsenceParams
         Handed on to `answers`; what an absent node means.
     participant : Participant
-        Trains and adopts; a server's is not asked.
+        Trains and adopts at clients and peers; a server does not use it.
     answers : callable
         Makes the values of the nodes `whose` from all messages, their own among these.
-    sent, answer : type of Message
-        Message of a participant for `answers`.
+    sent : type of Message
+        Type of what a participant sends, which `answers` reads.
+    answer : type of Message
+        Type of what `answers` makes, which participants adopt.
 
     Returns
     -------
@@ -135,7 +137,7 @@ def own_means(
 
 
 def missing_part(node: Node, params: AbsenceParams, heard: int) -> float:
-    """The part of the other nodes that is missing, if its weight stays with the own model.
+    """Share of the other nodes that is missing, if its weight stays with the own model.
 
     Parameters
     ----------

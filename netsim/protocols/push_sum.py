@@ -66,7 +66,7 @@ class Pushed(Message):
 
 
 class PushSum:
-    """One node's value and weight.
+    """Value and push-sum weight of a node.
 
     Parameters
     ----------
@@ -102,12 +102,12 @@ class PushSum:
         self.z, self.w = z, 1.0
 
     def learning_rate(self) -> float:
-        """Eta / w: a step of x by eta times a gradient moves z by so much."""
+        """Eta / w, the learning rate for z: a step of x by eta times a gradient moves z by that."""
         scale = min(1.0 / self.w, self._params.largest_step)
         return self._node.learning_rate * scale
 
     def push(self) -> Process:
-        """Push shares to this round's receivers, and add what has come; run it by `yield from`."""
+        """Push shares to this round's receivers, and add arrived ones; run it by `yield from`."""
         node = self._node
         receivers = self._receivers()
         share = self.w / (1 + len(receivers))
@@ -116,7 +116,7 @@ class PushSum:
         node.record("push_sum_weight", self.w)
 
     def pull(self) -> Process:
-        """Add what has come meanwhile; run it by `yield from`, before the node's step."""
+        """Add shares that have arrived; run it by `yield from`, before the node's step."""
         came = yield from self._arrivals.take()
         if came or self._arrivals.lost:
             self._add(self.w, came)

@@ -27,12 +27,12 @@ from netsim.registry import Table
 
 
 class RoundParams(PlainTraining, AbsenceParams):
-    """Local training, absent peers, and whose models count how much.
+    """Local training, absent peers, and the weights of nodes in a mean.
 
     Attributes
     ----------
     weights
-        Weight of a node in a mean: its training samples ("sizes"), or as much as any other
+        Weight of a node in a mean: its number of training samples ("sizes"), or the same for all
         ("equal").
     """
 
@@ -131,11 +131,13 @@ def round_processes(
     params : AbsenceParams
         Handed on to `combine`; `weighted_mean` also reads `weights` (`RoundParams`).
     participant : Participant
-        Trains and adopts; a server's is not asked.
+        Trains and adopts at clients and peers; a server does not use it.
     combine : callable, optional
         Makes the common value of all messages; None: `weighted_mean`.
-    sent, common : type of Message
-        Message of a participant for `combine`.
+    sent : type of Message
+        Type of what a participant sends, which `combine` reads.
+    common : type of Message
+        Type of what `combine` makes, which participants adopt.
     sampling : Sampling, optional
         Nodes that train in a round; None: everybody.
 

@@ -42,7 +42,7 @@ class SlotParams(Table):
 class StarParams(AbsenceParams, SlotParams):
     """Parameters of the exchange itself.
 
-    A peer is absent that was in reach but did not answer.
+    A peer is absent if it was in reach but did not answer.
 
     Attributes
     ----------

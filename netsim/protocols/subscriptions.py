@@ -83,7 +83,7 @@ class Subscriptions:
         return Subscribed()
 
     def to(self, publishers: Sequence[int]) -> None:
-        """Want models from these peers, no more and no less; `confirm` tells them."""
+        """Choose the peers whose models this node wants; `confirm` tells them."""
         new = [j for j in publishers if j not in self.publishers]
         self._unconfirmed = [j for j in self._unconfirmed if j in publishers] + new
         self.publishers = publishers

@@ -61,7 +61,7 @@ _SECTION = re.compile(r"\n\n(?:Attributes|Parameters|Notes)\n---+\n")
 _OF_KEYS = re.compile(r"\n\n(?:Attributes|Parameters)\n---+\n((?:.+\n?)+)")
 _ENTRY = re.compile(r"^(\w+(?:, \w+)*)(?: : .*)?\n((?: +.*\n?)+)", re.M)
 _DETAIL = re.compile(r"(.*?)(?: Source: (.*?))?(?: Example: `(.*)`\.?)?")
-_UNIT = re.compile(r" \[([A-Za-z0-9/^]+)\]")
+_UNIT = re.compile(r" \[([A-Za-z][A-Za-z0-9/^]*)\](?=[.,;:]|$)")
 
 
 def in_short(key: str, description: str) -> str:
@@ -137,4 +137,4 @@ def _description(key: str, body: str) -> Description:
     text, source, example = detail.groups(default="") if detail else ("", "", "")
     stated = _UNIT.search(text)
     unit = unit_of(key) or (stated[1] if stated else "")
-    return Description(text.replace(f" [{unit}]", ""), unit, source, example)
+    return Description(_UNIT.sub("", text, count=1), unit, source, example)

@@ -145,7 +145,7 @@ class Run(Table):
         Folder on a disk for the models if memory cannot hold them; each machine of the run needs
         it. Empty: models stay in memory. Example: `"/scratch"`
     spill_above_gb
-        With `spill_dir`, memory for models [GB] above which each process returns it to the
+        With `spill_dir`, memory for models above which each process returns it to the
         operating system; a single call may take more for a while.
     tf32
         Whether a GPU may round the factors of its products to ten bits: faster, and precise enough

@@ -14,11 +14,11 @@ class Rounds(Schedule):
     Attributes
     ----------
     interval_s
-        Least virtual time of a round, so that over an ideal network `horizon_s / interval_s` rounds
-        are played, if nodes' own work in a round takes no longer; a run in which it does says so.
-        Where a round would begin at the horizon, nodes wake once more, to mix what came: messages
-        and steps that they begin then are counted, though they end after the run (16 times local
-        training in 150 s of rounds of 10 s).
+        Least virtual time of a round: an ideal network plays `horizon_s / interval_s` rounds if the
+        nodes' work in a round takes no longer; otherwise the run warns. If a round would begin at
+        the horizon, nodes wake once more, to mix what has arrived. Messages and steps that they
+        begin then are counted, although they end after the run: 150 s of rounds of 10 s have local
+        training 16 times.
     deadline_s
         Longest time of a round: it then ends without the nodes that are not done. Absent: it waits
         for all.

@@ -1,4 +1,4 @@
-"""A scale-free graph: those who have many neighbours get more."""
+"""A scale-free graph: new nodes prefer neighbours that have many links."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""Two random halves; everybody may talk to some of the other half: L2C's bipartite graph."""
+"""L2C's bipartite graph: links between two random halves of the nodes."""
 
 from typing import Literal
 

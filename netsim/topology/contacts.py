@@ -1,4 +1,4 @@
-"""Contacts from a trace: everybody may talk to those who are near at that moment."""
+"""Contacts from a trace: nodes are linked while they are in contact."""
 
 from typing import Annotated, Literal, Self
 

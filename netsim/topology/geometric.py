@@ -1,4 +1,4 @@
-"""Everybody may talk to those who are near: a random geometric graph over the nodes' places."""
+"""A random geometric graph: nodes whose places are near each other are linked."""
 
 from typing import ClassVar, Literal
 
@@ -17,8 +17,8 @@ class Geometric(Topology):
     Parameters
     ----------
     radius_m : float, optional
-        Distance within which nodes are linked. Absent: the radio's range, beyond which hardly
-        anything is ever delivered.
+        Distance within which nodes are linked. Absent: the range of the radio, beyond which almost
+        nothing is delivered.
     wrap_m : float, optional
         Side of a square whose opposite edges touch (a torus), for distances without borders;
         positions are taken modulo it. Absent: the plane has no edges. Source: Penrose, Random

@@ -10,7 +10,7 @@ from netsim.topology import Site, Topology
 class Hub(Topology):
     """The star graph of graph theory: one hub, whose leaves have no other neighbour.
 
-    (`star` is an exchange schedule here, in which one node a time wakes.)
+    (`star` is an exchange schedule here, in which one node at a time wakes.)
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A grid without borders: its first row and column touch the last."""
+"""A grid without borders: its first row and column are next to the last."""
 
 from typing import Literal
 

@@ -95,7 +95,7 @@ def read_fcd(
     most : int
         How many vehicles and persons to keep, by order of appearance; others are left aside.
     start_s : float or None
-        Time of the file that becomes 0; what is before is left aside. None: its first time step.
+        Time of the file that becomes 0; earlier time steps are not used. None: its first time step.
     geo : bool or None
         Whether places are longitude and latitude, which become metres around their middle; None: as
         the file says.

@@ -95,8 +95,12 @@ def _probed(where: str, module: torch.nn.Module, examples: Examples) -> Traits:
         On the CPU. Tensors of the device `meta` would do, but the first of them takes two seconds.
     examples : Examples
     """
-    given = torch.from_numpy(examples.x[np.arange(2) % len(examples.x)])
-    is_whole = not given.is_floating_point()
+    is_whole = not np.issubdtype(examples.x.dtype, np.floating)
+    rows = np.arange(2) % len(examples.x)
+    if is_whole:  # the least and the greatest number are those that a model may have no entry for
+        ends = examples.x.argmin(), examples.x.argmax()
+        rows = np.array([np.unravel_index(end, examples.x.shape)[0] for end in ends])
+    given = torch.from_numpy(examples.x[rows])
     if is_whole and not any(isinstance(m, torch.nn.Embedding) for m in module.modules()):
         raise ScenarioError(
             f"{where}: takes no whole numbers, which the inputs are; take a model that begins with "
@@ -198,6 +202,7 @@ def initial_models(
         where, module = _named(kind), made(which)
         name = type(kind).__name__
         require_real(where, module, dtype)
+        kind.require_inputs(examples.x, examples.num_outputs)
         traits = _probed(where, module, examples)._replace(
             look_seed=streams.key("look", which) & 0x7FFFFFFFFFFFFFFF
         )

@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 import torch
 from torch.func import functional_call, stack_module_state, vmap
@@ -47,6 +48,16 @@ def test_parameter_counts_are_exact(model, shape, classes, parameters):
 
 def test_the_base_of_lenet_is_what_fedrep_sends():
     assert size(LeNet().build(CIFAR, 10).features) == 61_156
+
+
+@pytest.mark.parametrize("kind", sorted(family("netsim.models")))
+def test_a_model_with_entries_by_number_refuses_numbers_without_one(kind):
+    model = family("netsim.models")[kind]()
+    with torch.device("meta"):
+        network = model.build((100,) if kind in TOKEN_MODELS else MNIST, 7)
+    if any(isinstance(module, torch.nn.Embedding) for module in network.modules()):
+        with pytest.raises(ScenarioError, match=rf'kind = "{kind}": .* to 1e\+06; set'):
+            model.require_inputs(np.array([[0, 10**6]]), 7)
 
 
 @pytest.mark.thinned(8)

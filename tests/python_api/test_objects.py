@@ -196,6 +196,23 @@ class Embedded(nn.Module):
         return self.head(self.features(x))
 
 
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        ({"kind": "text_cnn", "vocabulary": 59, "kernels": [2]}, "vocabulary = 59.*; set .* = 60"),
+        ({"kind": "matrix_factorization", "users": 57}, "users = 57, .* 0 to 57; set users = 58"),
+        ({"kind": "matrix_factorization", "items": 9}, "items = 9, .* 1 to 58; set items = 59"),
+        ({"kind": "transformer", "vocabulary": 40}, "vocabulary = 40, .* tokens .*; set .* = 60"),
+        (Embedded, "its forward pass fails on 2 samples .* index out of range"),
+    ],
+)
+def test_inputs_for_which_a_model_has_no_entry_are_refused(small, model, said):
+    """The last of twenty samples has the greatest number."""
+    tokens = (np.arange(60).reshape(20, 3), np.arange(20) % 2)
+    with pytest.raises(netsim.ScenarioError, match=said):
+        world.build(small.replace(data=tokens, data__partition=None, model=model).tables)
+
+
 class Letters(Dataset):
     """Items of a user each: whose they are comes third."""
 

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 import pytest
 
+from netsim.console.commands.list import with_keys
 from netsim.registry import Component, Positive, Table
 from netsim.scenario import json_schema
 from netsim.scenario.descriptions import Description, descriptions, in_short, summary
@@ -49,6 +50,25 @@ def test_every_key_whose_name_has_a_unit_names_it(described):
         if unit_of(key) and f"Unit: {unit_of(key)}." not in its["description"]
     ]
     assert without == []
+
+
+def test_only_numbers_have_a_unit_and_a_rate_has_that_of_a_rate():
+    keys = [key for group in with_keys().values() for entry in group() for key in entry.keys]
+    odd = [
+        f"{key.name} [{key.about.unit}]"
+        for key in keys
+        if key.about.unit
+        and (
+            not re.search(r"number|\d", key.values)
+            or ("_per_" in f"_{key.name}" and "/" not in key.about.unit)
+        )
+    ]
+    assert odd == []
+
+
+def test_a_source_is_only_a_source():
+    keys = [key for group in with_keys().values() for entry in group() for key in entry.keys]
+    assert [k.name for k in keys if "Absent:" in k.about.source] == []
 
 
 def test_every_key_without_a_value_says_what_its_absence_means(described):

@@ -1,4 +1,4 @@
-"""HARQ with Chase combining: the receiver keeps what it could not decode, and SNRs add up.
+"""HARQ with Chase combining: the receiver keeps undecoded packets, and their SNRs add up.
 
 D. Chase, "Code combining", IEEE Trans. Commun. 1985. After k attempts at a packet it is undecoded
 with the probability that the packet error model gives at the sum of their SNRs. With `outage` under
@@ -16,7 +16,7 @@ from netsim.channels.arq._limited import Limited, LimitedSending
 
 
 class HarqChase(Limited):
-    """As `hole`, but the attempts at a packet help each other.
+    """As `hole`, but the receiver combines the attempts at a packet.
 
     An attempt that is lost in a collision is combined like one that is lost to noise. Where there
     is no SNR (wires, `packet_error = "fixed"`), it is `hole`.

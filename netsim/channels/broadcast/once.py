@@ -1,4 +1,4 @@
-"""A broadcast whose packets are sent once, and that nobody acknowledges."""
+"""A broadcast whose packets are sent once and not acknowledged."""
 
 from typing import Literal
 
@@ -6,7 +6,7 @@ from netsim.channels.broadcast import Broadcast
 
 
 class Once(Broadcast):
-    """Each receiver gets what it gets."""
+    """Each receiver keeps the packets that it decodes."""
 
     kind: Literal["once"] = "once"
 

@@ -1,8 +1,9 @@
-"""A reliable broadcast: what some receiver lacks is sent again, in rounds.
+"""A reliable broadcast: packets that a receiver lacks are sent again, in rounds.
 
-In the first round all packets are sent; then every receiver tells what it lacks, and the next round
-has the packets that at least one of them lacks. A receiver uses whatever it lacks of what it hears.
-With n receivers that lose a packet with probability p each time, a packet is sent
+In the first round all packets are sent; then every receiver reports the packets that it lacks, and
+the next round has the packets that at least one of them lacks. A receiver keeps every packet of a
+round that it lacks and decodes. With n receivers that lose a packet with probability p each time, a
+packet is sent
 
     E = sum over k from 0 to R - 1 of 1 - (1 - p^k)^n
 
@@ -10,10 +11,10 @@ times in the mean, R being the limit (Towsley, Kurose and Pingali, "A comparison
 and receiver-initiated reliable multicast protocols", IEEE J. Sel. Areas Commun. 1997, with R
 infinite): it is sent a (k + 1)-th time unless each of the n has it after k times.
 
-A round has the rate that suits those that still lack something; it waits for its sender's radio as
-any message does, behind those that wait already. Receivers that are busy, asleep or off miss the
-round and are counted on for the next. What the receivers tell is never lost. A broadcast that asks
-for replies is sent once: the replies tell.
+A round has the rate that suits the receivers that still lack packets; it waits for its sender's
+radio as any message does, behind those that wait already. Receivers that are busy, asleep or off
+miss the round; the next round serves them. Reports are never lost. A broadcast that asks for
+replies is sent once, because the replies report what has arrived.
 """
 
 from typing import Literal

@@ -21,7 +21,7 @@ from netsim.traces.files import read_text
 
 
 class Ns3Trace(Fading):
-    """Fading as recorded; of the keys of other fading models none is read.
+    """Fading as recorded; the keys of other fading models have no effect.
 
     Attributes
     ----------

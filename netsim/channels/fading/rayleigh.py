@@ -1,4 +1,4 @@
-"""Rayleigh: many scattered paths and none that dominates; the power gain is Exp(1)."""
+"""Rayleigh: many scattered paths without a dominant one; the power gain is Exp(1)."""
 
 import math
 from typing import Literal

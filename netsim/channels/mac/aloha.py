@@ -1,4 +1,4 @@
-"""ALOHA: whoever has a fragment to send sends it at random, and what overlaps is lost.
+"""ALOHA: senders send fragments at random times, and fragments that overlap are lost.
 
 Abramson, "The ALOHA System", AFIPS 1970; Roberts, "ALOHA packet system with and without slots and
 capture", 1975. With n senders that always have something to send, fragments of equal length as
@@ -34,7 +34,7 @@ from netsim.registry import Positive
 
 
 class Aloha(Mac):
-    """Random access fragment by fragment: senders do not take radios, no receiver is ever busy.
+    """Random access fragment by fragment: a message occupies no radio, so no receiver is busy.
 
     Attributes
     ----------

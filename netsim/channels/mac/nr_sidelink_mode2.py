@@ -37,7 +37,7 @@ RAISE_DB = 3.0
 
 
 class NrSidelinkMode2(Mac):
-    """Semi-persistent reservations by sensing: no receiver is ever busy but while it sends.
+    """Semi-persistent reservations by sensing: a receiver is busy only while it sends.
 
     `[radio] bandwidth_hz` and the rate are those of one sub-channel; all clocks agree.
 

@@ -1,4 +1,4 @@
-"""OFDMA: the nodes of a cell share its sub-channels, as a scheduler at the base station says.
+"""OFDMA: a scheduler at the base station divides the sub-channels among the nodes of a cell.
 
 Nodes of role `server` are base stations, and every message goes to one or comes from one. Uplink
 and downlink have a band of `bandwidth_hz` each (frequency division), cut into K sub-channels. The
@@ -30,7 +30,7 @@ from netsim.registry import Count, Positive
 
 
 class Ofdma(Mac):
-    """Sub-channels of a cell and who gets them.
+    """Sub-channels of a cell and their scheduler.
 
     Attributes
     ----------

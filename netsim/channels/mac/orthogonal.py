@@ -1,4 +1,4 @@
-"""A channel of its own for every pair: nobody hears anybody else."""
+"""A channel of its own for every pair: no pair disturbs another."""
 
 from typing import ClassVar, Literal
 
@@ -6,7 +6,7 @@ from netsim.channels.mac import ALONE, Mac, Medium
 
 
 class Orthogonal(Mac):
-    """Half-duplex radios are all that is scarce: a message takes both ends' until it has ended."""
+    """Only half-duplex radios are scarce: a message occupies those of both ends until it ends."""
 
     kind: Literal["orthogonal"] = "orthogonal"
     exclusive: ClassVar[bool] = True

@@ -13,9 +13,9 @@ are found greedily, the node with most colours around it first (Brelaz, "New Met
 Vertices of a Graph", Commun. ACM 22(4), 1979): on a line or ring that needs two-hop distances at
 least 3, on a square grid at least 5, where all hear each other one each.
 
-What comes from farther away is not assumed away: those who send in the same slot interfere, and
-what a packet meets is the SINR of `shared`. So does a receiver's own sending, at the path loss of
-the shortest distance. Slots are given once, by the places at the start: nodes that move keep them.
+Senders farther away also count: those that send in the same slot interfere, and the SINR of a
+packet is that of `shared`. So does a receiver's own sending, at the path loss of the shortest
+distance. Slots are given once, by the places at the start: nodes that move keep them.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,10 +1,10 @@
 """A coded link: bits whose loss is logistic in dB, around the SNR that the rate in use needs.
 
-A packet of `reference_bits` is lost with probability `loss_at_threshold` at that SNR, others as
-their number of bits has it, for a packet is lost if any of its bits is. So a packet's loss rises
-from little as exp(-slope dB), and what gets through where most is lost falls far faster, as
-exp(-exp(-slope dB)): a decoder's errors are short events, of which one is enough. Of a whole packet
-the logistic curve would let 10 to 17 % through where a union bound lets 1 % through.
+A packet of `reference_bits` is lost with probability `loss_at_threshold` at that SNR. The loss of
+other packets follows from their number of bits, since a packet is lost if any of its bits is. So a
+packet's loss rises from little as exp(-slope dB), and what gets through where most is lost falls
+far faster, as exp(-exp(-slope dB)): a decoder's errors are short events, of which one is enough. Of
+a whole packet the logistic curve would let 10 to 17 % through where a union bound lets 1 % through.
 
 The default slope fits the rates of 802.11: the exponents of their union bounds (packet_error
 `ofdm_80211`) change by a factor exp(3.0) (54 Mb/s) to exp(3.6) (6 Mb/s) a dB between 1 and 90 % of

@@ -48,7 +48,7 @@ class Ofdm80211PacketError(PacketError):
     Attributes
     ----------
     mbps : int or None
-        Rate in 20 MHz whose modulation and code all packets have [Mbit/s]. Absent: those of the
+        Rate in 20 MHz whose modulation and code all packets have. Absent: those of the
         rate in use.
     """
 

@@ -6,7 +6,7 @@ from netsim.channels.packet_error import PacketError
 
 
 class OutagePacketError(PacketError):
-    """As strong codes: no packet is lost at or over the threshold, every packet below it."""
+    """A strong code: no packet is lost at or over the threshold, every packet below it."""
 
     kind: Literal["outage"] = "outage"
 

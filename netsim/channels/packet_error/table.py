@@ -41,7 +41,7 @@ class TabledPacketError(PacketError):
     Attributes
     ----------
     path : str
-        CSV with the columns `rate` [bit/s], `bytes`, `snr_db`, `per`; `.gz` is unpacked.
+        CSV with the columns `rate` (in bit/s), `bytes`, `snr_db`, `per`; `.gz` is unpacked.
     """
 
     kind: Literal["table"] = "table"

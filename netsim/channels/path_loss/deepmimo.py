@@ -8,9 +8,9 @@ Angles, interactions and `rx_pos`, `tx_pos` are not read. Layout as in DeepMIMO'
 (github.com/DeepMIMO/DeepMIMO, `get_mat_filename`, `load_mat`).
 
 Transmitters are nodes 0, 1, ... in the order of their file names, receivers the nodes after them.
-A link has the same gain both ways. Between two receivers, and between two transmitters, nothing is
-known, and nothing is heard: a cell, no network of peers. Of a scenario with several scenes, each
-in a folder of its own, scene k holds from k `scene_s` on.
+A link has the same gain both ways. There is no gain between two receivers or two transmitters, so
+they do not hear each other: the nodes are a cell, not a network of peers. Of a scenario with
+several scenes, each in a folder of its own, scene k holds from k `scene_s` on.
 """
 
 import re

@@ -12,7 +12,7 @@ from netsim.units import SPEED_OF_LIGHT_M_PER_S
 
 
 class FreeSpace(PathLoss):
-    """Line of sight and nothing else.
+    """A line of sight without reflections.
 
     Attributes
     ----------

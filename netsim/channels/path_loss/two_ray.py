@@ -24,17 +24,17 @@ from netsim.units import SPEED_OF_LIGHT_M_PER_S
 
 
 class TwoRay(PathLoss):
-    """Flat ground and nothing else.
+    """Flat ground without obstacles.
 
     Attributes
     ----------
     antenna_height_m : float
         Height of both antennas, where nodes have none.
     relative_permittivity : float or None
-        That of the ground: 15 for average soil. Absent: a perfect mirror, which all ground becomes
-        far away.
+        Relative permittivity of the ground, 15 for average soil. Absent: ground that reflects
+        perfectly, as all ground does far away.
     polarisation : {"vertical", "horizontal"}
-        Of the antennas; read where the ground has a permittivity.
+        Polarisation of the antennas; it has an effect if the ground has a permittivity.
     """
 
     kind: Literal["two_ray"] = "two_ray"

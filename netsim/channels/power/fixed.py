@@ -1,4 +1,4 @@
-"""Full power at all times."""
+"""Full power always."""
 
 from typing import ClassVar, Literal
 

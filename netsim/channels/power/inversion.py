@@ -1,4 +1,4 @@
-"""Channel inversion: each sender makes up for its mean loss.
+"""Channel inversion: each sender compensates its mean path loss.
 
 P = min(Pmax, target SNR + noise + PL) [dB, dBm], as under the power control of ElSawy and Hossain,
 "On stochastic geometry modeling of cellular uplink transmission with truncated channel inversion

@@ -20,7 +20,7 @@ class LtePreset(Preset):
     Attributes
     ----------
     channel_mhz : {3, 5, 10, 15, 20}
-        Bandwidth of the channel, guard bands included [MHz].
+        Bandwidth of the channel, guard bands included.
     """
 
     kind: Literal["lte"] = "lte"

@@ -1,4 +1,4 @@
-"""No preset: the defaults of `[radio]`."""
+"""No preset: the keys of `[radio]` and their defaults."""
 
 from typing import Any, Literal
 
@@ -6,7 +6,7 @@ from netsim.channels.presets import Preset
 
 
 class NoPreset(Preset):
-    """No preset: what the scenario does not say is as by default."""
+    """Keys that the scenario does not state have the defaults of `[radio]`."""
 
     kind: Literal["none"] = "none"
 

@@ -1,9 +1,9 @@
-"""A rate chosen by what was acknowledged: Minstrel, over the rates of IEEE 802.11a/g.
+"""Minstrel: a rate chosen by the share of acknowledged attempts, among the rates of IEEE 802.11a/g.
 
 After the rate control of Linux (mac80211) and of ns-3's MinstrelWifiManager: a sender keeps, for
 each neighbour and each rate, an exponentially weighted mean of the share of attempts that were
 acknowledged, updates it in windows of 100 ms, and uses the rate of the largest throughput (share
-over the time of an attempt); now and then it tries another rate. It knows no SNR.
+over the time of an attempt); now and then it tries another rate. It does not read the SNR.
 
 Different from them, since messages are sampled as a whole:
 

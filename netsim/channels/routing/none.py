@@ -1,4 +1,4 @@
-"""No relaying: a message reaches those whom its sender's radio reaches."""
+"""No relaying: a message goes directly from its sender to its receivers."""
 
 import math
 from typing import ClassVar, Literal
@@ -7,7 +7,7 @@ from netsim.channels.routing import LinkQuality, Routing
 
 
 class NoRouting(Routing):
-    """Every message is sent by its sender alone; the other keys mean nothing then."""
+    """Messages are not relayed."""
 
     kind: Literal["none"] = "none"
     relays: ClassVar[bool] = False

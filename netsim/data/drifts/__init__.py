@@ -113,7 +113,8 @@ class Drift(Component):
     Parameters
     ----------
     at_s : tuple of float, or float
-        Time at which it happens, each time to the present data; before all else of that instant.
+        Times of the change, each of which applies to the data of that time and comes before all
+        other events of that instant.
     nodes : tuple of int
         Nodes whose data change; empty: see `fraction`.
     fraction : float

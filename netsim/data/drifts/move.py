@@ -11,7 +11,7 @@ from netsim.rng import Streams
 
 
 class Move(Drift):
-    """Each node takes over all that another one has: training, validation and test samples.
+    """Each node takes over all training, validation and test samples of another one.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""All classes change places at random."""
+"""A random permutation of all classes."""
 
 from collections.abc import Sequence
 from typing import ClassVar, Literal

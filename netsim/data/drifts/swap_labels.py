@@ -1,4 +1,4 @@
-"""Classes change places: what was of the one is of the other from then on.
+"""Pairs of classes exchange their labels.
 
 Source: Jothimurugesan, Hsieh, Wang, Joshi, Gibbons, "Federated Learning under Distributed Concept
 Drift", AISTATS 2023, whose concepts differ by swapped labels; clients change them at times of
@@ -20,7 +20,7 @@ from netsim.rng import Streams
 class SwapLabels(Drift):
     """Pairs of classes are swapped in all samples of a node: training, validation and test.
 
-    Swapped twice, they are as they were.
+    Two swaps of a pair cancel.
 
     Parameters
     ----------

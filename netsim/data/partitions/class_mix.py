@@ -37,7 +37,7 @@ class ClassMix(Partition):
     test_mix : {"own", "pooled"}
         Mix of classes of a node's test samples: its own, as its training samples, or the mean of
         all nodes' mixes ("pooled"), so that a model is measured on what the whole network meets.
-        The paper says the first; its local row is possible under the second alone.
+        The paper states the first; the local row of its table is only possible with the second.
     """
 
     kind: Literal["class_mix"] = "class_mix"

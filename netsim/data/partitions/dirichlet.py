@@ -35,11 +35,11 @@ class Dirichlet(Partition):
     min_samples : int
         Training rows of the smallest node (pFedGraph 10, DPFL 20).
     too_few : {"redraw", "top_up"}
-        The way out of a draw that leaves a node with fewer. "redraw": everything is drawn anew, up
-        to 10,000 times, as pFedGraph, NIID-Bench and Flower Datasets do; many nodes with few
+        Treatment of a draw that leaves a node with fewer rows. "redraw": everything is drawn again,
+        up to 10,000 times, as in pFedGraph, NIID-Bench and Flower Datasets; many nodes with few
         classes each may never pass. "top_up": the first draw stays, and a node that lacks rows
-        takes one at a time from the node that has most, of the class that this one has most of; its
-        test row, too, if it has none. The rule is netsim's own.
+        takes them one at a time from the node that has most, of the class of which that node has
+        most; a node without a test row takes one likewise. This rule is netsim's own.
     """
 
     kind: Literal["dirichlet"] = "dirichlet"

@@ -22,15 +22,15 @@ class HuggingFace(TableSet):
     Parameters
     ----------
     name : str
-        Of the hub, such as "ylecun/mnist"; or a folder that the library knows how to read.
+        Name on the hub, such as "ylecun/mnist", or a folder that the library can read.
     config : str, optional
         Configuration of the set. Absent: its only one, or its default.
     revision : str, optional
-        Commit or tag; state one, and the run can be repeated whatever becomes of the repository.
+        Commit or tag. State one to be able to repeat the run after the repository has changed.
         Absent: the newest one.
     train_split, test_split : str
-        As the library has them, such as "train" or "train[:10000]". A `test_split` that is left
-        empty has test rows held out.
+        Split, in the form of that library, such as "train" or "train[:10000]". With `test_split =
+        ""` test rows are held out of the training split.
     """
 
     kind: Literal["huggingface"] = "huggingface"

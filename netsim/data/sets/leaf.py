@@ -39,7 +39,8 @@ class Leaf(DataSet):
     Parameters
     ----------
     shape : tuple of int, optional
-        Of one input; a list of as many numbers is laid out so. FEMNIST's are (1, 28, 28).
+        Shape of one input, into which a flat list of as many numbers is arranged. FEMNIST has (1,
+        28, 28).
     learn : {"classes", "numbers"}, optional
         Type of targets. Absent: whole numbers and texts are classes, others are numbers.
     test_fraction : float

@@ -1,4 +1,4 @@
-"""No data: for methods whose learning is code of their own."""
+"""No data, for methods with code of their own for learning."""
 
 from pathlib import Path
 from typing import ClassVar, Literal
@@ -9,7 +9,7 @@ from netsim.data.sets import DataSet, Outline, Samples
 
 
 class NoData(DataSet):
-    """No samples: nodes have nothing to train on or to be measured on.
+    """No samples to train on or to measure with.
 
     The default where every method brings its own learning (`@netsim.api.algorithm(learns=False)`).
     """

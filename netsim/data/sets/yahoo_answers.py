@@ -35,10 +35,10 @@ class YahooAnswers(DataSet):
     split_seed : int
         Chooses those texts. It is not the scenario's seed.
     vocabulary : int
-        Words that are told apart, the most frequent ones of the training texts; a model's
-        `vocabulary` is the same. Number 0 is no word, 1 any other word.
+        Number of distinct words, the most frequent ones of the training texts; it must equal the
+        model's `vocabulary`. Number 0 is no word, 1 any other word.
     length : int
-        Words of a text; what is longer is cut, what is shorter filled up with 0.
+        Words of a text; longer texts are cut, shorter ones padded with 0.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""Devices as they were measured: phones of a benchmark, or a file of the user's own."""
+"""Measured devices: the phones of a benchmark, or a file of your own."""
 
 import json
 import statistics
@@ -21,9 +21,9 @@ from netsim.units import is_number
 class Devices(Fixed):
     """Every node is a device from a file.
 
-    Of a `.json` file, as the benchmark list is that is the default, every node is a device drawn at
-    random. Of a CSV file with a column `node` rows are those nodes' own, one each; without it every
-    node is a row drawn at random.
+    With a `.json` file, such as the default benchmark list, every node is a device of it, drawn at
+    random. In a CSV file with a column `node` each node has its own row; without that column every
+    node has a row drawn at random.
 
     Attributes
     ----------

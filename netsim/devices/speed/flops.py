@@ -1,4 +1,4 @@
-"""A device of so many operations a second: the time of a step follows from model and batch."""
+"""Devices with a rate of operations: the time of a step follows from model and batch."""
 
 from collections.abc import Callable, Sequence
 from typing import Annotated, Literal

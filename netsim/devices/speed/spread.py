@@ -1,4 +1,4 @@
-"""No two devices are alike: the time of a step is drawn once for every node."""
+"""Devices that differ: the time of a step is drawn once for every node."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""A share of the nodes is slower than the rest, all the time."""
+"""A share of the nodes is always slower than the rest."""
 
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -18,7 +18,7 @@ class Stragglers(Fixed):
     Attributes
     ----------
     share
-        Part of the nodes that train, servers not among them, that is slow; drawn at random.
+        Share of the nodes that train (without servers) that is slow; drawn at random.
     slowdown
         Factor by which a local step takes longer on them.
     """

@@ -23,10 +23,10 @@ class Labelling(Task):
     Parameters
     ----------
     ignore : int, optional
-        A label whose positions do not count, such as that of borders. Absent: all count.
+        A label whose positions do not count, for example that of borders. Absent: all count.
     scores : {"last", "first"}
-        Place of a model's C scores: behind the positions, or before them, (n, C, *positions), as
-        convolutions give them.
+        Place of a model's C scores: after the positions ("last"), or before them ("first"), (n, C,
+        *positions), as convolutional networks give them.
     """
 
     kind: Literal["labelling"] = "labelling"

@@ -1,4 +1,4 @@
-"""Next-token prediction: at each position of a sequence, which token follows."""
+"""Next-token prediction: the token that follows each position of a sequence."""
 
 import math
 from collections.abc import Mapping
@@ -22,8 +22,8 @@ class NextToken(Task):
     Parameters
     ----------
     ignore : int, optional
-        A token that is not to be predicted, such as the one that fills up short texts. Absent: all
-        are.
+        A token that does not count as a target, such as the padding of short texts. Absent: all
+        tokens count.
     """
 
     kind: Literal["next_token"] = "next_token"

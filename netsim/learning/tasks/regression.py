@@ -15,7 +15,7 @@ from netsim.learning.tasks import Examples, Task
 class Regression(Task):
     """Numbers (n, K): `rmse` and `mae` over samples and numbers, in the unit of the targets.
 
-    Class numbers count as numbers: of ratings, say, they are.
+    Numbers of classes count as numbers, such as ratings.
     """
 
     kind: Literal["regression"] = "regression"

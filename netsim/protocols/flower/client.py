@@ -26,7 +26,14 @@ MOST_STEPS = 2**53
 
 
 def processes(node: Node, params: FlowerParams, app: FlowerApp) -> list[Process]:
-    """One process, which answers one message after another."""
+    """One process, which answers one message after another.
+
+    Parameters
+    ----------
+    node : Node
+    params : FlowerParams
+    app : FlowerApp
+    """
     return [Client(node, params, app).main()]
 
 

@@ -66,7 +66,17 @@ class SimulatedGrid(Grid):  # type: ignore[misc]  # flwr has types of its own or
         group_id: str,
         ttl: float | None = None,
     ) -> Any:
-        """Make a message."""
+        """Make a message.
+
+        Parameters
+        ----------
+        content : flwr.app.RecordDict
+        message_type : str
+        dst_node_id : int
+        group_id : str
+        ttl : float, optional
+            Time to live [s]; None: Flower's own.
+        """
         return Message(content, dst_node_id, message_type, ttl=ttl, group_id=group_id)
 
     def get_node_ids(self) -> list[int]:
@@ -122,7 +132,14 @@ class Together:
         """Do nothing: all have ended."""
 
     def submit(self, call: Callable[..., Any], *given: Any, **named: Any) -> Future:
-        """Take a call, to be made in `finish`."""
+        """Take a call, to be made in `finish`.
+
+        Parameters
+        ----------
+        call : callable
+        *given, **named
+            Its arguments.
+        """
         future = Future(lambda: call(*given, **named))
         self._futures.append(future)
         return future

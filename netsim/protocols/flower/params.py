@@ -17,42 +17,44 @@ class FlowerParams(Table):
     ----------
     app
         The app: the name in its pyproject.toml or of its folder, or two objects in that folder,
-        `"module:server_app,module:client_app"`. The folder itself is given by `--components`, for
-        no scenario names code to import. Empty: the only one that is given. Example: `"digits"`
+        `"module:server_app,module:client_app"`. `--components` gives the folder itself, because a
+        scenario cannot name code to import. Empty: the only app given. Example: `"digits"`
     run_config
         Values in place of those of the app's `[tool.flwr.app.config]`, as of Flower's
         `--run-config`. Example: `{ num-server-rounds = 5 }`
     batch_size
         Examples of a local step, or the name of the run config's value that says it.
     epochs
-        Passes over the examples that a reply names when it trained, or the name of the run
-        config's value that says it. Example: `"local-epochs"`
+        Passes over the examples of a training reply, or the name of the run config's value that
+        says it. Example: `"local-epochs"`
     evaluate_share
         Time of a step of evaluation, as a share of one of training: a forward pass is a third.
     examples_key
-        Name of the metric by which replies tell their number of examples.
+        Name of the metric of a reply that has its number of examples.
     steps_key
-        Name of the metric by which replies tell their number of local steps, in place of examples
-        and epochs; empty: none does.
-    train_steps, evaluate_steps
-        Local steps of a training, batches of an evaluation, known before the client has computed:
-        its reply is then computed beside the simulation, by one of the `workers`, until the steps
-        have passed in virtual time. A number, or the name of the run config's value that says it;
-        absent: replies tell. Example: `40`
+        Name of the metric of a reply that has its number of local steps, in place of examples and
+        epochs; empty: there is none.
+    train_steps
+        Local steps of a training, a number or the name of the run config's value that says it.
+        One of the `workers` then computes the reply beside the simulation while these steps pass in
+        virtual time. Absent: each reply says how many steps it took. Example: `40`
+    evaluate_steps
+        Batches of an evaluation, as `train_steps` gives the steps of a training. Absent: each reply
+        says how many examples it took.
     workers
-        Processes in which clients compute, with the same results; 0: they do so in the run's own,
-        one after the other, and share what their modules keep.
+        Processes in which clients compute, with the same results. 0: clients compute in the run's
+        own process, one after the other, and share the state of their modules.
     call_limit_s
-        Wall time after which a client's call is broken off, with an error reply, and after which
-        a ServerApp that does not come back to its Grid ends the run. Clients then compute in one
-        of the `workers`, at least one. Absent: they take as long as they need, and the run says so
-        of one that has taken a minute.
+        Wall time after which netsim ends a client's call, with an error reply to the server, and
+        after which a ServerApp that does not return to its Grid ends the run. Clients then compute
+        in `workers`, at least one. Absent: a call may take any time, and the run reports one that
+        has taken a minute.
     poll_s
         Time for which a pull waits if there is no reply, unless one comes sooner [s].
     overhead_bytes
         Bytes of a message beside Flower's own encoding of it.
     tries
-        Number of times that a message is sent, until it is known to have arrived.
+        Greatest number of times that a message is sent until its arrival is known.
     """
 
     app: str = ""

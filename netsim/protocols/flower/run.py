@@ -78,7 +78,15 @@ class FlowerRun:
         return None if self._pool is None else self._pool.begin(call)
 
     def answer(self, node: Node, call: Call, begun: Future[Answer] | None) -> Answer:
-        """Make a call, or wait for the process that does."""
+        """Make a call, or wait for the process that does.
+
+        Parameters
+        ----------
+        node : Node
+        call : Call
+        begun : Future or None
+            Of a process that makes the call; None: this one makes it.
+        """
         kind = call.message.metadata.message_type
         with self.waiting.on(f'the ClientApp of node {node.id}, called with "{kind}"'):
             return self.app.answer(call) if begun is None else begun.result()

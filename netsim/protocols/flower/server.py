@@ -36,7 +36,14 @@ from netsim.units import FOREVER_NS, to_ns, to_s
 
 
 def processes(node: Node, params: FlowerParams, app: FlowerApp) -> list[Process]:
-    """The app, a listener, and whoever sends."""
+    """The processes of the ServerApp: the app itself and a listener.
+
+    Parameters
+    ----------
+    node : Node
+    params : FlowerParams
+    app : FlowerApp
+    """
     server = Server(node, params, app)
     return [server.main(), server.listen()]
 

@@ -16,5 +16,5 @@ class ConstantRate(Rate):
         return {"by": "the rate stays as it is"}
 
     def factor(self, progress: float) -> float:
-        """1."""
+        """Return 1."""
         return 1.0

@@ -19,7 +19,7 @@ from netsim.registry import Component
 
 
 class Staleness(Component):
-    """Base of the kinds.
+    """Base of the weights by staleness: a kind gives `factor(age)`.
 
     Attributes
     ----------

@@ -15,5 +15,5 @@ class NoStaleness(Staleness):
         return {"unit": "every age counts alike"}
 
     def factor(self, age: float) -> float:
-        """1."""
+        """Return 1."""
         return 1.0

@@ -1,4 +1,4 @@
-"""Nodes that come and go by chance: an on-off process with exponential periods."""
+"""Random churn: an on-off process with exponential periods."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,9 +13,9 @@ from netsim.units import to_ns
 class Exponential(Churn):
     """Exponential times on and off.
 
-    A node is on at the start with the probability with which it is at any time, mean_on_s /
-    (mean_on_s + mean_off_s), and what is left of its first period is exponential, too: the process
-    is stationary from time 0 on.
+    At every time, also at the start, a node is on with probability mean_on_s / (mean_on_s +
+    mean_off_s); the rest of its first period is exponential: the process is stationary from time 0
+    on.
 
     Attributes
     ----------

@@ -19,7 +19,7 @@ class Trace(Churn):
     """On in the intervals [on_s, off_s) of a CSV file with the columns `node,on_s,off_s`.
 
     One row an interval, in any order; an empty `off_s` means to the end of the run. A node without
-    any row is always on; rows of nodes that there are not are left aside.
+    any row is always on; rows of nodes that the scenario does not have are not used.
 
     Attributes
     ----------

@@ -22,8 +22,9 @@ from netsim.traces.remarks import note_remark
 class BonnMotion(Mobility):
     """Nodes as BonnMotion moves them: line k of the file is node k - 1.
 
-    Before its first time a node is where that says, after its last it stays; nodes beyond the last
-    line stay where they are placed, lines beyond the last node are left aside.
+    Before the first time of its line a node is at the first place, after the last time at the last
+    place; nodes beyond the last line stay where they are placed, lines beyond the last node are not
+    used.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Circles, as aircraft fly that have to keep their speed to stay in the air.
+"""Circles, which fixed-wing aircraft fly to stay near a place.
 
 The loiter of Zeng and Zhang, "Energy-Efficient UAV Communication With Trajectory Optimization",
 IEEE Trans. Wireless Commun. 2017: at a height of its own a node goes round a centre c with radius r

@@ -6,9 +6,9 @@ r"""Movement files of ns-2, as CMU's `setdest` and many other tools write them.
 A node starts at its X_ and Y_. At the time of a `setdest` it turns, wherever it is, and goes
 straight to the place that is named at the speed that is named [m/s]; arrived, it stands. Speed 0
 stops it. `$ns_ at T "$node_(0) set X_ V"` puts it there at once. The variable of the nodes may have
-any name, and its number stands in parentheses or at its end (`$n0`). All else is left aside, which
-a run tells; nothing is executed, so that movements in loops and procedures are refused. Times in s,
-places in m.
+any name, and its number stands in parentheses or at its end (`$n0`). A run names all other lines,
+which have no effect; nothing is executed, so movements in loops and procedures are refused. Times
+in s, places in m.
 """
 
 import math
@@ -41,8 +41,8 @@ _Order = tuple[float, int, str, list[float]]
 class Ns2(Mobility):
     """Nodes as an ns-2 movement file moves them, by their numbers in it.
 
-    Nodes that the file does not name stay where they are placed; nodes of the file that there are
-    not are left aside.
+    Nodes that the file does not name stay where they are placed; nodes of the file beyond the last
+    node of the scenario are not used.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Nodes stay where they are."""
+"""Nodes do not move."""
 
 from pathlib import Path
 from typing import Literal

@@ -25,7 +25,7 @@ from netsim.traces.sumo_fcd import read_fcd
 class Sumo(Mobility):
     """Nodes as SUMO's vehicles and persons drive and walk.
 
-    Those beyond the last node are left aside; nodes beyond the last of them stay where they are
+    Vehicles beyond the last node are not used; nodes beyond the last vehicle stay where they are
     placed.
 
     Attributes
@@ -34,8 +34,8 @@ class Sumo(Mobility):
         File that `sumo --fcd-output` has written, or `xml2csv.py` made of it (`.csv`); `.gz` is
         unpacked.
     start_s : float, optional
-        Time of the file at which the run starts; what is before is left aside. Absent: that of its
-        first time step.
+        Time of the file at which the run starts; earlier time steps are not used. Absent: that of
+        its first time step.
     geo : bool, optional
         Whether places are longitude and latitude. Absent: as the comment at the head of the XML
         says; a table without one is refused if its places look like degrees.

@@ -30,8 +30,8 @@ class TheOne(Mobility):
     """Nodes as The ONE's external movement has them.
 
     Ids that are all whole numbers are node numbers, others become 0, 1, ... in order of appearance.
-    Before its first line a node is where that says, after its last it stays; nodes without a line
-    stay where they are placed.
+    Before its first line a node is at the place of that line, after its last line at the place of
+    that one; nodes without a line stay where they are placed.
 
     Attributes
     ----------

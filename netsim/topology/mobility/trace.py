@@ -21,11 +21,11 @@ _LONGITUDES = ("lon", "lng", "long", "longitude", "lon_deg", "longitude_deg")
 class Trace(Mobility):
     """Positions from a CSV file with the columns `node,t_s,x_m,y_m`, straight ways in between.
 
-    Rows in any order. Before its first row a node is where that row says, after its last it stays;
-    a node without any row stays where it is placed, and rows of nodes that there are not are left
-    aside. Nodes that are not whole numbers become 0, 1, ... in order of appearance. Latitude and
-    longitude become metres on a plane around the middle of the file's places, with errors of
-    distances below 0.1 % within 500 km of it.
+    Rows in any order. Before its first row a node is at the place of that row, after its last row
+    at the place of that one; a node without any row stays where it is placed, and rows of nodes
+    that the scenario does not have are not used. Nodes that are not whole numbers become 0, 1, ...
+    in order of appearance. Latitude and longitude become metres on a plane around the middle of the
+    file's places, with errors of distances below 0.1 % within 500 km of it.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""A route in space: straight from waypoint to waypoint at one speed, as autopilots fly missions.
+"""A route in space: straight from waypoint to waypoint at one speed, as autopilots fly.
 
 With s = v t along the route, and its length S: at s, in a loop at s mod S. Climbing takes its time:
 distances are those in space (MAVLink mission protocol, MAV_CMD_NAV_WAYPOINT).

@@ -26,7 +26,7 @@ _DOWN_ONLY = ("s",)
 """Units without kilo and mega."""
 _UP_ONLY = ("Hz", "bps", "bits", "bytes")
 """Units without milli: 0.1 Hz."""
-_NEVER = ("dB", "dBm", "K", "1/dB")
+_NEVER = ("dB", "dBm", "K", "1/dB", "deg", "Mbit/s", "MHz", "GB")
 _TITLE = re.compile(r"([^:,.]+)[:,.]")
 _TITLES = {"accuracy": "Test accuracy", "accuracy_all_classes": "Test accuracy, all classes"}
 

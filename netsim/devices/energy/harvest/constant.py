@@ -1,4 +1,4 @@
-"""The same power all the time."""
+"""A constant power."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -9,7 +9,7 @@ from netsim.rng import Streams
 
 
 class Constant(Harvest):
-    """A constant power: a node that draws more than that is on for harvested over drawn power.
+    """A constant power: a node that draws more is on for the share harvested over drawn power.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Good and bad times that last: a chain of two states, slot by slot.
+"""Good and bad periods: a chain of two states, slot by slot.
 
 Source: Ho, Tran, Chin, "Markovian models for harvested energy in wireless communications", IEEE
 ICCS 2010. The chain is stationary from time 0 on: good with probability g / (g + b), where g is

@@ -1,4 +1,4 @@
-"""Nothing is harvested."""
+"""No harvested energy."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -1,8 +1,8 @@
-"""A sun that rises and sets: half a sine by day, nothing by night.
+"""Power of the sun: half a sine by day, nothing by night.
 
 Source: the extraterrestrial irradiance of a horizontal plane at the equator on the equinox (Duffie
 and Beckman, Solar Engineering of Thermal Processes, section 1.6), a half sine over the daylight:
-P(t) = peak sin(pi (t - sunrise) / daylight). Air and clouds are another matter: play a trace.
+P(t) = peak sin(pi (t - sunrise) / daylight). Air and clouds are not modelled: use a trace for them.
 """
 
 import math
@@ -21,8 +21,8 @@ from netsim.units import to_ns
 class Solar(Harvest):
     """peak_w sin(pi (t - sunrise) / daylight) by day, the same at every node.
 
-    The power is that of the mean over each step of `step_s`, so that the energy of every step, and
-    of a day, 2 / pi peak_w daylight_s, is exact.
+    The power of a step of `step_s` is the mean over that step, so the energy of every step and of a
+    day, 2 / pi peak_w daylight_s, is exact.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Power as a file has measured it."""
+"""Measured power from a file."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path

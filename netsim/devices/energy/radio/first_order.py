@@ -13,7 +13,8 @@ class FirstOrder(RadioEnergy):
     """k bits over d metres cost the sender k (E_elec + eps d^2), each receiver k E_elec.
 
     Bits are those on the air: headers and repetitions count. A broadcast pays for its farthest
-    receiver, once. A receiver that goes off, or loses contact, before the end pays nothing.
+    receiver, once. A receiver that goes off, or loses contact, before the end pays for the bits
+    until then.
 
     Attributes
     ----------

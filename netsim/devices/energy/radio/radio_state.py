@@ -1,4 +1,4 @@
-"""A radio that draws a power of its own in each state."""
+"""Radios whose power depends on their state."""
 
 from typing import Annotated, ClassVar, Literal
 
@@ -9,10 +9,10 @@ from netsim.registry import NonNegative, Plausible
 class RadioState(RadioEnergy):
     """A power for each state of the radio.
 
-    Nothing while a node is off. A node receives for the airtime of every message to it, also of one
-    that is lost, but for what it sleeps through; where all share one channel (`mac` "shared",
-    "csma", "aloha"), also of every message to others that it notices (`sensitivity_dbm`, else
-    `threshold_db`), drawn when that message has ended.
+    A node that is off draws nothing. A node that is awake receives during the airtime of every
+    message to it, lost ones included. If all nodes share one channel (`mac` "shared", "csma",
+    "aloha"), it also receives every message to others that it notices (`sensitivity_dbm`, else
+    `threshold_db`); this energy is counted when that message has ended.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The energy that is radiated, and nothing else."""
+"""The radiated energy alone."""
 
 from typing import Literal
 
