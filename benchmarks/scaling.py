@@ -22,8 +22,7 @@ import numpy as np
 from _setting import gossip
 from _timing import prepare, save, show
 
-from netsim import world
-from netsim.engine.process_settings import COLLECTED_EVERY
+from netsim import garbage, world
 from netsim.engine.simulation import Simulation
 
 
@@ -78,7 +77,7 @@ def played(cell: Cell) -> dict[str, Any]:
     built = world.build(scenario)
     marks.append((time.process_time(), _resident_mib()))
     gc.freeze()
-    gc.set_threshold(*COLLECTED_EVERY)
+    garbage.search_seldom()
     run = Simulation(built, scenario.algorithm[0], None, not cell.learns, None)
     marks.append((time.process_time(), _resident_mib()))
     measuring_s = _timed_evaluation(run)

@@ -2,12 +2,15 @@
 
 import signal
 
+from netsim import garbage
+
 
 def main() -> None:
     """Run the command line and exit; Ctrl-C ends it without a traceback while it still loads."""
     is_usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if is_usual:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+    garbage.this_process_is_netsims()
     from netsim.console import app
 
     if is_usual:

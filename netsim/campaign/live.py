@@ -67,18 +67,18 @@ class LivePage:
         self._say(f"watch it at {(self._top / PAGE).as_uri()}")
         if problem:
             self._tell_problem(problem)
-        self._process = self._started(subprocess.PIPE)
+        self._process = self._started(subprocess.PIPE, live_worker.NICENESS)
         self._hearing = threading.Thread(target=self._hear, args=(self._process,), daemon=True)
         self._hearing.start()
         assert self._process.stdin is not None
         if os.name == "posix":  # a run never waits for its page
             os.set_blocking(self._process.stdin.fileno(), False)
 
-    def _started(self, asked: int) -> "subprocess.Popen[bytes]":
+    def _started(self, asked: int, niceness: int) -> "subprocess.Popen[bytes]":
         searched = os.pathsep.join(path or os.getcwd() for path in sys.path)
         module = live_worker.__name__
         return subprocess.Popen(
-            [sys.executable, "-P", "-m", module, str(self._top), *self._components],
+            [sys.executable, "-P", "-m", module, str(niceness), str(self._top), *self._components],
             stdin=asked,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -161,7 +161,7 @@ class LivePage:
         self.stop()
         if self._top is None or self._page_ns() != self._written_ns or not self._top.is_dir():
             return
-        last = self._started(subprocess.DEVNULL)
+        last = self._started(subprocess.DEVNULL, 0)  # somebody waits for it
         try:
             told, _ = last.communicate(timeout=_LAST_S)
             for line in told.decode("utf-8", "replace").splitlines():

@@ -1,9 +1,9 @@
-"""The process that writes a live page: `python -m netsim.campaign.live_worker FOLDER [DIR]...`.
+"""The process that writes a live page.
 
-Its further arguments are the folders of components that the run was begun with: where nodes that
-move were is worked out from the scenario once more. Problems go to standard output, a line each.
-Once its input ends, however the run's process has ended, it writes the page a last time, as
-`netsim report` does.
+Called as `python -m netsim.campaign.live_worker NICENESS FOLDER [DIR]...`. The last arguments are
+the folders of components that the run was begun with: where nodes that move were is worked out from
+the scenario once more. Problems go to standard output, a line each. Once its input ends, however
+the run's process has ended, it writes the page a last time, as `netsim report` does.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from netsim import standard_streams
+from netsim import garbage, standard_streams
 from netsim.errors import NetsimError, one_line
 from netsim.recording import run_folder, status
 from netsim.recording.parquet_parts import part_files
@@ -27,7 +27,7 @@ from netsim.recording.whole_files import write_text
 from netsim.views.render.page import html, run_page
 
 NICENESS = 10
-"""Other work of the machine goes first, the run's above all."""
+"""Other work of the machine goes first while the run goes on, the run's above all."""
 EVERY_S = 5.0
 """Wall time between two writings of the page."""
 SHARE = 0.2
@@ -171,12 +171,13 @@ def _sweep_words(top: Path) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Write the page of the first argument's folder until the run's process ends."""
+    """Write the page of the folder that the arguments name until the run's process ends."""
+    garbage.this_process_is_netsims()
     answers, sys.stdout = sys.stdout, sys.stderr  # what components print goes elsewhere
     standard_streams.never_fail()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    os.nice(NICENESS)
-    top, *components = map(Path, sys.argv[1:])
+    os.nice(int(sys.argv[1]))
+    top, *components = map(Path, sys.argv[2:])
     contents, told, problems = Contents(top, components), Told(), {""}
     while top.is_dir():
         is_over, began_s = told.is_over, time.process_time()

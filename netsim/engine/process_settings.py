@@ -14,12 +14,10 @@ from dataclasses import dataclass
 
 import torch
 
+from netsim import garbage
 from netsim.errors import ScenarioError
 from netsim.learning import ambient
 from netsim.node.decisions import Abandoned
-
-COLLECTED_EVERY = (20_000, 20, 100)
-"""The thresholds of Python's garbage collector during a run, for its three generations."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +89,7 @@ def _set(tf32: bool) -> _Before:
         _failed.clear()
         gc.collect()
     gc.freeze()
-    gc.set_threshold(*COLLECTED_EVERY)
+    garbage.search_seldom()
     return before
 
 

@@ -55,8 +55,8 @@ AIR = {"radio": HUB["radio"]}
 SOME_REACH = {"radio": {"reachable": 1.5, "fading": {"kind": "rayleigh", "coherence_s": 10.0}}}
 HASTE = {"exchange": {"schedule": "rounds", "interval_s": 0.1}, "horizon_s": 1.0}
 SERVED = {"nodes": HUB["nodes"], "topology": HUB["topology"], **LATE}
-SHORT = {"horizon_s": 3.0}
-"""Of a server that asks anew every 5 ms."""
+BRIEF = SERVED | {"horizon_s": 3.0}
+"""With a server that asks anew as soon as all have answered."""
 MUST = {"fedavg_plus": {"switch_s": 60.0}, "pfedsim": {"general_rounds": 1}}
 CHEAP = {"pfedgraph": {"steps": 5}, "dpfl": {"initial_epochs": 1, "local_epochs": 1}}
 
@@ -127,11 +127,11 @@ OWN = {
         "by_tensor": ({"by_tensor": True}, {}, {"local_epochs": 2}),
     },
     "client_selection": {
-        "per_round": ({"per_round": 1}, SERVED, {"per_round": 2}),
-        "epochs": ({"epochs": 2}, SERVED, {"per_round": 2}),
-        "timeout_s": ({"timeout_s": 0.005}, SERVED | SHORT, {"per_round": 2}),
-        "rounds": ({"rounds": 1}, SERVED, {"per_round": 2}),
-        "policy": ({"policy": {"kind": "round_robin"}}, SERVED, {"per_round": 2}),
+        "per_round": ({"per_round": 1}, BRIEF, {"per_round": 2}),
+        "epochs": ({"epochs": 2}, BRIEF, {"per_round": 2}),
+        "timeout_s": ({"timeout_s": 0.005}, BRIEF, {"per_round": 2}),
+        "rounds": ({"rounds": 1}, BRIEF, {"per_round": 2}),
+        "policy": ({"policy": {"kind": "round_robin"}}, BRIEF, {"per_round": 2}),
     },
     "dec_lora": {"rank": ({"rank": 2}, {}), "alpha": ({"alpha": 9.0}, {})},
     "deprl": {**HEADS, "base_learning_rate": ({"base_learning_rate": 0.1}, {})},

@@ -29,6 +29,7 @@ kind = "alone"
 
 ALONE = '''"""Alone: trains at every wake-up."""
 import signal
+import time
 
 from netsim.api import Count, Params as Base
 
@@ -47,6 +48,8 @@ def on_wakeup(node, params):
             raise ValueError("on purpose")
         if params.trouble == "interrupt":
             signal.raise_signal(signal.SIGINT)
+        if params.trouble == "long":
+            time.sleep(0.02)
         trained = yield node.train(theta, steps=params.local_steps)
         theta = trained.theta
         node.publish(theta, "trained")

@@ -17,7 +17,8 @@ from netsim.campaign import live, live_worker
 from netsim.views.render.page import html
 
 RUN = ("run", "s.toml", "-q", "--no-figures")
-LONG = ("--set", "horizon_s=1e6", "--set", "metrics.every_s=10.0", "--algorithms", "algorithms")
+LONG = ("--set", "horizon_s=1e6", "--set", "algorithm.trouble='long'", "--algorithms", "algorithms")
+"""Rather asleep than at work."""
 SWEEP = ("--over", "nodes.count=3,4", "--seeds", "0:2", "-q")
 
 

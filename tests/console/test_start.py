@@ -1,5 +1,7 @@
 """Commands that play nothing do not wait for PyTorch, and say what they would say with it."""
 
+import atexit
+import gc
 import json
 import os
 import subprocess
@@ -8,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from netsim import __main__, garbage
+from netsim.campaign import live_worker, local_workers
 from netsim.console import stand_ins
 from netsim.console.commands import list as listing
 from netsim.registry import shipped_family, tag_of
@@ -114,6 +118,35 @@ def test_own_components_are_read_for_what_they_are(netsim, here):
     assert found.returncode == 0, found.stderr
     assert "torch" in json.loads(found.stderr.splitlines()[-1])
     assert "alone" in netsim("list", "algorithms").stdout
+
+
+class SeenError(Exception):
+    """Raised in place of the first thing that a process of netsim's does."""
+
+
+@pytest.mark.parametrize(
+    "begin", [__main__.main, live_worker.main, lambda: exec(local_workers.PROGRAM, {})]
+)
+def test_processes_of_netsim_say_that_they_are_its_own_before_all_else(begin, monkeypatch):
+    def seen():
+        raise SeenError
+
+    monkeypatch.setattr(garbage, "this_process_is_netsims", seen)
+    monkeypatch.setattr(sys, "argv", ["-c", ROOT])
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    with pytest.raises(SeenError):
+        begin()
+
+
+def test_a_process_of_netsims_searches_for_garbage_seldom_and_not_at_its_end(monkeypatch):
+    at_the_end, before = [], gc.get_threshold()
+    monkeypatch.setattr(atexit, "register", at_the_end.append)
+    try:
+        garbage.this_process_is_netsims()
+        assert gc.get_threshold() == garbage.SELDOM
+    finally:
+        gc.set_threshold(*before)
+    assert at_the_end == [gc.freeze]
 
 
 def test_names_read_from_files_are_those_of_the_classes():

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 import netsim
-from netsim import scenario, world
+from netsim import garbage, scenario, world
 from netsim.backends.native.trace import trace
 from netsim.engine import process_settings
 from netsim.errors import ScenarioError
@@ -135,8 +135,8 @@ def test_settings_are_those_of_runs_until_the_last_one_ends():
     before = gc.get_threshold()
     with process_settings.of_runs(tf32=False):
         with process_settings.of_runs(tf32=False):
-            assert gc.get_threshold() == process_settings.COLLECTED_EVERY
-        assert gc.get_threshold() == process_settings.COLLECTED_EVERY
+            assert gc.get_threshold() == garbage.SELDOM
+        assert gc.get_threshold() == garbage.SELDOM
         with pytest.raises(ScenarioError, match="a run of another thread plays with another"):
             process_settings.of_runs(tf32=True).__enter__()
     assert gc.get_threshold() == before
