@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from netsim.backends.native.library import load, why_missing
+from netsim.backends.native.library import load_library, why_missing
 from netsim.registry import family
 from netsim.scenario import from_dict
 from netsim.scenario.algorithm_files import algorithms, learns_itself, leaves_decisions
 
-NATIVE = "stacked" if why_missing() else f"native/{load().variant().name}"
+NATIVE = "stacked" if why_missing() else f"native/{load_library().variant().name}"
 """Backend of the nodes unless another is named."""
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"

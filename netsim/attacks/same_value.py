@@ -18,10 +18,10 @@ class SameValue(Attack):
 
     def forgery(self) -> Forgery | None:
         """See the base class."""
-        return ones
+        return all_ones
 
 
-def ones(values: Tensor, seed: int, node: int, count: int) -> Tensor:
+def all_ones(values: Tensor, seed: int, node: int, count: int) -> Tensor:
     """All ones.
 
     Parameters

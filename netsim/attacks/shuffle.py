@@ -20,10 +20,10 @@ class Shuffle(Attack):
 
     def forgery(self) -> Forgery | None:
         """See the base class."""
-        return shuffled
+        return shuffle_values
 
 
-def shuffled(values: Tensor, seed: int, node: int, count: int) -> Tensor:
+def shuffle_values(values: Tensor, seed: int, node: int, count: int) -> Tensor:
     """The same values in a random order.
 
     Parameters

@@ -170,7 +170,7 @@ class Node:
             return 0.0
         sent_ns = value.bringer.sent_ns
         if unit == "versions":
-            return float(self._wakeups.since(sent_ns))
+            return float(self._wakeups.wakeups_since(sent_ns))
         return to_s(self._clock.now - sent_ns)
 
     def wakeup(self) -> simpy.Event:
@@ -1236,8 +1236,9 @@ class Node:
     def pool(self, thetas: Sequence[Ref], sizes: Sequence[float], state: Ref | None = None) -> Ref:
         """State from which `select` starts if candidates come in batches.
 
-        A first pass over all batches adds every candidate (`netsim.learning.select.pooled`); a
-        second one offers them, batch by batch, to `select`.
+        A first pass over all batches adds every candidate
+        (`netsim.learning.select.pool_candidates`); a second one offers them, batch by batch, to
+        `select`.
 
         Parameters
         ----------

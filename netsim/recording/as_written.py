@@ -124,5 +124,5 @@ def require_tables(folder: Path, names: Iterable[str]) -> None:
 @lru_cache(maxsize=4096)
 def _sha256(path: Path, *_: int) -> str:
     """The SHA-256 of a file in hexadecimal digits, taken once as long as the file is the same."""
-    with bounded.opened(path, one_line(path), follow_links=False) as file:
+    with bounded.open_plain_file(path, one_line(path), follow_links=False) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

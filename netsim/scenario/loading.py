@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from netsim.errors import ScenarioError
 from netsim.links.wired.wire import Wire
 from netsim.recording.main_metric import is_share
-from netsim.registry import Component, did_you_mean, family, in_force
+from netsim.registry import Component, did_you_mean, family, use_components
 from netsim.scenario import algorithm_files, former_names
 from netsim.scenario import file as scenario_file
 from netsim.scenario.algorithm_overrides import algorithm_overrides
@@ -167,7 +167,7 @@ def check(draft: Draft, modules: Mapping[str, ModuleType]) -> Scenario:
     """
     kinds = as_kinds(modules)
     kinds.look_for(draft.raw)
-    with in_force(kinds.components):
+    with use_components(kinds.components):
         return _checked(draft, kinds)
 
 

@@ -31,17 +31,17 @@ from netsim.topology.churn import Timeline, timeline
 from netsim.topology.mobility import Track
 from netsim.traces import remarks
 from netsim.traces.contacts import Meetings
-from netsim.traces.input_files import InputFile, noting
+from netsim.traces.input_files import InputFile, collect_files
 from netsim.units import to_ns
 from netsim.world.device import torch_device
 from netsim.world.drifting import DataChange
-from netsim.world.fidelity import Fidelity, chosen
+from netsim.world.fidelity import Fidelity, choose_level
 from netsim.world.initial_models import initial_models
 from netsim.world.local_data import learning_nodes, local_data, malicious_nodes
 from netsim.world.memory import Need, of_data
 from netsim.world.minibatch_check import require_trainable
 from netsim.world.neighbours import neighbours
-from netsim.world.placement import distances, placed, starting_heights_m
+from netsim.world.placement import distances, place_nodes, starting_heights_m
 from netsim.world.radios import radios
 from netsim.world.wires import wires
 
@@ -155,12 +155,12 @@ def build(
     ScenarioError
         If the scenario asks for what is not there: samples, a device, a reachable count.
     """
-    with ambient.as_new(), noting() as files, remarks.noting() as notes:
-        world = _built(scenario, data_folder, doing)
+    with ambient.as_new(), collect_files() as files, remarks.collect_remarks() as notes:
+        world = _build_world(scenario, data_folder, doing)
     return replace(world, inputs=files.hashed(), notes=notes)
 
 
-def _built(
+def _build_world(
     scenario: Scenario, data_folder: Path | None, told: Callable[[str], object] | None
 ) -> World:
     """The world, its input files aside.
@@ -182,7 +182,7 @@ def _built(
 
     # where they are
     doing("placing the nodes")
-    positions_m, track = placed(scenario, streams, folder)
+    positions_m, track = place_nodes(scenario, streams, folder)
 
     # what they learn from
     doing(f"reading the data set {getattr(scenario.data, 'kind', '')}")
@@ -230,8 +230,10 @@ def _built(
     known, meetings = neighbours(scenario, site)
     level = None
     if radio.budget is not None:
-        level = chosen(scenario, radio.budget, distances(positions_m, track, heights_m), known)
-        scenario = level.of(scenario)
+        level = choose_level(
+            scenario, radio.budget, distances(positions_m, track, heights_m), known
+        )
+        scenario = level.apply_to(scenario)
 
     world = World(
         scenario=scenario,
@@ -263,10 +265,10 @@ def _built(
         notes=remarks.Notes(),
         later=(),
     )
-    return replace(world, later=tuple(_later(world, site)))
+    return replace(world, later=tuple(_changed_worlds(world, site)))
 
 
-def _later(world: World, site: Site) -> Iterator[tuple[int, World]]:
+def _changed_worlds(world: World, site: Site) -> Iterator[tuple[int, World]]:
     """The worlds that a scenario's changes make, and from when on [ns].
 
     Raises
@@ -275,7 +277,7 @@ def _later(world: World, site: Site) -> Iterator[tuple[int, World]]:
         If a change would make other nodes neighbours.
     """
     for at_s, changed in world.scenario.later:
-        scenario = changed if world.fidelity is None else world.fidelity.of(changed)
+        scenario = changed if world.fidelity is None else world.fidelity.apply_to(changed)
         wiring = wires(scenario, world.roles, world.streams, site.folder)
         radio = radios(scenario, world.positions_m, world.streams, world.track, site.folder)
         range_m = None if radio.budget is None else radio.budget.range_m

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from algorithms.dpfl import batched_greedy_collaborators, greedy_collaborators
-from netsim.learning.select import acceptance, greedy, pooled
+from netsim.learning.select import acceptance_probability, greedy, pool_candidates
 
 
 def loss_of(target):
@@ -72,10 +72,10 @@ def test_a_triple_is_found_though_every_pair_hurts():
 
 
 def test_equal_gains_are_a_fair_coin_and_none_at_all_adds():
-    assert acceptance(1.0, 0.5, 1.0, 0.5) == 0.5
-    assert acceptance(1.0, 1.0, 1.0, 1.0) == 1.0
-    assert acceptance(1.0, 2.0, 1.0, 2.0) == 1.0
-    assert acceptance(1.0, 2.0, 1.0, 0.5) == 0.0
+    assert acceptance_probability(1.0, 0.5, 1.0, 0.5) == 0.5
+    assert acceptance_probability(1.0, 1.0, 1.0, 1.0) == 1.0
+    assert acceptance_probability(1.0, 2.0, 1.0, 2.0) == 1.0
+    assert acceptance_probability(1.0, 2.0, 1.0, 0.5) == 0.0
 
 
 @pytest.mark.parametrize("budget", [1, 2, 3, 4, 9])
@@ -151,10 +151,10 @@ def test_selection_in_batches_is_algorithm_3(per_batch):
         rows = {j: torch.tensor(w) for j, w in models.items()}
         as_numpy = lambda w, loss=loss: loss(w.numpy())  # noqa: E731
         batches = [order[i : i + per_batch] for i in range(0, len(order), per_batch)]
-        state = pooled(None, [rows[0]], [sizes[0]])
+        state = pool_candidates(None, [rows[0]], [sizes[0]])
         for batch in batches:
             ids = [0, *batch]
-            state = pooled(state, [rows[j] for j in ids], [sizes[j] for j in ids])
+            state = pool_candidates(state, [rows[j] for j in ids], [sizes[j] for j in ids])
         chosen, coin_of = [0], dict(zip(order, coins, strict=True))
         for batch in batches:
             ids = [0, *batch]

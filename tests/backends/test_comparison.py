@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from netsim.backends.comparison import Comparison, Outcome, difference
+from netsim.backends.comparison import Comparison, Outcome, describe_difference
 from netsim.backends.sequential import Sequential
 from netsim.learning.jobs import Optimizer
 
@@ -82,9 +82,9 @@ def amplifying(build):
 def test_a_backend_is_kept_where_the_model_amplifies_rounding(build, play, backend):
     made = amplifying(build)
     comparison = Comparison(made.architectures[0], made.shards, made.streams, Optimizer("sgd", 0.1))
-    exact, plain = comparison._trained(0, torch.float64), comparison._plain(0)
+    exact, plain = comparison._train_in_plain_loop(0, torch.float64), comparison._plain_outcome(0)
     single = Outcome(exact.row.float(), exact.outputs.float())
-    assert difference(made.architectures[0], plain, single, comparison.start) is not None
+    assert describe_difference(made.architectures[0], plain, single, comparison.start) is not None
 
     def program(node, keep):
         yield node.train(node.initial(), steps=1)
@@ -105,8 +105,8 @@ def test_what_another_last_bit_of_the_start_makes_is_no_difference(build):
     """Also for the sequential backend, which float64 does not judge alone."""
     made = amplifying(build)
     comparison = Comparison(made.architectures[0], made.shards, made.streams, Optimizer("sgd", 0.1))
-    plain, ours = comparison._plain(0), comparison._trained(0, nudged=99)
-    assert difference(made.architectures[0], ours, plain, comparison.start) is not None
+    plain, ours = comparison._plain_outcome(0), comparison._train_in_plain_loop(0, nudged=99)
+    assert describe_difference(made.architectures[0], ours, plain, comparison.start) is not None
     right = Sequential(made.shards, made.streams)
     assert comparison._only_amplifies(right, ours, plain, 0)
     assert not comparison._only_amplifies(Mistaken(made.shards, made.streams), ours, plain, 0)
@@ -131,6 +131,6 @@ def test_a_frozen_tensor_tells_as_much_as_others(build):
 
     architecture.fresh = frozen
     comparison = Comparison(architecture, made.shards, made.streams, Optimizer("sgd", 0.1))
-    plain, ours = comparison._plain(0), comparison._trained(0, nudged=99)
+    plain, ours = comparison._plain_outcome(0), comparison._train_in_plain_loop(0, nudged=99)
     nobody = object()  # float64 is not asked
     assert comparison._only_amplifies(nobody, ours, plain, 0)

@@ -92,7 +92,7 @@ def interrupted(arq: Arq, rng, packets: int, cuts, want_mask: bool = True) -> Tr
             sending.rewind(rng, cut)
             used = cut
         attempts.append(used)
-        if sending.over or used != cut:
+        if sending.is_done or used != cut:
             break
     arrived = sending.arrived(rng) if want_mask else None
     delivered = sending.delivered

@@ -98,7 +98,7 @@ def test_between_two_times_gains_go_straight_in_db(write):
 def test_a_gain_changes_when_it_is_said_to(step_s, repeats):
     rng = np.random.default_rng(3)
     t_s = np.cumsum(rng.uniform(0.1, 0.4, 6))
-    gains = Gains.of(t_s, rng.uniform(-90, -50, (6, 2, 2)), repeats, step_s)
+    gains = Gains.from_matrices(t_s, rng.uniform(-90, -50, (6, 2, 2)), repeats, step_s)
     now = 0
     for _ in range(60):
         until = gains.holds_until_ns(now)
@@ -106,16 +106,16 @@ def test_a_gain_changes_when_it_is_said_to(step_s, repeats):
             assert not repeats
             break
         assert until > now
-        here = gains.at(gains.step(now), 0, (1,))
-        assert (gains.at(gains.step(until - 1), 0, (1,)) == here).all()
+        here = gains.gains_to(gains.step_at(now), 0, (1,))
+        assert (gains.gains_to(gains.step_at(until - 1), 0, (1,)) == here).all()
         now = until
 
 
 def test_nodes_of_the_file_are_chosen(write):
     gain_db = -np.arange(16.0).reshape(4, 4)
     gains = MeasuredGains(path=write(gain_db=gain_db), nodes=(3, 1)).link_gains(2, 1e9, 1e6, None)
-    assert gains.at(0, 0, (1,))[0] == gain_db[3, 1]
-    assert gains.at(0, 1, (0,))[0] == gain_db[1, 3]
+    assert gains.gains_to(0, 0, (1,))[0] == gain_db[3, 1]
+    assert gains.gains_to(0, 1, (0,))[0] == gain_db[1, 3]
 
 
 @pytest.mark.parametrize(
@@ -203,10 +203,10 @@ def test_a_run_without_places_follows_the_file(write):
     tables = TABLES | {"radio": radio(write(gain_db=gain_db, t_s=[0.0, 4.0]))}
     built = world.build(from_dict(tables))
     means = built.budget.mean_snr
-    assert 10 * math.log10(means.pair(0, 1, 0)) == pytest.approx(20 - 80 + 93.98, abs=0.02)
-    assert means.pair(0, 2, 3 * S) == 0.0
-    assert means.pair(0, 2, 4 * S) == means.pair(0, 1, 0)
-    assert (means.snr(2, (0, 1), 5 * S) == means.pair(0, 1, 0)).all()
+    assert 10 * math.log10(means.pair_snr(0, 1, 0)) == pytest.approx(20 - 80 + 93.98, abs=0.02)
+    assert means.pair_snr(0, 2, 3 * S) == 0.0
+    assert means.pair_snr(0, 2, 4 * S) == means.pair_snr(0, 1, 0)
+    assert (means.snr(2, (0, 1), 5 * S) == means.pair_snr(0, 1, 0)).all()
     assert means.holds_until_ns(0, 2, 0) == 4 * S
     assert means.pairs_left_out == 0
     messages = engine.play(built, built.scenario.algorithm[0])["messages"]
@@ -229,6 +229,6 @@ def test_what_would_be_counted_twice_is_refused(write, keys, problem):
 def test_a_file_that_is_not_there_is_looked_for_below_the_data_folder(write, tmp_path):
     write("below.npz", gain_db=-80 * np.ones((3, 3)))
     tables = TABLES | {"radio": radio("below.npz")}
-    assert world.build(from_dict(tables), tmp_path).budget.mean_snr.pair(0, 1, 0) > 1
+    assert world.build(from_dict(tables), tmp_path).budget.mean_snr.pair_snr(0, 1, 0) > 1
     with pytest.raises(ScenarioError, match=r'path = "below.npz": no such file'):
         world.build(from_dict(tables))

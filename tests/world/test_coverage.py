@@ -84,9 +84,9 @@ def test_pairs_left_out_are_counted():
     at = np.stack([10.0 * np.arange(nodes), np.zeros(nodes)], axis=1)
     means = PlacedMeanSnr(Radio(), (20.0,) * nodes, at, STREAMS, 25.0)
     assert means.pairs_left_out == nodes * (nodes - 1) // 2 - (nodes - 1) - (nodes - 2)
-    assert means.near(500, range(nodes), 0) == [498, 499, 501, 502]
-    assert means.near(500, (3, 501, 700), 0) == [501]
-    assert means.pair(500, 502, 0) > 0.0 == means.pair(500, 503, 0)
+    assert means.nodes_in_range(500, range(nodes), 0) == [498, 499, 501, 502]
+    assert means.nodes_in_range(500, (3, 501, 700), 0) == [501]
+    assert means.pair_snr(500, 502, 0) > 0.0 == means.pair_snr(500, 503, 0)
 
 
 def test_with_few_nodes_nothing_is_left_out():
@@ -94,7 +94,7 @@ def test_with_few_nodes_nothing_is_left_out():
     means = PlacedMeanSnr(Radio(), (20.0,) * len(at), at, STREAMS, 25.0)
     others = range(1, len(at))
     assert means.pairs_left_out == 0
-    assert means.near(0, others, 0) is others
+    assert means.nodes_in_range(0, others, 0) is others
     assert (means.snr(0, others, 0) > 0).all()
 
 
@@ -208,9 +208,9 @@ def test_motion_without_a_decorrelation_distance_is_refused():
 def test_alike_links_are_shadowed_by_pair():
     radio = Radio(shadowing=SHADOWED)
     means = IidMeanSnr(radio, (10.0, 10.0, 13.0), STREAMS)
-    assert means.pair(0, 1, 0) == means.pair(1, 0, 0)
-    assert means.pair(2, 0, 0) == pytest.approx(db_to_linear(3.0) * means.pair(0, 2, 0))
-    assert len({means.pair(0, 1, 0), means.pair(0, 2, 0), means.pair(1, 2, 0)}) == 3
+    assert means.pair_snr(0, 1, 0) == means.pair_snr(1, 0, 0)
+    assert means.pair_snr(2, 0, 0) == pytest.approx(db_to_linear(3.0) * means.pair_snr(0, 2, 0))
+    assert len({means.pair_snr(0, 1, 0), means.pair_snr(0, 2, 0), means.pair_snr(1, 2, 0)}) == 3
     many = IidMeanSnr(radio, (10.0,) * 5000, STREAMS).snr(0, range(1, 5000), 0)
     shadow_db = 10.0 - 10 * np.log10(many)
     assert abs(shadow_db.mean()) < 4 * 6.0 / math.sqrt(5000)

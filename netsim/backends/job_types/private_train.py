@@ -26,7 +26,7 @@ from netsim.learning import optimizers
 from netsim.learning.architecture import Architecture
 from netsim.learning.calling import call_with
 from netsim.learning.columns import put, take
-from netsim.learning.functions import fill
+from netsim.learning.functions import fill_slots
 from netsim.learning.jobs import Batches, BatchKey, Job, Optimizer
 from netsim.learning.optimizers import CLIP_EPSILON
 from netsim.learning.privacy import Privacy
@@ -84,7 +84,7 @@ def _run_one(job: Job[PrivateTrain], plain: Plain) -> Sequence[Tensor]:
     theta, *others = (r.tensor() for r in job.inputs)
     architecture = job.inputs[0].architecture
     assert architecture is not None
-    given = fill(work.given, others[: work.num_given])
+    given = fill_slots(work.given, others[: work.num_given])
     row = theta.clone()
     columns = architecture.trained_columns()
     trained = take(row, columns).clone()
@@ -96,7 +96,7 @@ def _run_one(job: Job[PrivateTrain], plain: Plain) -> Sequence[Tensor]:
     gradients = _gradients(architecture, work.loss or default_loss, given, shards)
     for step in range(work.batches.steps):
         key = work.batches.key(step)
-        index = torch.from_numpy(rows[taken(plain.streams, key, len(rows), share)])
+        index = torch.from_numpy(rows[draw_samples(plain.streams, key, len(rows), share)])
         index = index.to(shards.x.device)
         each = gradients(row, shards.x[index], shards.y[index])
         total = clipped_sum(each, work.privacy.clip_norm)
@@ -110,7 +110,7 @@ def _run_one(job: Job[PrivateTrain], plain: Plain) -> Sequence[Tensor]:
     return [row, state]
 
 
-def taken(streams: Streams, key: BatchKey, count: int, share: float) -> np.ndarray:
+def draw_samples(streams: Streams, key: BatchKey, count: int, share: float) -> np.ndarray:
     """Draw the node's samples for a step, each with probability `share`.
 
     Parameters

@@ -18,7 +18,7 @@ from torch import nn
 from algorithms import fedclassavg, fedproto, pfedgraph
 from netsim.api import augmented_cross_entropy, batched
 from netsim.backends import job_types
-from netsim.backends.dispatch import choose
+from netsim.backends.dispatch import choose_routes
 from netsim.backends.grouping import GroupedExecution
 from netsim.backends.job_types.apply import Apply
 from netsim.backends.job_types.batch_gradient import BatchGradient
@@ -40,7 +40,7 @@ from netsim.learning.jobs import Batches, BatchKey, Optimizer, Slot
 from netsim.learning.privacy import Privacy
 from netsim.learning.refs import Cell, Ref
 from netsim.learning.scheduler import Limits, Scheduler
-from netsim.learning.select import pooled
+from netsim.learning.select import pool_candidates
 from netsim.learning.shards import NodeRows, Shards
 from netsim.models import Network
 from netsim.models.lenet import LeNet
@@ -58,7 +58,7 @@ CLIPPED = Optimizer("sgd", 0.1, 0.9, clip_norm=1.0)
 @pytest.fixture(autouse=True)
 def values_are_not_compared(monkeypatch):
     """Fake tensors hold no numbers by which a backend could be compared with plain PyTorch."""
-    monkeypatch.setattr(GroupedExecution, "_agrees", lambda backend, jobs: True)
+    monkeypatch.setattr(GroupedExecution, "_agrees_with_plain", lambda backend, jobs: True)
 
 
 class Bench:
@@ -85,7 +85,7 @@ class Bench:
         nodes_rows = [NodeRows(r, r, r) for r in rows]
         self.shards = Shards(x, y, nodes_rows, {}, BATCH, streams, scale)
         self.architecture = build_architecture("model", make(), GPU, dtype, CLASSES)
-        routes = choose({self.architecture: nodes}, BATCH, "stacked", {}, {})
+        routes = choose_routes({self.architecture: nodes}, BATCH, "stacked", {}, {})
         self.backend = Stacked(self.shards, streams, routes, GPU, dtype)
         self.scheduler = Scheduler(self.backend, Limits(10**9, 10**9), lambda: 0, ReplaceColumns)
         self.size = self.architecture.num_values
@@ -164,7 +164,7 @@ def select_on(bench, model):
 
 
 def pool(bench, model):
-    work = Apply(pooled, (None, (Slot(0), Slot(1)), (1.0, 2.0)))
+    work = Apply(pool_candidates, (None, (Slot(0), Slot(1)), (1.0, 2.0)))
     return bench.later(work, [model, bench.models[0]], (state_length(bench.size),))
 
 

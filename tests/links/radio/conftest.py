@@ -59,7 +59,9 @@ class Ether:
         """Send now or at a time; `dst` may be several nodes: then it is a broadcast."""
         if at_ns is not None and at_ns > self.env.now:
             wait_ns = at_ns - self.env.now
-            self.env.after(wait_ns, lambda: self._send(src, dst, bits, parts, patience_ns, reply))
+            self.env.call_after(
+                wait_ns, lambda: self._send(src, dst, bits, parts, patience_ns, reply)
+            )
         else:
             self._send(src, dst, bits, parts, patience_ns, reply)
 
@@ -80,11 +82,11 @@ class Ether:
         self.ended.append(Ended(tx.src, tx.dst, outcome, arrived, self.env.now, *of_air, sent_ns))
 
     def switch(self, node, on, at_ns):
-        self.env.after(at_ns - self.env.now, self._switch, node, on)
+        self.env.call_after(at_ns - self.env.now, self._switch, node, on)
 
     def _switch(self, node, on):
         (self.off.discard if on else self.off.add)(node)
-        self.air.switched(node, on)
+        self.air.on_switch(node, on)
 
     def run(self):
         """Until nothing is left to happen."""
@@ -116,7 +118,7 @@ class Given(MeanSnr):
     def snr(self, src, others, time_ns):
         return self.matrix[src][list(others)]
 
-    def pair(self, src, dst, time_ns):
+    def pair_snr(self, src, dst, time_ns):
         return float(self.matrix[src, dst])
 
 

@@ -247,9 +247,9 @@ class Wander(MeanSnr):
     moving = True
 
     def snr(self, src, others, time_ns):
-        return np.array([self.pair(src, j, time_ns) for j in others])
+        return np.array([self.pair_snr(src, j, time_ns) for j in others])
 
-    def pair(self, src, dst, time_ns):
+    def pair_snr(self, src, dst, time_ns):
         return 1.0 + (3 * src + dst + time_ns // (7 * MS)) % 5
 
     def holds_until_ns(self, src, dst, time_ns):
@@ -261,8 +261,8 @@ class Stand(Wander):
 
     moving = False
 
-    def pair(self, src, dst, time_ns):
-        return super().pair(src, dst, 0)
+    def pair_snr(self, src, dst, time_ns):
+        return super().pair_snr(src, dst, 0)
 
     def holds_until_ns(self, src, dst, time_ns):
         return None

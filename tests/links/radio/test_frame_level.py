@@ -428,13 +428,13 @@ def test_what_is_found_for_all_at_once_is_what_each_station_finds(least_snr):
             frame.noticed, frame.arrives_ns = frame.heard.noticed, now
             sending.add(src)
             locked.pop(src, None)
-            ears.sends(src)
-            ears.arrives(frame, now)
+            ears.note_sending(src)
+            ears.begin_arrival(frame, now)
             on_air.append(frame)
         elif what == "passes" and unsensed:
             frame = unsensed[0]
             before = set(locked) | sending
-            ears.detects(frame)
+            ears.lock_receivers(frame)
             sensed.append(frame)
             for i in range(n):
                 others = [other.heard.snr[i] for other in on_air if other is not frame]
@@ -447,15 +447,15 @@ def test_what_is_found_for_all_at_once_is_what_each_station_finds(least_snr):
             frame = on_air.pop(int(rng.integers(len(on_air))))
             sensed = [other for other in sensed if other is not frame]
             mine = [i for i, other in locked.items() if other is frame]
-            assert sorted(ears.leaves(frame, now)) == sorted(mine)
-            ears.drop(frame.src)
+            assert sorted(ears.end_arrival(frame, now)) == sorted(mine)
+            ears.stop_receiving(frame.src)
             sending.discard(frame.src)
             locked = {i: other for i, other in locked.items() if other is not frame}
         was = ears.busy.copy()
         changed = ears.changes()
         for i in range(n):
             strong = sum(frame.heard.energy[i] for frame in sensed) >= max(least_snr, NO_ENERGY)
-            assert ears.receives(i) == (i in locked)
+            assert ears.is_receiving(i) == (i in locked)
             assert ears.busy[i] == (strong or i in sending or i in locked)
             assert (i in changed) == (ears.busy[i] != was[i])
             met["locked"] += i in locked

@@ -159,12 +159,12 @@ class Parting(MeanSnr):
 
     moving = True
 
-    def pair(self, src, dst, time_ns):
+    def pair_snr(self, src, dst, time_ns):
         apart = abs(src - dst)
         return 100.0 if apart == 1 or (time_ns >= S and apart == 3) else 1e-9
 
     def snr(self, src, others, time_ns):
-        return np.array([self.pair(src, int(j), time_ns) for j in others])
+        return np.array([self.pair_snr(src, int(j), time_ns) for j in others])
 
     def holds_until_ns(self, src, dst, time_ns):
         return S if time_ns < S else None

@@ -17,7 +17,7 @@ from netsim.links.link import Transmission
 from netsim.links.radio.superposition import mean_inverse_gain
 from netsim.messaging.message import Envelope, Message
 from netsim.messaging.over_the_air import Energies, OverTheAir
-from netsim.node.superposition import sum_of_frames, superposed
+from netsim.node.superposition import sum_of_frames, sum_superposed
 
 MS, S = 1_000_000, 1_000_000_000
 VALUES = 2_000
@@ -212,10 +212,10 @@ def test_noise_is_that_of_the_frame():
 
 def test_what_did_not_come_over_the_air_is_refused(air):
     with pytest.raises(ProtocolError, match="nothing"):
-        superposed(None, 0, {})
+        sum_superposed(None, 0, {})
     received = SimpleNamespace(msg=Whole(), arrived=None)
     with pytest.raises(ProtocolError, match="Whole is no OverTheAir"):
-        superposed(None, 0, {1: received})
+        sum_superposed(None, 0, {1: received})
     e = air(mac={"kind": "shared"})
     e.aggregate([1])
     with pytest.raises(ProtocolError, match="shared"):
