@@ -148,7 +148,7 @@ class Scheduler:
         The virtual clock, in ns.
     column_work : callable
         (start, stop) -> the work of a row with columns [start, stop) replaced, for `with_part`.
-    past : Replay or None
+    replay : Replay or None
         What has been, to be played again without tensor work until `go_on` is called.
     sum_work : callable or None
         (weights) -> the work of a weighted sum, for the arithmetic of Refs.
@@ -171,11 +171,11 @@ class Scheduler:
         limits: Limits,
         now_ns: Callable[[], int],
         column_work: Callable[[Columns], Work],
-        past: Replay | None = None,
+        replay: Replay | None = None,
         sum_work: Callable[[tuple[float, ...]], Work] | None = None,
     ) -> None:
         self.backend = backend
-        self.replay = past
+        self.replay = replay
         self._column_work = column_work
         self.sums = RefSums(self, sum_work)
         self._limits = limits
@@ -303,9 +303,14 @@ class Scheduler:
             self._run_ready()
 
     def _submit_during_replay(
-        self, past: Replay, work: Work, node: int, inputs: tuple[Ref, ...], outputs: Sequence[Cell]
+        self,
+        replay: Replay,
+        work: Work,
+        node: int,
+        inputs: tuple[Ref, ...],
+        outputs: Sequence[Cell],
     ) -> None:
-        """Number the results of a job of the past; arguments as of `submit`."""
+        """Number the results of a job of the replay; arguments as of `submit`."""
         first = self.cells
         now_ns, results = self._now_ns(), tuple(map(weak, outputs))
         origin = Origin(work, node, now_ns, [ref.cell.origin for ref in inputs], results)
@@ -313,9 +318,11 @@ class Scheduler:
             cell.number = self.cells
             cell.origin = origin
             self.cells += 1
-        if not past.kept.isdisjoint(range(first, self.cells)):
+        if not replay.kept.isdisjoint(range(first, self.cells)):
             shapes = tuple([cell.shape for cell in outputs])
-            past.jobs[first] = Job(work, node, now_ns, inputs, results, shapes, first, None, origin)
+            replay.jobs[first] = Job(
+                work, node, now_ns, inputs, results, shapes, first, None, origin
+            )
 
     @property
     def now_ns(self) -> int:
@@ -339,7 +346,7 @@ class Scheduler:
         ComputeError
             If a job fails on the way.
         ReplayError
-            If the past is being played again, and differs.
+            If the run is being replayed, and differs.
         """
         if self.replay is not None:
             return self.replay.recorded_values(refs)

@@ -50,7 +50,7 @@ def test_the_mean_gain_is_the_power_of_the_paths(write):
     found = links(RayTracedGains(path=write(a=a, tau=tau)), 2)
     for tx, rx in ((0, 1), (1, 0)):
         want = 10 * math.log10((np.abs(a[rx, tx]) ** 2).sum())
-        assert found.at(0, tx, (rx,))[0] == pytest.approx(want)
+        assert found.gains_to(0, tx, (rx,))[0] == pytest.approx(want)
     assert not found.faded
 
 

@@ -74,9 +74,11 @@ def test_who_is_near_is_found_without_looking_at_everybody(moving, shadowing):
         whole = everyone._mean_snr.snr(i, peers, t)
         left_out += int((known == 0).sum())
         assert (known[known > 0] == whole[known > 0]).all()
-        assert not np.setdiff1d(np.array(peers)[known > 0], near._mean_snr.near(i, peers, t)).size
+        assert not np.setdiff1d(
+            np.array(peers)[known > 0], near._mean_snr.nodes_in_range(i, peers, t)
+        ).size
     assert left_out > 0.8 * len(times) * len(others) * nodes
-    assert near._budget.described()["pairs_left_out"] > 0.8 * nodes * (nodes - 1) / 2
+    assert near._budget.as_dict()["pairs_left_out"] > 0.8 * nodes * (nodes - 1) / 2
 
 
 def test_pairs_left_out_are_counted():
@@ -152,7 +154,7 @@ def test_stretches_follow_a_node_that_moves(tables, shadowing):
     for block in itertools.islice(here.blocks(0, 1, at_ns, 12_000), 300):
         assert block.snr == here.snr(0, 1, at_ns)
         snrs.append(block.snr)
-        until_ns = here._holds_until_ns(0, 1, at_ns, here._mean_snr.pair(0, 1, at_ns), None)
+        until_ns = here._holds_until_ns(0, 1, at_ns, here._mean_snr.pair_snr(0, 1, at_ns), None)
         assert at_ns < until_ns <= at_ns + block.length_ns
         assert here.snr(0, 1, until_ns - 1) == block.snr
         if block.attempts:  # the last attempt begins before the channel changes
@@ -268,7 +270,7 @@ def test_a_loss_that_ignores_the_channel_has_no_range():
     assert range_of(packet_error={"kind": "fixed", "loss": 0.5})[0] == math.inf
     at = scattered(EVERY_PAIR_UP_TO + 1, 1e7)
     here = channel(Radio(packet_error={"kind": "fixed", "loss": 0.5}), at)
-    assert here._budget.described() == {"range_m": math.inf, "pairs_left_out": 0}
+    assert here._budget.as_dict() == {"range_m": math.inf, "pairs_left_out": 0}
 
 
 def test_a_hopeless_radio_has_a_range_of_a_metre():

@@ -157,7 +157,7 @@ class _Pass(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Any:
-        return ctx.layer.back(ctx, gradient, ctx.needs_input_grad[0]), None, None
+        return ctx.layer.backward(ctx, gradient, ctx.needs_input_grad[0]), None, None
 
 
 def add(sink: Tensor | None, value: Tensor, decay: float) -> None:

@@ -138,21 +138,21 @@ class Spent:
     def on_air(self, src, receivers, from_ns, to_ns, airtime_ns, power=1.0):
         self.sending_ns[src] += airtime_ns
         for node in receivers:
-            self.receives(node, from_ns, to_ns, airtime_ns)
+            self.count_reception(node, from_ns, to_ns, airtime_ns)
 
-    def receives(self, node, from_ns, to_ns, airtime_ns):
+    def count_reception(self, node, from_ns, to_ns, airtime_ns):
         self.receiving_ns[node] += airtime_ns
 
-    def overhears(self, nodes, from_ns, to_ns, airtime_ns):
+    def count_overhearing(self, nodes, from_ns, to_ns, airtime_ns):
         for node in nodes:
             self.overheard_ns[node] += airtime_ns
 
-    def carried(self, src, to, receivers, bits):
+    def count_sent_bits(self, src, to, receivers, bits):
         self.bits[src] += bits
         for node in receivers:
-            self.hears(node, bits)
+            self.count_received_bits(node, bits)
 
-    def hears(self, node, bits):
+    def count_received_bits(self, node, bits):
         self.heard_bits[node] += bits
 
 

@@ -43,7 +43,7 @@ def ends(e):
 
 
 def at(e, time_ms, *arguments):
-    e.env.after(round(time_ms * MS) - e.env.now, lambda: e.air.allocate(*arguments))
+    e.env.call_after(round(time_ms * MS) - e.env.now, lambda: e.air.allocate(*arguments))
 
 
 def efficiency(snr):

@@ -408,7 +408,7 @@ def test_propagation_delays_frames_and_their_answers(frames, propagation_us):
 def test_what_is_found_for_all_at_once_is_what_each_station_finds(least_snr):
     """400 beginnings, preambles and ends among ten stations, looked at one by one."""
     rng, n, now = np.random.default_rng(3), 10, 0
-    error = SimpleNamespace(error=lambda snr, bits, rate_bps: float(snr < 4.0))
+    error = SimpleNamespace(packet_error=lambda snr, bits, rate_bps: float(snr < 4.0))
     listens = rng.uniform(size=n) < 0.9
     ears = Receivers(
         n, Decoder(error, Streams(0), True, False), least_snr, lambda i, _: listens[i], None

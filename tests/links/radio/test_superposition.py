@@ -43,7 +43,7 @@ def air(ether):
                     envelope = Envelope(message, k, values * 32, 0, e.env.now)
                     e.air.unicast(Transmission(envelope, 0, e._done))
 
-            e.env.after(at_ns - e.env.now, send)
+            e.env.call_after(at_ns - e.env.now, send)
 
         e.aggregate = aggregate
         return e
@@ -278,8 +278,8 @@ def test_rows_that_wait_can_be_withdrawn(ether):
             found += [e.air.waiting(1), e.air.withdraw(1, Whole), e.air.withdraw(1, type(message))]
             found.append(e.air.waiting(1))
 
-        e.env.after(5 * MS, withdraw)
-        e.env.after(11 * MS, lambda e=e, found=found: found.append(e.air.withdraw(2, object)))
+        e.env.call_after(5 * MS, withdraw)
+        e.env.call_after(11 * MS, lambda e=e, found=found: found.append(e.air.withdraw(2, object)))
         ended = [(x.src, x.outcome, x.at_ns) for x in e.run()]
         assert ended == [(1, "withdrawn", 5 * MS), (2, "delivered", 12 * MS)]
         assert found == [1, 0, 1, 0, 0]

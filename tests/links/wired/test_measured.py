@@ -335,15 +335,15 @@ def test_messages_take_the_way_of_least_latency(write):
     path = write("a b 1 10\nb c 1 10\na c 5 99\n")
     fields = {"latency_attribute": "3", "rate_attribute": "4", "rate_unit_bps": 1e6}
     found = routes(path, routers=["a", "c"], **fields)
-    assert [(x.a, x.b, x.rate_bps, x.latency_ns) for x in found.between(0, 1)] == [
+    assert [(x.a, x.b, x.rate_bps, x.latency_ns) for x in found.route_lines(0, 1)] == [
         ("a", "b", 1e7, 10**6),
         ("b", "c", 1e7, 10**6),
     ]
-    assert [(x.a, x.b) for x in found.between(1, 0)] == [("c", "b"), ("b", "a")]
+    assert [(x.a, x.b) for x in found.route_lines(1, 0)] == [("c", "b"), ("b", "a")]
 
 
 def test_lines_of_which_the_file_says_nothing_have_the_defaults(write):
-    [line] = routes(write("a b\n"), routers=["a", "b"], latency_s=0.25).between(0, 1)
+    [line] = routes(write("a b\n"), routers=["a", "b"], latency_s=0.25).route_lines(0, 1)
     assert (line.rate_bps, line.latency_ns) == (None, S // 4)
 
 
@@ -353,7 +353,7 @@ def test_places_tell_the_latency(write):
     <node id="0"><data key="k">0</data><data key="l">0</data><data key="n">West</data></node>
     <node id="1"><data key="k">0</data><data key="l">90</data><data key="n">East</data></node>
     <edge source="0" target="1"/></graph></graphml>"""
-    [line] = routes(write(graphml), routers=["East", "0"]).between(0, 1)
+    [line] = routes(write(graphml), routers=["East", "0"]).route_lines(0, 1)
     # a quarter of the circumference at 200,000 km/s
     assert line.latency_ns == pytest.approx(np.pi / 2 * 6_371_000 / 2e8 * 1e9, abs=1)
 

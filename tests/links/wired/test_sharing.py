@@ -207,7 +207,7 @@ def test_wires_that_are_not_shared_do_what_the_plain_wire_does(how, wires):
                 link.unicast(Transmission(envelope, dst, lambda *_: None))
 
         for number in range(20):
-            env.after(number * 900_000, send, number)
+            env.call_after(number * 900_000, send, number)
         env.run()
         return (
             sorted(seen),
