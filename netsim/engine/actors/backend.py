@@ -136,7 +136,7 @@ class Actors:
         """Itself, which describes how each sort of jobs was computed."""
         return self
 
-    def described(self) -> dict[str, str]:
+    def as_dict(self) -> dict[str, str]:
         """Return how each sort of jobs was computed."""
         self._collect(all_sent=True)
         return self._ways
