@@ -144,7 +144,7 @@ def test_what_is_interrupted_is_counted_as_far_as_it_came(ether):
     for k in range(5):
         here.send(2, 3, 10 * PACKET_BITS, at_ns=7_000_000 + k * 60_000_000)
     found = {ended.src: ended for ended in here.run() if ended.src == 0}
-    known = here.air._adaptation.of(0, 1)
+    known = here.air._adaptation.link_rates(0, 1)
     assert sum(known.attempts) == found[0].attempts
     assert sum(known.acknowledged) == 400
 
