@@ -18,10 +18,10 @@ class SameValue(Attack):
 
     def forgery(self) -> Forgery | None:
         """See the base class."""
-        return all_ones
+        return ones
 
 
-def all_ones(values: Tensor, seed: int, node: int, count: int) -> Tensor:
+def ones(values: Tensor, seed: int, node: int, count: int) -> Tensor:
     """All ones.
 
     Parameters

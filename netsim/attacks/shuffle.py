@@ -20,10 +20,10 @@ class Shuffle(Attack):
 
     def forgery(self) -> Forgery | None:
         """See the base class."""
-        return shuffle_values
+        return shuffled
 
 
-def shuffle_values(values: Tensor, seed: int, node: int, count: int) -> Tensor:
+def shuffled(values: Tensor, seed: int, node: int, count: int) -> Tensor:
     """The same values in a random order.
 
     Parameters

@@ -23,10 +23,10 @@ class SignFlip(Attack):
 
     def forgery(self) -> Forgery | None:
         """See the base class."""
-        return negate
+        return negative
 
 
-def negate(values: Tensor, seed: int, node: int, count: int) -> Tensor:
+def negative(values: Tensor, seed: int, node: int, count: int) -> Tensor:
     """-values.
 
     Parameters

@@ -140,9 +140,7 @@ def greedy_collaborators(
     return sets.x
 
 
-def pool_candidates(
-    state: Tensor | None, models: Sequence[Tensor], sizes: Sequence[float]
-) -> Tensor:
+def pooled(state: Tensor | None, models: Sequence[Tensor], sizes: Sequence[float]) -> Tensor:
     """Pass 1 of Algorithm 3: add a batch of candidates to Y, before any of them is offered.
 
     Parameters

@@ -1236,9 +1236,8 @@ class Node:
     def pool(self, thetas: Sequence[Ref], sizes: Sequence[float], state: Ref | None = None) -> Ref:
         """State from which `select` starts if candidates come in batches.
 
-        A first pass over all batches adds every candidate
-        (`netsim.learning.select.pool_candidates`); a second one offers them, batch by batch, to
-        `select`.
+        A first pass over all batches adds every candidate (`netsim.learning.select.pooled`); a
+        second one offers them, batch by batch, to `select`.
 
         Parameters
         ----------

@@ -23,7 +23,7 @@ from netsim.learning.functions import (
 )
 from netsim.learning.refs import Ref
 from netsim.learning.scheduler import Scheduler
-from netsim.learning.select import pool_candidates
+from netsim.learning.select import pooled
 from netsim.learning.shards import Shards
 from netsim.node.checks import MixingCheck, require_samples
 from netsim.node.processor import Processor
@@ -105,7 +105,7 @@ class ValueVerbs:
             raise ProtocolError("pool: one size a model is needed")
         length = (state_length(thetas[0].num_values),)
         args = (state, tuple(thetas), tuple(sizes))
-        return cast(Ref, self.compute(pool_candidates, *args, like=length))
+        return cast(Ref, self.compute(pooled, *args, like=length))
 
     def compute(
         self, fn: Callable[..., Any], *args: Any, like: Any = None, duration_s: float = 0.0

@@ -86,7 +86,7 @@ def discounted(
     if own is None:
         return _normalise_weights(node, params, values, weights, s)
     if isinstance(weights, Ref):
-        return node.compute(_scale_weights, weights, s, own)  # type: ignore[no-any-return]
+        return node.compute(_scaled, weights, s, own)  # type: ignore[no-any-return]
     scaled = [w * each for w, each in zip(weights, s, strict=True)]
     scaled[own] += sum(w - left for w, left in zip(weights, scaled, strict=True))
     return scaled
@@ -106,7 +106,7 @@ def _normalise_weights(
     logs = tuple(kind.log_of(node, value) for value in values)
     if isinstance(weights, Ref):
         _require_some(logs, kind)
-        return node.compute(_rescale_weights, weights, s, logs)  # type: ignore[no-any-return]
+        return node.compute(_rescaled, weights, s, logs)  # type: ignore[no-any-return]
     scaled, before = [w * each for w, each in zip(weights, s, strict=True)], sum(weights)
     total = sum(scaled)
     if total >= SMALLEST or min(weights, default=0.0) < 0:
@@ -155,7 +155,7 @@ def staleness_factors(
 
 
 @batched
-def _scale_weights(weights: Tensor, s: tuple[float, ...], own: int) -> Tensor:
+def _scaled(weights: Tensor, s: tuple[float, ...], own: int) -> Tensor:
     """Weights (m,) times s; what is lost goes to the entry `own`."""
     scaled = weights * weights.new_tensor(s)
     kept = weights.new_zeros(len(s))
@@ -164,7 +164,7 @@ def _scale_weights(weights: Tensor, s: tuple[float, ...], own: int) -> Tensor:
 
 
 @batched
-def _rescale_weights(weights: Tensor, s: tuple[float, ...], logs: tuple[float, ...]) -> Tensor:
+def _rescaled(weights: Tensor, s: tuple[float, ...], logs: tuple[float, ...]) -> Tensor:
     """Weights (m,) times s over their new sum; by their logarithms where that is nearly 0."""
     scaled = weights * weights.new_tensor(s)
     total = scaled.sum()

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from algorithms.dpfl import batched_greedy_collaborators, greedy_collaborators
-from netsim.learning.select import acceptance_probability, greedy, pool_candidates
+from netsim.learning.select import acceptance_probability, greedy, pooled
 
 
 def loss_of(target):
@@ -151,10 +151,10 @@ def test_selection_in_batches_is_algorithm_3(per_batch):
         rows = {j: torch.tensor(w) for j, w in models.items()}
         as_numpy = lambda w, loss=loss: loss(w.numpy())  # noqa: E731
         batches = [order[i : i + per_batch] for i in range(0, len(order), per_batch)]
-        state = pool_candidates(None, [rows[0]], [sizes[0]])
+        state = pooled(None, [rows[0]], [sizes[0]])
         for batch in batches:
             ids = [0, *batch]
-            state = pool_candidates(state, [rows[j] for j in ids], [sizes[j] for j in ids])
+            state = pooled(state, [rows[j] for j in ids], [sizes[j] for j in ids])
         chosen, coin_of = [0], dict(zip(order, coins, strict=True))
         for batch in batches:
             ids = [0, *batch]

@@ -6,9 +6,9 @@ import torch
 
 from netsim.attacks.gauss import Gauss, noise
 from netsim.attacks.label_flip import LabelFlip
-from netsim.attacks.same_value import SameValue, all_ones
-from netsim.attacks.shuffle import Shuffle, shuffle_values
-from netsim.attacks.sign_flip import SignFlip, negate
+from netsim.attacks.same_value import SameValue, ones
+from netsim.attacks.shuffle import Shuffle, shuffled
+from netsim.attacks.sign_flip import SignFlip, negative
 from netsim.registry import family
 from netsim.rng import Streams
 
@@ -58,7 +58,7 @@ def test_an_attack_is_on_labels_or_on_messages(kind):
     assert on_labels == (attack.forgery() is None)
 
 
-@pytest.mark.parametrize("forge", [shuffle_values, all_ones, negate, noise])
+@pytest.mark.parametrize("forge", [shuffled, ones, negative, noise])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_forgeries_are_pure_and_keep_shape_and_type(forge, dtype):
     values = VALUES.to(dtype)
@@ -71,22 +71,22 @@ def test_forgeries_are_pure_and_keep_shape_and_type(forge, dtype):
         assert torch.equal(shaped, before)
 
 
-@pytest.mark.parametrize("forge", [shuffle_values, noise])
+@pytest.mark.parametrize("forge", [shuffled, noise])
 def test_draws_differ_by_seed_node_and_count(forge):
     lies = [forge(VALUES, *key) for key in ((7, 3, 0), (8, 3, 0), (7, 4, 0), (7, 3, 1))]
     assert not any(torch.equal(a, b) for k, a in enumerate(lies) for b in lies[:k])
 
 
 def test_a_shuffle_moves_values_across_the_whole_vector():
-    lie = shuffle_values(VALUES, 7, 3, 0)
+    lie = shuffled(VALUES, 7, 3, 0)
     assert torch.equal(lie.flatten().sort().values, VALUES.flatten())
     # of 500 values one stays in its place on average, Poisson: more than 8 has probability 1e-6
     assert (lie == VALUES).sum() <= 8
 
 
 def test_the_others_send_ones_the_negative_and_standard_normals():
-    assert torch.equal(all_ones(VALUES, 7, 3, 0), torch.ones(100, 5, dtype=torch.float64))
-    assert torch.equal(negate(VALUES, 7, 3, 0), -VALUES)
+    assert torch.equal(ones(VALUES, 7, 3, 0), torch.ones(100, 5, dtype=torch.float64))
+    assert torch.equal(negative(VALUES, 7, 3, 0), -VALUES)
     draws = noise(torch.zeros(20_000), 7, 3, 0).double()
     # five standard errors: of the mean 5 / sqrt n, of the variance 5 sqrt(2 / n)
     assert abs(float(draws.mean())) < 0.0354

@@ -10,7 +10,7 @@ from netsim.learning.select import (
     batched_greedy_collaborators,
     greedy,
     greedy_collaborators,
-    pool_candidates,
+    pooled,
 )
 
 
@@ -107,7 +107,7 @@ def test_a_diverged_candidate_is_left_out_and_spoils_nothing(bad):
 def test_sizes_need_not_be_whole_numbers():
     """The state holds them in the precision of the models."""
     own, other = torch.tensor([1.0, 2.0], dtype=torch.float64), torch.zeros(2, dtype=torch.float64)
-    state = pool_candidates(None, [own, other], [0.1, 0.2])
+    state = pooled(None, [own, other], [0.1, 0.2])
     assert state[:3].tolist() == [1.0, 0.1, 0.1 + 0.2]
     weights, _ = greedy([own, other], [0.1, 0.2], [0.0], None, lambda row: float(row.sum()))
     assert weights.tolist() == [0.1 / (0.1 + 0.2), 0.2 / (0.1 + 0.2)]

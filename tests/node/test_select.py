@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from netsim.learning.select import greedy, pool_candidates
+from netsim.learning.select import greedy, pooled
 
 
 def algorithm_2(k, S, budget, coins, p, w, loss):
@@ -84,7 +84,7 @@ def test_batches_of_candidates_choose_what_one_call_chooses(budget, cuts):
         state, found = None, [0]
         for start, stop in zip((0, *cuts), (*cuts, 7), strict=True):
             batch = slice(1 + start, 1 + stop)
-            state = pool_candidates(state, [models[0], *models[batch]], [sizes[0], *sizes[batch]])
+            state = pooled(state, [models[0], *models[batch]], [sizes[0], *sizes[batch]])
         for start, stop in zip((0, *cuts), (*cuts, 7), strict=True):
             batch = slice(1 + start, 1 + stop)
             weights, state = greedy(
@@ -103,7 +103,7 @@ def test_batches_of_candidates_choose_what_one_call_chooses(budget, cuts):
 def test_the_state_is_left_as_it_was():
     models, sizes, coins, loss = instance(0)
     models, sizes = rows(models), list(sizes)
-    state = pool_candidates(None, models, sizes)
+    state = pooled(None, models, sizes)
     before = state.clone()
     greedy(models, sizes, list(coins), None, on_rows(loss), state)
     assert torch.equal(state, before)

@@ -8,11 +8,11 @@ import torch
 
 from netsim.learning.refs import Cell, Ref
 from netsim.protocols.compression import Compressor, index_bits
-from netsim.protocols.compression.half import round_to_half
+from netsim.protocols.compression.half import halved
 from netsim.protocols.compression.qsgd import rounded_at_random
 from netsim.protocols.compression.random_k import at_random_places
 from netsim.protocols.compression.sign import scaled_signs
-from netsim.protocols.compression.top_k import keep_largest
+from netsim.protocols.compression.top_k import largest
 from netsim.protocols.compression.uniform import rounded_to_steps
 from netsim.protocols.error_feedback import ErrorFeedback
 from netsim.registry import family
@@ -37,11 +37,11 @@ def test_top_k_keeps_the_largest(size):
     expected = np.zeros(size)
     for i in sorted(range(size), key=lambda i: (-abs(x[i]), i))[:k]:
         expected[i] = x[i]
-    close(keep_largest(torch.from_numpy(x), k), expected)
+    close(largest(torch.from_numpy(x), k), expected)
 
 
 def test_top_k_takes_the_first_of_equals():
-    found = keep_largest(torch.tensor([1.0, -2.0, 2.0, -1.0, 1.0]), 3)
+    found = largest(torch.tensor([1.0, -2.0, 2.0, -1.0, 1.0]), 3)
     assert found.tolist() == [1.0, -2.0, 2.0, 0.0, 0.0]
 
 
@@ -74,7 +74,7 @@ def test_half_precision(form):
         bits = x.astype(np.float32).view(np.uint32).astype(np.uint64)
         bits = (bits + 0x7FFF + ((bits >> np.uint64(16)) & np.uint64(1))) & np.uint64(0xFFFF0000)
         expected = bits.astype(np.uint32).view(np.float32).astype(float)
-    close(round_to_half(torch.from_numpy(x), form), expected)
+    close(halved(torch.from_numpy(x), form), expected)
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -89,7 +89,7 @@ def test_shares_without_an_own_model_depend_on_differences_of_age_alone(later, i
     if is_lazy:  # what a run computes of weights that are a Ref
         kind = fades.staleness
         s, logs = (tuple(map(of, old)) for of in (kind.factor, kind.log_factor))
-        found = discounts._rescale_weights(torch.tensor(before), s, logs)
+        found = discounts._rescaled(torch.tensor(before), s, logs)
     else:
         found = discounted(a_node(old), fades, values(3, own=None), before, own=None)
     left = [w * math.exp(-age) for w, age in zip(before, ages, strict=True)]

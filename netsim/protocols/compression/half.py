@@ -27,11 +27,11 @@ class Half(Compressor):
 
     def compress(self, node: Node, value: Ref) -> Encoded:
         """See the base class."""
-        rounded = node.compute(round_to_half, value, self.format, like=value)
+        rounded = node.compute(halved, value, self.format, like=value)
         return Encoded(rounded, packed_bits=16 * value.num_values)
 
 
 @batched
-def round_to_half(value: Tensor, form: str) -> Tensor:
+def halved(value: Tensor, form: str) -> Tensor:
     """Entries rounded to the nearest of half precision, in the type that they had."""
     return value.to(getattr(torch, form)).to(value.dtype)

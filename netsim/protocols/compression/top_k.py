@@ -33,12 +33,12 @@ class TopK(Compressor):
         """See the base class."""
         size = value.num_values
         k = max(1, round(self.fraction * size))
-        sparse = node.compute(keep_largest, value, k, like=value)
+        sparse = node.compute(largest, value, k, like=value)
         return Encoded(sparse, packed_bits=k * index_bits(size), reals=k)
 
 
 @batched
-def keep_largest(value: Tensor, k: int) -> Tensor:
+def largest(value: Tensor, k: int) -> Tensor:
     """The k largest entries by absolute value where they were, 0 elsewhere."""
     flat = value.reshape(-1)
     where = torch.sort(flat.abs(), descending=True, stable=True).indices[:k]

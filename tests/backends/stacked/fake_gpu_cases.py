@@ -40,7 +40,7 @@ from netsim.learning.jobs import Batches, BatchKey, Optimizer, Slot
 from netsim.learning.privacy import Privacy
 from netsim.learning.refs import Cell, Ref
 from netsim.learning.scheduler import Limits, Scheduler
-from netsim.learning.select import pool_candidates
+from netsim.learning.select import pooled
 from netsim.learning.shards import NodeRows, Shards
 from netsim.models import Network
 from netsim.models.lenet import LeNet
@@ -164,7 +164,7 @@ def select_on(bench, model):
 
 
 def pool(bench, model):
-    work = Apply(pool_candidates, (None, (Slot(0), Slot(1)), (1.0, 2.0)))
+    work = Apply(pooled, (None, (Slot(0), Slot(1)), (1.0, 2.0)))
     return bench.later(work, [model, bench.models[0]], (state_length(bench.size),))
 
 
