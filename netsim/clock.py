@@ -113,7 +113,7 @@ class Clock(simpy.Environment):
 
     @property
     def num_queued(self) -> int:
-        """Number of events that are still to come."""
+        """Number of events in the queue."""
         return len(self._queue)
 
     @property
@@ -174,11 +174,11 @@ class Clock(simpy.Environment):
         return most
 
     def new_event(self, what: str) -> Event:
-        """A new event; whoever makes it calls its `succeed`."""
+        """Make an event, which the caller triggers later."""
         return Event(self, what)
 
     def trigger(self, event: Event, rank: EventPriority, value: Any = None) -> None:
-        """Let an event that is pending happen at this instant, at its rank.
+        """Trigger a pending event at this instant, at its rank.
 
         Parameters
         ----------
@@ -234,7 +234,7 @@ class Clock(simpy.Environment):
 
 
 def add_callback(event: simpy.Event, action: Callable[[simpy.Event], object]) -> simpy.Event:
-    """Call `action(event)` when an event happens, before what is added later; returns the event."""
+    """Call `action(event)` when an event happens, before callbacks added later."""
     callbacks = event.callbacks
     assert callbacks is not None, "the event has not happened yet"
     callbacks.append(action)  # type: ignore[arg-type] # what it returns is of no interest

@@ -27,7 +27,7 @@ class SignFlip(Attack):
 
 
 def negative(values: Tensor, seed: int, node: int, count: int) -> Tensor:
-    """-values.
+    """Negated values.
 
     Parameters
     ----------

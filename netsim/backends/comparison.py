@@ -199,7 +199,7 @@ class Comparison:
         return told
 
     def _fresh_architecture(self, dtype: torch.dtype | None = None) -> Architecture:
-        """A module that nothing has touched, and its layout; in other numbers than the model's."""
+        """New module of the model and its layout; `dtype`: in another precision."""
         a = self._architecture
         assert a.fresh is not None
         return Architecture("", a.fresh(), a.device, dtype or a.dtype, a.num_outputs, a.traits)
@@ -274,7 +274,7 @@ class Comparison:
         architecture: Architecture | None = None,
         shards: Shards | None = None,
     ) -> Outcome:
-        """Outcome by a backend; of the model in other numbers, with its own samples."""
+        """Outcome of two steps by a backend; `architecture`, `shards`: in another precision."""
         a, batches = architecture or self._architecture, self._batches(attempt)
         start = Cell(_NOBODY, (a.num_values,), a, self.start.to(a.dtype, copy=True))
         end = Cell(_NOBODY, (a.num_values,), a)
@@ -357,7 +357,7 @@ def _without_cudnn() -> Iterator[None]:
 
 
 def _cast_samples(x: Tensor, dtype: torch.dtype) -> Tensor:
-    """Samples in a type of numbers; words stay whole numbers."""
+    """Convert samples to a precision; numbers of words stay whole."""
     return x.to(dtype) if x.is_floating_point() else x
 
 

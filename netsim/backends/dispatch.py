@@ -163,7 +163,7 @@ class Routes:
         return Routes({id(architecture): self._by_architecture[id(like)]}, self.functions)
 
     def fall_back(self, architecture: Architecture, told: str) -> None:
-        """Take slower ways for a model: stacked in place of native, else one after another.
+        """Route a model to a slower backend: stacked in place of native, else sequential.
 
         Parameters
         ----------
@@ -300,7 +300,7 @@ def choose_routes(
 def _fit_to_machine(
     route: Route, variant: str | None, instruction_sets: Collection[str]
 ) -> tuple[Route, str]:
-    """A scenario's route with what this machine can do in place of what it can't, and why."""
+    """Replace the backends of a route that this machine lacks; gives the route and a remark."""
     way = "stacked" if variant is None else f"native/{variant}"
     missing = {
         purpose: said

@@ -57,7 +57,7 @@ class Plain:
         return seeded(self.shards.x.device, mask_seed(self.streams, key))
 
     def bound_layout(self, architecture: Architecture) -> Architecture:
-        """The layout whose module this job may bind: of a thread of several, its own."""
+        """Layout whose module this job may bind; each of several threads has a copy."""
         return architecture
 
     def batches(self, keys: Sequence[BatchKey], uniforms: int) -> list[Batch]:
@@ -65,12 +65,12 @@ class Plain:
         return self.shards.batches(keys, uniforms)
 
     def note_training(self, job: Job[Any], after: Tensor) -> None:
-        """Tell of a training, by the sum (1,) of the parameters that it ended with."""
+        """Report a training, by the sum (1,) of its final parameters."""
         self.divergences.note([job], after)
 
 
 def seeded_inference(architecture: Architecture | None) -> AbstractContextManager[None]:
-    """Seed what a look at a model draws, always alike; nothing to do for a model that does not."""
+    """Seed the draws of an evaluation, always alike; no effect on a model without draws."""
     if architecture is None or not architecture.traits.draws_in_evaluation:
         return nullcontext()
     return seeded(architecture.device, architecture.traits.look_seed)

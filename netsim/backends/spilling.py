@@ -157,7 +157,7 @@ def file_system(folder: Path) -> str:
 
 
 def _status_bytes(name: str) -> int | None:
-    """A line of what Linux says of this process [bytes]."""
+    """Size [bytes] in Linux's status of this process; None if it is not there."""
     try:
         lines = _STATUS.read_text(encoding="ascii").splitlines()
     except OSError:  # another system

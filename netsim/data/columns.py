@@ -70,7 +70,7 @@ class Source(NamedTuple):
         return f"row {row + 1}"
 
     def error(self, key: str, value: object, what: str) -> DataError:
-        """An error, to be raised, about a column.
+        """Make an error about a column, to be raised.
 
         Parameters
         ----------

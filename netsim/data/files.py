@@ -153,7 +153,7 @@ def read_table(files: Sequence[Path]) -> pa.Table:
 
 
 def stack_tables(tables: Sequence[pa.Table]) -> pa.Table:
-    """Tables below one another; whole numbers and others are numbers together.
+    """Stack tables; a column of whole and other numbers becomes one of numbers.
 
     Raises
     ------

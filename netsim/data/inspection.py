@@ -166,7 +166,7 @@ def _is_whole(column: pa.ChunkedArray) -> bool:
 def stack_parts(
     train: pa.Table, test: pa.Table, needed: Collection[str] | None, source: Source
 ) -> pa.Table:
-    """Both tables below one another.
+    """Stack the training and the test table.
 
     Parameters
     ----------

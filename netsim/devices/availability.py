@@ -86,7 +86,7 @@ class Availability:
         self._told.append(action)
 
     def event_when_on(self, node: int) -> simpy.Event:
-        """Event: a node that is off has been switched on again."""
+        """Event: a node that is off is switched on again."""
         event = self._back.get(node)
         if event is None:
             event = self._back[node] = self.env.new_event("its node to be on")

@@ -91,7 +91,7 @@ class SelectionFacts(NamedTuple):
 def inspect_selections(
     selections: Sequence[tuple[Sequence[Tensor], Tensor | None]],
 ) -> list[SelectionFacts]:
-    """Look at the models and states of selections; on a GPU this waits once for all of them.
+    """Describe the models and states of selections; on a GPU this waits once for all of them.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def as_state(header: Sequence[float], w_x: Tensor, w_y: Tensor) -> Tensor:
 
 
 def to_device_of(values: Sequence[float], like: Tensor) -> Tensor:
-    """Values of the host as a tensor (n,) where `like` is; no GPU is waited for."""
+    """Copy values to the device of `like`, (n,), without waiting for a GPU."""
     return torch.tensor(values, dtype=like.dtype).to(like.device, non_blocking=True)
 
 

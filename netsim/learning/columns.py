@@ -13,7 +13,7 @@ Columns = tuple[tuple[int, int], ...]
 
 
 def merge_ranges(found: Iterable[tuple[int, int]]) -> Columns:
-    """Ascending ranges, those that touch made one."""
+    """Ascending ranges, with those that touch merged."""
     merged: list[tuple[int, int]] = []
     for start, stop in found:
         if merged and merged[-1][1] == start:

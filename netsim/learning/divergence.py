@@ -119,7 +119,7 @@ class Divergences:
             self._note_broken(node, time_ns, "evaluation: the model's outputs are not finite")
 
     def diverged_entries(self) -> list[dict[str, Any]]:
-        """Entries of the summary for nodes that broke: `node`, virtual time `t_s`, `job`."""
+        """Summary entries of nodes whose own training diverged: `node`, time `t_s`, `job`."""
         self._read()
         return [
             {"node": node, "t_s": to_s(time_ns), "job": job}
@@ -128,7 +128,7 @@ class Divergences:
         ]
 
     def caught_entries(self) -> list[dict[str, Any]]:
-        """Entries of the summary for nodes that caught it: `node`, virtual time `t_s`, `sender`.
+        """Summary entries of nodes that received a diverged model: `node`, time `t_s`, `sender`.
 
         The time is that at which the node asked for the first job that read what it had received.
         """

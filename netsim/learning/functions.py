@@ -138,7 +138,7 @@ def to_slots(value: Any, found: list[Ref]) -> Any:
 
 
 def snapshot_argument(value: Any) -> Any:
-    """Copy an argument that is read later, Refs as they are; refuses what `to_slots` does."""
+    """Copy an argument that is read later, Refs excepted; refuses what `to_slots` refuses."""
     refs: list[Ref] = []
     return fill_slots(to_slots(value, refs), refs)
 
@@ -151,7 +151,7 @@ _STAYING = (
 
 
 def _is_constant(value: Any) -> bool:
-    """Return whether a value is the same at any later time; frozen dataclasses count as such."""
+    """Return whether a value can't change; frozen dataclasses count as such."""
     if isinstance(value, _STAYING):
         return True
     if isinstance(value, frozenset):

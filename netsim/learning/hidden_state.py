@@ -54,7 +54,7 @@ def hidden_state(module: nn.Module) -> dict[str, object]:
 
 
 def changed_names(before: dict[str, object], after: dict[str, object]) -> list[str]:
-    """The names whose values differ; what is only in one of both is no change.
+    """Names whose values differ; a name in only one of both is no change.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class _StateValues:
         self._seen: dict[int, Any] = {}  # kept, so that no other object gets one's place
 
     def collect(self, name: str, value: Any, depth: int = _DEEP) -> None:
-        """Put a number, or those within a value, among `values`."""
+        """Add a number, or the numbers within a value, to `values`."""
         if isinstance(value, bool | int | float | complex | str | bytes):
             self.values[name] = value
             return
@@ -117,7 +117,7 @@ def _state(value: Any) -> object | None:
 
 
 def _iterator_position(value: Any) -> object | None:
-    """Place of an iterator, as far as numbers tell it."""
+    """Position of an iterator, where numbers give it."""
     if isinstance(value, list | tuple):
         return tuple(map(_iterator_position, value)) if len(value) <= _FEW else len(value)
     if isinstance(value, Iterator) and not isinstance(value, types.GeneratorType):

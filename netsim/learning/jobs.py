@@ -143,7 +143,7 @@ class Job(Generic[W]):
 
 
 def dead_reference() -> None:
-    """Stand in for a weak reference to a result that nobody holds."""
+    """Stand in for a weak reference to a result that no Ref holds."""
 
 
 class JobFailedError(Exception):

@@ -83,7 +83,7 @@ class Levels:
 
 
 def failure_error(failure: JobFailedError) -> NetsimError:
-    """The error that a user sees of a job that failed: node, virtual time, job, line."""
+    """Error for the user about a failed job: node, virtual time, job, line."""
     job, error = failure.job, failure.__cause__
     if isinstance(error, NetsimError):
         return error

@@ -128,7 +128,7 @@ def _is_expanded(tensor: Tensor) -> bool:
 def _restoring_module(
     module: nn.Module,
 ) -> Iterator[list[tuple[dict[str, Any], str, Tensor, Tensor]]]:
-    """Give the module its values and modes back: a pass may change parameters, too.
+    """Restore the module's values and modes after the block: a pass may change parameters, too.
 
     Yields where each tensor is held, its key there, itself, and the values that it had.
     """

@@ -63,13 +63,13 @@ class Origin:
         self.generation: int = generation
 
     def _without_sources(self) -> Origin:
-        """Copy the origin without what lies further back."""
+        """Copy the origin without its sources."""
         found = Origin(self.work, self.node, self.time_ns, (), self.cells)
         found.is_sound = self.is_sound
         return found
 
     def note_soundness(self, is_sound: bool) -> None:
-        """Note whether the first result is sound; then nobody asks what it was made of."""
+        """Note whether the first result is sound; if so, drop the sources."""
         self.is_sound = is_sound
         if is_sound:
             self.sources = []

@@ -363,7 +363,7 @@ class Scheduler:
         return found
 
     def fetch_cells(self, cells: Iterable[Cell]) -> Iterator[Cell]:
-        """Yield cells whose values are read next: those of other processes come many at a time.
+        """Yield cells whose values are read next; fetch those of other processes in batches.
 
         Parameters
         ----------

@@ -147,7 +147,7 @@ class Shards:
         return wanted
 
     def restrict_to_nodes(self, nodes: Collection[int]) -> "tuple[Shards, NDArray[np.int64]]":
-        """The samples of some nodes alone, in memory of their own, and the new number of each row.
+        """Copy the samples of some nodes; gives them and the new number of each row.
 
         Minibatches are the same, whatever the rows' numbers. The first `KEPT` samples stay, too:
         models are looked at with them.

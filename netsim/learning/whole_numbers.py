@@ -33,7 +33,7 @@ def entries_of(dtype: torch.dtype) -> int:
 
 
 def encode_integers(whole: Tensor, dtype: torch.dtype) -> Tensor:
-    """Whole numbers as entries of a row, each as its bits in portions of `LIMB_BITS`."""
+    """Encode whole numbers as entries of a row: their bits in portions of `LIMB_BITS`."""
     values = whole.detach().reshape(-1, 1).to(torch.int64)
     count = entries_of(whole.dtype)
     shifts = LIMB_BITS * torch.arange(count, device=whole.device)
@@ -41,7 +41,7 @@ def encode_integers(whole: Tensor, dtype: torch.dtype) -> Tensor:
 
 
 def decode_integers(entries: Tensor, like: Tensor) -> Tensor:
-    """The whole numbers that entries of a row stand for."""
+    """Decode entries of a row to whole numbers."""
     count, most = entries_of(like.dtype), (1 << LIMB_BITS) - 1
     limbs = entries.nan_to_num(0.0, 0.0, 0.0).round().clamp(0, most).to(torch.int64)
     shifts = LIMB_BITS * torch.arange(count, device=like.device)

@@ -317,7 +317,7 @@ def handed_to(message: Message, node: int, bringer: Fates | None = None) -> Mess
 
 
 def outgoing_message(message: Message, node: int) -> tuple[Message, list[Ref]]:
-    """The message as it leaves `node`, and the Refs in it; dicts are copied, and stay as they are.
+    """Message as `node` sends it, with its dicts copied, and the Refs in it.
 
     Raises
     ------

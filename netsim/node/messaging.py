@@ -285,7 +285,7 @@ class RequestReply:
                 envelope.fates.came_late(self._id)
 
     def ignore_reply(self, envelope: Envelope) -> None:
-        """A reply that has come is ignored: go on without it rather than ask again."""
+        """Ignore a reply that has come: go on without it rather than ask again."""
         if envelope.request is None or envelope.request[1] not in self._pending:
             return
         pending = self._pending[envelope.request[1]]

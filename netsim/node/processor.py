@@ -119,7 +119,7 @@ class Processor:
     def _start_work(
         self, what: str, duration_s: float, steps: float, result: object
     ) -> simpy.Event:
-        """Event: the processor is done with a work after what it is at; its value is `result`.
+        """Queue a work; event: it is done, with the value `result`.
 
         Parameters
         ----------
@@ -194,13 +194,13 @@ class Processor:
     # -- nodes that go off unforeseen ------------------------------------------------------------
 
     def _queue_work(self, duration_s: float) -> int:
-        """Queue a work; for how long its node must have been on when it is done [ns]."""
+        """Queue a work; returns the time [ns] for which its node must have been on at its end."""
         on_ns = self._availability.on_ns(self._id, self._clock.now)
         self._free_on_ns = max(on_ns, self._free_on_ns) + to_ns(duration_s)
         return self._free_on_ns
 
     def _completion(self, what: str | None, target_ns: int, result: object = None) -> Event:
-        """Event: the node has been on for so long; what it was at is told of as it goes on."""
+        """Event: the node has been on for so long; intervals of the work are recorded."""
         event = self._clock.new_event("its processor")
         end = partial(self._clock.trigger, event, FIRST, result)
         self._end_if_complete(end, what, target_ns, None, None)
@@ -214,7 +214,7 @@ class Processor:
         begun_ns: int | None,
         _: object,
     ) -> None:
-        """End a work if its node has been on for so long, else look again when it may have been.
+        """End a work if its node has been on for so long, else check again when it may have been.
 
         Parameters
         ----------
@@ -242,7 +242,7 @@ class Processor:
             add_callback(clock.event_after(end_ns - now, FIRST), again)
 
     def concurrent_work(self, duration_s: float | None) -> simpy.Event:
-        """Event: a work beside the processor's jobs is done, pauses included.
+        """Event: a work that runs concurrently with the processor's jobs is done, pauses included.
 
         Parameters
         ----------

@@ -261,7 +261,7 @@ class TrainingVerbs:
         return BatchKey(shard, stream, self._draw_minibatches(shard, stream, 1))
 
     def _draw_minibatches(self, shard: int, stream: str, count: int) -> int:
-        """Draw so many minibatches of a shard from a stream; the number of the first."""
+        """Draw minibatches of a shard from a stream; returns the number of the first."""
         drawn, key = self._batches_drawn, (shard, stream)
         first = drawn.get(key, 0)
         drawn[key] = first + count

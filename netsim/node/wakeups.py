@@ -58,7 +58,7 @@ class Progress:
         self.wake = self.wake_ns = 0
 
     def note_wakeup(self, event: simpy.Event) -> None:
-        """The wake-up that `event` tells of has come."""
+        """Note the wake-up that is the value of `event`."""
         self.slot = event._value.slot
 
 

@@ -82,7 +82,7 @@ class PlusGrid(Topology):
 
     @staticmethod
     def _neighbour_in_next_plane(of: Walker, plane: int, slot: int) -> list[int]:
-        """The like of a satellite in the next plane, if there is one."""
+        """The corresponding satellite in the next plane, if there is one."""
         each = of.satellites // of.planes
         if plane + 1 < of.planes:
             return [(plane + 1) * each + slot]

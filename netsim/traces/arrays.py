@@ -46,7 +46,7 @@ class Arrays:
         return name in self.names
 
     def error(self, what: str, name: str | None = None) -> DataError:
-        """An error, to be raised, that something is wrong with the file or one member of it."""
+        """Make an error about the file or one of its members, to be raised."""
         told = what if name is None else f"member {name}: {what}"
         return DataError(f"{self.where}: {one_line(told)}")
 

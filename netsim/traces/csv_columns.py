@@ -358,7 +358,7 @@ def plain_name(name: str) -> str:
 
 
 def _separate_unit(name: str) -> str:
-    """A name, its unit behind an underscore: `Rate (KB/s)` is `Rate_KB/s`."""
+    """Put the unit of a name behind an underscore: `Rate (KB/s)` is `Rate_KB/s`."""
     plain = re.sub(r"[\[(]\s*([^\])]*?)\s*[\])]", r"_\1", name.strip().strip('"'))
     return re.sub(r"[\s_]+", "_", plain).strip("_")
 

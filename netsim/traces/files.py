@@ -39,7 +39,7 @@ class Text:
     content: str
 
     def error(self, what: str, line: int | None = None) -> DataError:
-        """An error, to be raised, that something is wrong in the file; its lines count from 1.
+        """Make an error about the file, to be raised; its lines count from 1.
 
         Words of the file stand in `what` as `quote` has them.
         """

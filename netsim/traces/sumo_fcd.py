@@ -209,7 +209,7 @@ class _Movers:
         self._samples = 0
 
     def begin_step(self, time_s: float, line: int) -> None:
-        """A time step begins."""
+        """Begin a time step."""
         if time_s <= self._time_s:
             raise self._text.error(
                 f"time {time_s:.12g} s after {self._time_s:.12g} s; time steps must ascend", line

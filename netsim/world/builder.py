@@ -163,7 +163,7 @@ def build(
 def _build_world(
     scenario: Scenario, data_folder: Path | None, told: Callable[[str], object] | None
 ) -> World:
-    """The world, its input files aside.
+    """Build the world, without the list of its input files.
 
     Parameters
     ----------

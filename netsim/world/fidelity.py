@@ -120,7 +120,7 @@ def _packets_outlast_fades(radio: Radio) -> str:
 
 
 def _has_other_radio(later: Scenario, scenario: Scenario) -> bool:
-    """True if the radio or the nodes are others later, whatever the level is called."""
+    """Return whether a later change gives another radio or other nodes, levels aside."""
     radio, now = later.radio, scenario.radio
     if radio is None or now is None:
         return radio is not now

@@ -144,7 +144,7 @@ def _empty_shards(
     device: torch.device,
     dtype: torch.dtype,
 ) -> Shards:
-    """The samples of nodes that have none.
+    """Shards of nodes without samples.
 
     Parameters
     ----------

@@ -83,7 +83,7 @@ def _number_of(law: Mobility, laws: list[Mobility]) -> int:
 def _combine_tracks(
     tracks: Sequence[Track | None], start_m: NDArray[np.float64], scenario: Scenario
 ) -> Track | None:
-    """One track of nodes that have a law each, or stay."""
+    """Combine nodes' tracks, None of one that stays, into one; None if all stay."""
     if not any(tracks):
         return None
     if not any(isinstance(track, HighTrack) for track in tracks):

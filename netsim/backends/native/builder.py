@@ -89,7 +89,7 @@ class Builder:
         return -1 if isinstance(x, Samples) else None
 
     def mark_overwritten(self, x: Value | Samples) -> None:
-        """Refuse to read an argument, or what shares its memory, from here on."""
+        """Refuse later reads of an argument, or of what shares its memory."""
         place = self._memory_number(x)
         if place is not None:
             self._overwritten.add(place)

@@ -22,7 +22,7 @@ from netsim.backends.native.workers import Workers
 
 
 class Plans:
-    """A graph's tables for one direction: looking or learning.
+    """A graph's tables for one direction: inference or training.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Plans:
         self.offsets: Numbers = np.zeros(1, dtype=np.int64)
 
     def table_numbers(self, sizes: Numbers) -> Numbers:
-        """Return the table for minibatches of these sizes; make those that are missing."""
+        """Return the numbers of the tables for minibatches of these sizes; make missing ones."""
         wanted, which = np.unique(sizes, return_inverse=True)
         for size in wanted.tolist():
             if size not in self._number:
@@ -90,7 +90,7 @@ class Plans:
 
 
 class CallBuilder:
-    """One call in the making; holds what it points to.
+    """A call that is being built; keeps the memory alive that it points to.
 
     Parameters
     ----------
@@ -141,11 +141,11 @@ class CallBuilder:
         return int(array.ctypes.data)
 
     def set_integers(self, name: str, values: NDArray[Any]) -> None:
-        """A field that points to integers."""
+        """Set a field that points to integers."""
         setattr(self.call, name, self._keep_alive(np.ascontiguousarray(values, dtype=np.int64)))
 
     def set_reals(self, name: str, values: NDArray[np.float64]) -> None:
-        """A field that points to one double a job; it may be written to."""
+        """Set a field that points to one double a job, which may be written to."""
         if values.dtype != np.float64 or values.shape != (self.call.num_jobs,):
             raise ValueError(f"{name}: one float64 a job")
         setattr(self.call, name, self._keep_alive(np.ascontiguousarray(values)))
@@ -276,7 +276,7 @@ class CallBuilder:
         self._room = c.loss_work + call.size
 
     def execute(self, loss: Loss) -> None:
-        """Run it."""
+        """Run the call."""
         c, plans, y = self.call, self._plans, self._data.y
         if plans.records is None or not c.num_jobs:
             if c.num_jobs and c.out:

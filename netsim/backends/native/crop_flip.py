@@ -38,7 +38,7 @@ _noted: ContextVar[list[CropFlipCall] | None] = ContextVar("noted", default=None
 
 @contextmanager
 def record_crop_flips() -> Iterator[list[CropFlipCall]]:
-    """A while in which calls are noted in the list."""
+    """Record calls in the list inside the `with` block."""
     found: list[CropFlipCall] = []
     token = _noted.set(found)
     try:
@@ -48,7 +48,7 @@ def record_crop_flips() -> Iterator[list[CropFlipCall]]:
 
 
 def record_crop_flip(moving: CropFlipCall) -> None:
-    """Note a call, if somebody wants to know."""
+    """Record a call where a list is kept."""
     noted = _noted.get()
     if noted is not None:
         noted.append(moving)

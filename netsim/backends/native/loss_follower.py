@@ -77,7 +77,7 @@ class Follower:
     def replace_call(
         self, name: str, part: nn.Module, forward: Callable[..., Any], args: tuple[Any, ...]
     ) -> Any:
-        """A result of the right shape in place of what a part gives, or that itself.
+        """Result of the right shape in place of a part's own, or that itself.
 
         Parameters
         ----------

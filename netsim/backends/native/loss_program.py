@@ -77,7 +77,7 @@ class Program:
     _products: dict[Memory, Sequence[Operand]] = field(default_factory=dict)
 
     def allocate(self, shape: Sequence[int]) -> Operand:
-        """Room in the workspace."""
+        """Allocate room in the workspace."""
         size = math.prod(shape)
         if size == 0:
             raise UnsupportedError("an empty tensor")

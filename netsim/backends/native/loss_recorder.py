@@ -57,13 +57,13 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self._held: list[Tensor] = []
 
     def bind(self, t: Tensor, operand: Operand | Outside) -> None:
-        """Note what a tensor stands for."""
+        """Note the operand that a tensor stands for."""
         key = key_of(t)
         self._known[key] = operand
         self._track_memory(t)
 
     def _track_memory(self, t: Tensor) -> None:
-        """Note who shares memory; it must not be used again."""
+        """Note which tensors share memory, and keep it from being used again."""
         self._sharing.setdefault(t.untyped_storage().data_ptr(), set()).add(key_of(t))
         self._held.append(t)
 
@@ -72,7 +72,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return self._known.get(key_of(t))
 
     def tensors_in_memory_of(self, like: Tensor) -> list[Tensor]:
-        """Return tensors that were met before, in the same memory."""
+        """Return earlier tensors in the same memory."""
         storage = like.untyped_storage().data_ptr()
         return [t for t in self._held if t.untyped_storage().data_ptr() == storage]
 

@@ -22,7 +22,7 @@ Groups = list[list[Operation]]
 
 
 def needed_operations(operations: Sequence[Operation], wanted: set[Memory]) -> list[Operation]:
-    """Operations that lead to wanted memories, or are needed for what else they do.
+    """Operations that lead to wanted memories, or have another effect.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def _can_extend_chain(op: Operation, written: dict[Memory, Operand]) -> bool:
 
 
 def shrink_to_chunks(groups: Groups, others: Sequence[Operation], kept: set[Memory]) -> None:
-    """Give what only one chain writes and reads the room of a chunk.
+    """Shrink memories that only one chain writes and reads to the size of a chunk.
 
     Parameters
     ----------

@@ -146,7 +146,7 @@ def trace_loss(
     places: Mapping[str, Place] | None = None,
     layout: Layout | None = None,
 ) -> LossTrace:
-    """Call a loss once and write down what it does.
+    """Call a loss once and record its operations.
 
     Parameters
     ----------

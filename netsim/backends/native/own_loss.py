@@ -35,7 +35,7 @@ from netsim.learning.shards import Batch, Shards
 
 
 class JointModel(nn.Module):
-    """A model, and what is learned beside it: its row has parameters, these values, buffers."""
+    """A model and the values learned with it: its row has parameters, these values, buffers."""
 
     def __init__(self, model: nn.Module, shapes: Sequence[tuple[int, ...]], like: Tensor) -> None:
         super().__init__()

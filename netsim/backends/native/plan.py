@@ -141,7 +141,7 @@ class Table:
         return self._parts[number].pop()
 
     def _split_gradient(self, value: Value) -> None:
-        """Readers of a value put their gradients beside each other; then they are added up."""
+        """Plan a gradient for each reader of a value, and their sum."""
         readers = self._readers.get(value.number, 0)
         if value.number not in self._gradients or readers < 2:
             return

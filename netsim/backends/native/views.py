@@ -25,7 +25,7 @@ class _Record(ctypes.Structure):
 
 @contextmanager
 def use_variant(variant: Variant) -> Iterator[None]:
-    """A while in which views are made by the library, on one instruction set."""
+    """Let the library make views inside the `with` block, on one instruction set."""
     token = _variant.set(variant)
     try:
         yield

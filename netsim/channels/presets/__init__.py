@@ -22,7 +22,7 @@ class Preset(Component):
 
 
 def merge_over_preset(given: Mapping[str, Any], preset: Mapping[str, Any]) -> dict[str, Any]:
-    """Lay what a scenario says over a preset.
+    """Merge the keys of a scenario over those of a preset.
 
     Parameters
     ----------

@@ -230,7 +230,7 @@ class EnergyMeter:
                     self._count(node, self._receiving_w, from_ns, to_ns, airtime_ns, Does.RECEIVE)
 
     def count_reception(self, node: int, from_ns: int, to_ns: int, airtime_ns: float) -> None:
-        """A node receives for a time spread evenly between two instants.
+        """Count the reception of a node, spread evenly between two instants.
 
         Parameters
         ----------
@@ -243,7 +243,7 @@ class EnergyMeter:
     def count_overhearing(
         self, nodes: Iterable[int], from_ns: int, to_ns: int, airtime_ns: int
     ) -> None:
-        """Nodes that are on and awake receive what is not for them.
+        """Count what nodes that are on and awake receive though it is not for them.
 
         Parameters
         ----------
@@ -289,7 +289,7 @@ class EnergyMeter:
         self._draw_energy(node, self._radio_loads, self._radio.received_j(bits))
 
     def count_computation(self, node: int, steps: float, from_ns: int, to_ns: int) -> None:
-        """A node trains between two instants.
+        """Count the training of a node between two instants.
 
         Parameters
         ----------
@@ -311,7 +311,7 @@ class EnergyMeter:
             self._draw_energy(node, self._compute_loads, joules)
 
     def drop_computation(self, node: int, place: int) -> None:
-        """A node drops something that it computes: from now on it draws nothing more for that.
+        """Drop a computation of a node: from now on it draws nothing more.
 
         Parameters
         ----------

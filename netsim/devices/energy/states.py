@@ -43,7 +43,7 @@ class Activity(NamedTuple):
     overhearing: float = 0.0
 
     def add(self, other: "Activity", times: float = 1.0) -> "Activity":
-        """The sum with another one, taken so many times."""
+        """Add another one, multiplied by `times`."""
         a, b = self, other
         return Activity(
             a[0] + times * b[0], a[1] + times * b[1], a[2] + times * b[2], a[3] + times * b[3]

@@ -29,11 +29,11 @@ class Steps(Generic[T]):
         self.then: list[T] = []
 
     def range_between(self, from_ns: int, to_ns: int) -> range:
-        """Let two instants be steps; returns the places of those from the first up to the other."""
+        """Split steps at two instants; returns the indices of those between them."""
         return range(self._split_at(from_ns), self._split_at(to_ns))
 
     def index_at(self, at_ns: int) -> int:
-        """Place of the step in which an instant lies; -1 before all of them."""
+        """Index of the step that holds an instant; -1 before the first."""
         return bisect_right(self.from_ns, at_ns) - 1
 
     def forget(self, before_ns: int) -> None:

@@ -12,7 +12,7 @@ LEFT_OUT = -100
 
 
 def mask_ignored_labels(y: NDArray[Any], ignored: int | None) -> NDArray[np.int64]:
-    """Labels in which those that do not count are `LEFT_OUT`."""
+    """Replace ignored labels by `LEFT_OUT`."""
     labels = y.astype(np.int64)
     return labels if ignored is None else np.where(labels == ignored, LEFT_OUT, labels)
 

@@ -114,7 +114,7 @@ class Hop(Transmission):
     def set_costs(
         self, attempts: int, packets_lost: int, snr_db: float | None, bits_transmitted: int
     ) -> None:
-        """Take what it has cost, which stands in the row of its message.
+        """Set the costs of the hop, as in the row of its message.
 
         Parameters
         ----------
@@ -148,7 +148,7 @@ class Relaying:
     def from_routes(
         cls, routes: Routes | None, radio: Radio, link: PhysicalLink, before: Relaying | None
     ) -> Relaying | None:
-        """Return what relays by a table; messages on their way by another one go on by it, too.
+        """Return the relaying by a table; messages on their way go on by it, too.
 
         Parameters
         ----------

@@ -78,7 +78,7 @@ class Routes:
         return way[1] if way else None
 
     def path(self, src: int, dst: int, time_ns: int) -> list[int]:
-        """The nodes of a way, both ends included; empty: there is none.
+        """Nodes of a path, both ends included; empty if there is none.
 
         Parameters
         ----------

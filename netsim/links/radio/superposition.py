@@ -243,12 +243,12 @@ class Superposition:
         return len(gone) + self._energies.withdraw(src, kind)
 
     def _waiting_rows(self, src: int, kind: type) -> list[Transmission]:
-        """A node's transmissions of a class that wait."""
+        """Waiting transmissions of a node, of one class."""
         waiting = (tx for group in self._waiting.values() for tx in group)
         return [tx for tx in waiting if tx.src == src and isinstance(tx.envelope.message, kind)]
 
     def _end_wait(self, dst: int, number: int) -> None:
-        """Send what has waited for others long enough, also where who came first has left."""
+        """Send what has waited long enough for others, even if the first to come has left."""
         if dst in self._waiting and number == self._gathered[dst]:
             self._is_complete(dst)
 
@@ -303,7 +303,7 @@ class Superposition:
     def _good_blocks(
         self, tx: Transmission, begins_ns: int, duration_ns: int, truncation: float
     ) -> tuple[tuple[bool, ...], ...]:
-        """Return the goodness of a sender's channel, by coherence block and resource block."""
+        """Return whether a sender's channel is good, by coherence block and resource block."""
         gains = gains_in(self._radio, self._channel, tx, begins_ns, duration_ns)
         return tuple(tuple(g >= truncation for g in block) for block in gains)
 

@@ -69,7 +69,7 @@ class Wiring:
 
     @property
     def is_plain(self) -> bool:
-        """Return whether each ordered pair is a wire of its own, all alike, sending at its rate."""
+        """Return whether each ordered pair has a wire of its own, all alike, without slow start."""
         alike = self.routes is None and self.matrix_ns is None and not self.stated
         alike = alike and not self.wire.jitter_s
         return alike and not self.shared and self.wire.slow_start is None

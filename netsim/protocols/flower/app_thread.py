@@ -170,7 +170,7 @@ class AppThread:
         return self._answer
 
     def make_part(self, play: Callable[[], object]) -> AppPart:
-        """A part of the app that runs until it waits, when it is told to."""
+        """Make a part of the app, which runs until it waits when it is resumed."""
         self._require_turn()
         return AppPart(self, play)
 

@@ -74,7 +74,7 @@ class FlowerRun:
             self._pool = ClientPool(app, seed, params.client_processes, params.call_limit_s)
 
     def begin_call(self, call: Call) -> Future[Answer] | None:
-        """Let a process make a call from now on; None: this one makes it when it is awaited."""
+        """Begin a call in another process; None: this process makes it when it is awaited."""
         return None if self._pool is None else self._pool.begin(call)
 
     def answer(self, node: Node, call: Call, begun: Future[Answer] | None) -> Answer:

@@ -87,7 +87,7 @@ class _File:
         self._orders: dict[int, list[_Order]] = {}
 
     def ignored_statements(self, of: Set[str] | None = None) -> str:
-        """Statements that were left aside, and how often; `of` None: of all of them."""
+        """Ignored statements and their counts, as text; `of`: of these alone."""
         left = [one for one in self.left.most_common() if of is None or one[0] in of]
         told = ", ".join(f"{quote(what)} ({count})" for what, count in left[:6])
         return told + (" and more" if len(left) > 6 else "")
@@ -215,7 +215,7 @@ def _legs(orders: list[_Order], x: float, y: float) -> list[Leg]:
 
 
 def _end_order_at(found: list[Leg], time_s: float) -> tuple[float, float]:
-    """Return a node's place at an instant, from which on earlier orders no longer hold."""
+    """Cut a node's legs at an instant, where earlier orders end; its place then."""
     end_s, x, y = found[-1]
     if time_s < end_s:
         found.pop()

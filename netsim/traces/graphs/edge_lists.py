@@ -204,7 +204,7 @@ def _cells(graph: Graph, at: int, line: str, separator: str | None) -> list[str]
 
 
 def _quote_cell(rows: Sequence[_Row], cell: str) -> str:
-    """A word as errors quote it: only beneath a first line that is a link, or may be."""
+    """Quote a cell for an error: only beneath a first line that is or may be a link."""
     first = rows[0].cells
     is_link = len(first) == 2 or (len(first) > 2 and parse_number(first[2]) is not None)
     return quote(cell) if is_link or parse_number(cell) is not None else "it"

@@ -160,7 +160,7 @@ def _as_texts(values: dict[Any, Any]) -> _Values:
 
 
 def _error_words(error: Exception) -> str:
-    """Words of a library about a file, without its quotations."""
+    """Error text of a library about a file, without what it quotes."""
     return one_line(re.sub(r"(['\"]).*\1", "...", str(error), flags=re.DOTALL)[:80])
 
 

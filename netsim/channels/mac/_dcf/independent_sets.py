@@ -92,7 +92,7 @@ def partial_groups(contenders: tuple[tuple[int, ...], ...]) -> tuple[Independent
 
 
 def _contending_groups(contenders: tuple[tuple[int, ...], ...]) -> list[list[int]]:
-    """The senders that hang together by hearing, where not all of them hear each other."""
+    """Groups of senders connected by hearing in which not all hear each other."""
     left, found = set(range(len(contenders))), []
     while left:
         group = [min(left)]

@@ -340,7 +340,7 @@ class Stations:
             self.counts[pairs], self.beside[pairs], self.paces[pairs] = law[1:]
 
     def update_losses(self, losses: Floats, collided: Floats, close: float) -> float:
-        """Take over new probabilities of losing an attempt.
+        """Update the probabilities of losing an attempt.
 
         Parameters
         ----------

@@ -189,7 +189,7 @@ class _Chain:
         return False
 
     def _update_left_time(self) -> None:
-        """The law of U and the share of locked receivers, from the last round's moves."""
+        """Update the law of U and the share of locked receivers by the last round's moves."""
         flow = np.einsum("s,csd->cd", self.shares, self.moves)
         seen = flow[0] > RARE
         visits = np.where(seen, flow[0], 1.0)
@@ -220,7 +220,7 @@ class _Chain:
     # -- what follows a visit ----------------------------------------------------------------------
 
     def _add_visits(self, who: int) -> None:
-        """All that may follow when `who`, here X, ends a packet."""
+        """Add all moves that may follow when `who`, here X, ends a packet."""
         x, y = self.sides[who], self.sides[1 - who]
         i, j, m = (of.ravel() for of in np.indices((x.stages, y.stages, self.flags)))
         lost = m == self.flags - 1  # Y's packet
@@ -257,7 +257,7 @@ class _Chain:
         self._add_packet_end(src, 1 - who, (j, i), found, (lost_y, lost_x), 0.0)
 
     def _add_overlaps_after_silence(self, visit: _Visit) -> None:
-        """Both are silent; one begins while the other one is on the air."""
+        """Add the moves from silence of both, where one begins while the other is on the air."""
         who, src, i, j, u_s, a_s, weight = visit
         x, y = self.sides[who], self.sides[1 - who]
         r_s = a_s - u_s

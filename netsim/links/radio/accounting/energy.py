@@ -70,7 +70,7 @@ class EnergyAccounting:
                     self._meter_answers(flight, piece)
 
     def _meter_piece(self, flight: Flight, awake: Sequence[int], piece: Piece) -> None:
-        """Tell the meter of a piece: what is sent, found by those who listen, and answered."""
+        """Meter a piece: sending, reception by the listeners, and answers."""
         meter, (from_ns, to_ns, airtime_ns, found, _) = self._meter, piece
         if found is None:
             meter.on_air(flight.src, awake, from_ns, to_ns, airtime_ns, flight.power_now)
@@ -84,7 +84,7 @@ class EnergyAccounting:
             self._meter_answers(flight, piece)
 
     def _meter_answers(self, flight: Flight, piece: Piece) -> None:
-        """Tell the meter what the receiver of a message, which listens, sends in answer."""
+        """Meter the answers of a message's receiver, which listens."""
         answered_ns = piece.answers * piece.airtime_ns
         flight.answered_ns += answered_ns
         dst = flight.receptions[0].tx.dst
@@ -163,7 +163,7 @@ class EnergyAccounting:
         nodes: Sequence[int],
         others: Iterable[Flight] | None = None,
     ) -> None:
-        """Count what nodes that a flight was not for have heard of it, and of the answers to it.
+        """Count what other nodes than the addressees have heard of a flight and of its answers.
 
         Parameters
         ----------
@@ -255,7 +255,7 @@ class EnergyAccounting:
             self._meter_received_bits(flight, reception, attempts)
 
     def _meter_received_bits(self, flight: Flight, reception: Reception, attempts: int) -> None:
-        """Tell the meter of the bits of a flight that a receiver has listened to."""
+        """Meter the bits of a flight that a receiver has listened to."""
         if reception.unreachable is not None and not reception.listened:
             return
         if reception.wakes_ns > flight.begins_ns:
@@ -373,7 +373,7 @@ def _on_ns(flight: Flight, time_ns: int) -> int:
 
 
 def _awake_receivers(flight: Flight) -> list[int]:
-    """Receivers that listen from the beginning of a flight on."""
+    """Receivers that listen from a flight's beginning."""
     begins_ns = flight.begins_ns
     return [
         r.tx.dst for r in flight.receptions if r.unreachable is None and r.wakes_ns <= begins_ns

@@ -58,7 +58,7 @@ class Overhearing:
         return found
 
     def _note_busy(self, node: int, span: Span, oldest_ns: int) -> None:
-        """Note that a radio was at work, and forget what ended before any flight on the air."""
+        """Note a time at which a radio was busy; forget those before all flights on the air."""
         kept = [one for one in self._at_work.get(node, ()) if one[1] > oldest_ns]
         if span[1] > oldest_ns:
             kept.append(span)
@@ -79,7 +79,7 @@ def _taking_part(flight: Flight) -> list[tuple[int, int]]:
 
 
 def _subtract_spans(span: Span, others: Iterable[Span]) -> list[Span]:
-    """The parts of a span that lie in none of the others."""
+    """Subtract spans from a span."""
     left = [span] if span[0] < span[1] else []
     for begins_ns, ends_ns in others:
         parts = [((a, min(b, begins_ns)), (max(a, ends_ns), b)) for a, b in left]

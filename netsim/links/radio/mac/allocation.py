@@ -36,7 +36,7 @@ class Allocation:
 
     @property
     def unallocated_share(self) -> float:
-        """Part of the band that is nobody's own, in [0, 1]."""
+        """Part of the band that no node has for itself, in [0, 1]."""
         left = 1.0 - math.fsum(self.shares.values())
         return left if left > ROUNDING else 0.0
 
@@ -66,7 +66,7 @@ class Allocation:
         return Medium(slowdown=1.0 / each)
 
     def problem(self, mac: Ofdma, nodes: int, base_stations: AbstractSet[int]) -> str | None:
-        """Return what is wrong with it; None: nothing.
+        """Return an error text about the allocation; None if it is valid.
 
         Parameters
         ----------

@@ -151,7 +151,7 @@ class ConstantContention(Contention):
         powers.shift_share(flight)
 
     def _find_disturbances(self) -> None:
-        """Find out what disturbs the flights of which that is not known."""
+        """Find the disturbances of flights for which they are unknown."""
         powers, several, unknown = self._powers, self._several, self._unknown
         self._unknown = []
         for flight in unknown:

@@ -412,7 +412,7 @@ class Contention(Interference):
         return self._access(ContentionProblem((sender,), ((),), lost, (nobody,)))[0]
 
     def _apply_access(self, flight: Flight, sender: Sender, access: Access) -> None:
-        """Take over what is done to a flight's attempts."""
+        """Apply the effect of the other senders to a flight."""
         self._unsolved.pop(flight, None)
         self._found[flight] = sender, access
         if not access.settled:
@@ -596,7 +596,7 @@ def _hidden_by_reception(
 
 
 def _count_stronger_pairs(loud: NDArray[np.float64], needed: NDArray[np.float64]) -> int:
-    """Pairs of powers over noise, ascending, of which one is what it needs beside the other."""
+    """Count pairs of powers over noise of which one suffices beside the other."""
     return int((loud.size - np.searchsorted(loud, needed)).sum())
 
 

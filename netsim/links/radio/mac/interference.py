@@ -294,7 +294,7 @@ class Interference:
             reception.shifts[src] = reception.shifts.get(src, 0.0) + weight
 
     def _note_known_conditions(self, flight: Flight) -> None:
-        """Note that a flight knows what it meets."""
+        """Note that a flight has been sampled with its present interference."""
         self._touched.pop(flight, None)
         flight.known_medium = flight.medium
         for reception in flight.receptions:

@@ -334,7 +334,7 @@ class PacketLevelSampler:
     def _is_surely_spoilt(
         self, flight: Flight, reception: Reception, block: ChannelBlock, met: Sequence[Overlap]
     ) -> bool:
-        """True if others that were on the air make a receiver lose an attempt for sure.
+        """Return whether other senders on the air surely make a receiver lose an attempt.
 
         Where senders reserve sub-channels, powers in the same one are noise, and a receiver that
         sent meanwhile heard nothing.

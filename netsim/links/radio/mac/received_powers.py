@@ -204,7 +204,7 @@ class ReceivedPowers:
         return suspects
 
     def exceeds_quiet(self, row: int) -> tuple[bool, bool]:
-        """Return whether packets of a reception, and its answers, may be lost to all interferers.
+        """Return whether all interferers together may spoil a reception's packets, and its answers.
 
         Parameters
         ----------

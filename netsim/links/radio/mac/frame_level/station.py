@@ -272,7 +272,7 @@ class Medium:
             self.stations[node].contention.becomes_busy()
 
     def tell_own_state(self, node: int) -> None:
-        """Tell a station whether the medium has become busy or idle by what it does itself."""
+        """Tell a station if its own sending has made the medium busy or idle."""
         if self._receivers.change_of(node):
             contention, busy = self.stations[node].contention, self._receivers.busy[node]
             (contention.becomes_busy if busy else contention.becomes_idle)()
