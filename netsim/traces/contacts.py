@@ -299,11 +299,11 @@ def _column(rows: list[tuple[int, list[str]]], k: int) -> NDArray[np.float64]:
 def _in_steps(values: NDArray[np.float64], step_s: float) -> bool:
     """Return whether values are times in steps of so long, in any order."""
 
-    def whole(times: NDArray[np.float64]) -> bool:
+    def are_multiples(times: NDArray[np.float64]) -> bool:
         steps = times / step_s
         return bool(times.any() and (np.abs(steps - np.round(steps)) < 1e-6).all())
 
-    return whole(values) or whole(values - values[0])
+    return are_multiples(values) or are_multiples(values - values[0])
 
 
 def _sampled_contacts(

@@ -169,7 +169,7 @@ def _from_csv(text: Text, most: int, start_s: float | None) -> Fcd:
         raise text.error(
             "no column vehicle_id, person_id or container_id; write it with SUMO's xml2csv.py"
         )
-    cells = {kind: _cells(rows, kind) for kind in kinds}
+    cells = {kind: _row_cells(rows, kind) for kind in kinds}
     for row, time_s in enumerate(times.tolist()):
         line = rows.line(row)
         if row == 0 or time_s != times[row - 1]:
@@ -184,7 +184,7 @@ def _from_csv(text: Text, most: int, start_s: float | None) -> Fcd:
     return movers.found
 
 
-def _cells(rows: Columns, kind: str) -> Iterator[tuple[str, str, str]]:
+def _row_cells(rows: Columns, kind: str) -> Iterator[tuple[str, str, str]]:
     return zip(*(rows.texts(f"{kind}_{key}") for key in ("id", "x", "y")), strict=True)
 
 

@@ -161,19 +161,19 @@ def build(
 
 
 def _build_world(
-    scenario: Scenario, data_folder: Path | None, told: Callable[[str], object] | None
+    scenario: Scenario, data_folder: Path | None, listener: Callable[[str], object] | None
 ) -> World:
     """Build the world, without the list of its input files.
 
     Parameters
     ----------
-    scenario, data_folder, told
+    scenario, data_folder, listener
         As of `build`.
     """
 
-    def doing(words: str) -> None:
-        if told is not None:
-            told(words)
+    def report(words: str) -> None:
+        if listener is not None:
+            listener(words)
 
     streams = Streams(scenario.seed)
     folder = data_folder if scenario.data.path is None else Path(scenario.data.path)
@@ -181,11 +181,11 @@ def _build_world(
     dtype = torch.float64 if scenario.training.dtype == "float64" else torch.float32
 
     # where they are
-    doing("placing the nodes")
+    report("placing the nodes")
     positions_m, track = place_nodes(scenario, streams, folder)
 
     # what they learn from
-    doing(f"reading the data set {getattr(scenario.data, 'kind', '')}")
+    report(f"reading the data set {getattr(scenario.data, 'kind', '')}")
     reading = of_data(scenario)
     if reading is not None:
         try:
@@ -199,7 +199,7 @@ def _build_world(
     shards, data_changes = local_data(
         scenario, samples, examples, roles, malicious, streams, device, dtype
     )
-    doing("making the first models")
+    report("making the first models")
     architectures, initial, need = initial_models(scenario, examples, streams, device, dtype)
     require_trainable(scenario, architectures, shards)
 
@@ -217,7 +217,7 @@ def _build_world(
         )
 
     # what links them
-    doing("laying out the links")
+    report("laying out the links")
     wiring = wires(scenario, roles, streams, folder)
     radio = radios(scenario, positions_m, streams, track, folder)
     range_m = None if radio.budget is None else radio.budget.range_m

@@ -182,7 +182,7 @@ def initial_models(
 
     forms: dict[int, list[tuple[str, tuple[int, ...]]]] = {}
 
-    def made(which: int, *node: int) -> torch.nn.Module:
+    def make_model(which: int, *node: int) -> torch.nn.Module:
         seed = streams.key("initial model", which, *node)
         with seeded(torch.device("cpu"), seed & 0x7FFFFFFFFFFFFFFF):
             module = kinds[which].build(examples.input_shape, examples.num_outputs)
@@ -196,14 +196,14 @@ def initial_models(
         return module
 
     for which, kind in enumerate(kinds):
-        where, module = _model_label(kind), made(which)
+        where, module = _model_label(kind), make_model(which)
         name = type(kind).__name__
         require_real(where, module, dtype)
         traits = _probe_model(where, module, examples)._replace(
             look_seed=streams.key("look", which) & 0x7FFFFFFFFFFFFFFF
         )
         if not scenario.training.common_initial:
-            own = whole_buffers(made(which, which))
+            own = whole_buffers(make_model(which, which))
             drawn = [n for n, b in whole_buffers(module).items() if not torch.equal(b, own[n])]
             traits = traits._replace(whole=tuple(dict.fromkeys((*traits.whole, *drawn))))
         head = getattr(kind, "head", None) or "head"
@@ -221,6 +221,6 @@ def initial_models(
         if scenario.training.common_initial:
             rows.append(common[which])
         else:
-            rows.append(_row(made(which, node), layouts[which]).to(device))
+            rows.append(_row(make_model(which, node), layouts[which]).to(device))
     chosen = tuple(layouts[i % len(kinds)] for i in range(scenario.nodes.count))
     return chosen, tuple(rows), need

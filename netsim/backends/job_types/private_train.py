@@ -146,7 +146,7 @@ def drawn_noise(streams: Streams, key: BatchKey, length: int) -> np.ndarray:
     """
     generator = streams.generator(f"private noise/{key.stream}", key.shard, key.counter)
     found: np.ndarray = generator.standard_normal(length)
-    return found
+    return sample_gradients
 
 
 def clipped_sum(gradients: Tensor, largest: float) -> Tensor:
@@ -179,13 +179,13 @@ def _gradients(
 
     by_sample: Any = vmap(grad(loss), in_dims=(None, 0, 0), chunk_size=SAMPLES_AT_ONCE)
 
-    def found(row: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    def sample_gradients(row: Tensor, x: Tensor, y: Tensor) -> Tensor:
         if not len(x):
             return row.new_zeros((0, architecture.num_trained()))
         gradients: Tensor = by_sample(row, x, y)
         return take(gradients, architecture.trained_columns())
 
-    return found
+    return sample_gradients
 
 
 register(PrivateTrain, _run_one)

@@ -266,7 +266,7 @@ class LossTraining:
             places[f"model.{s.name}"] = size
             size += s.stop - s.start
 
-        def found(
+        def gradients_and_buffers(
             part: Tensor, fixed: Tensor, buffers: Tensor, *args: Any
         ) -> tuple[Tensor, Tensor]:
             width, at = len(part), size
@@ -292,4 +292,4 @@ class LossTraining:
             new = [t.detach().reshape(width, -1) for t in after]
             return flat, torch.cat(new, dim=1) if new else buffers
 
-        return found
+        return gradients_and_buffers
